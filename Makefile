@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo test check format bench reference kernel kernel-rows checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -22,6 +22,9 @@ help:
 	@echo "make check      formatting, lints, types"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
+	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
+	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
+	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make atlas      the smallest buffers over rates, round trips, flows and controllers, an hour or two [QUICK=1] [ATLAS=DIR]"
@@ -77,7 +80,14 @@ bench: $(VENV)/.build
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write "$(WRITE)") $(if $(AGAINST),--against "$(AGAINST)")
+	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY)) $(if $(ROWS),--match "$(ROWS)") $(if $(ENGINE),--engine $(ENGINE)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)") $(if $(AGAINST),--against "$(AGAINST)")
+
+# Real time: half an hour; goes on where it was interrupted.
+kernel: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.kernel_against_packets $(if $(ONLY),--only "$(ONLY)") $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)")
+
+kernel-rows: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
 checks: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")

@@ -5,6 +5,10 @@ Reads what is there of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl and ns3
 with the row's own duration and start law, and judges each number by the rule stated there: |theirs - mean(ours)| <=
 max(base, 2.5 s), 2.5 s capped at 4 points of utilization or 40 % of a loss rate. ns-3's rows are a cross-check of
 trends: they are printed and not counted.
+
+ENGINE=kernel judges this machine's own TCP by the kernel's rows, the only ones that it can answer. A row is run once,
+with the starts that it had, in real time; s is what the packet engine's runs of it scatter by, so that its tolerances
+are the same.
 """
 
 from __future__ import annotations
@@ -20,9 +24,10 @@ from typing import Any
 
 from forebay import _core
 from forebay.checks.findings import Finding, Tally, read, settled, write
+from forebay.checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Refused
 from forebay.checks.rows import Number, Row, read_folder
 from forebay.checks.summary import print_summary
-from forebay.errors import ForebayError, InputError
+from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.untrusted import DamagedError, content, document
@@ -30,6 +35,14 @@ from forebay.untrusted import DamagedError, content, document
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "finding", "main"]
 
 KINDS = ("oracle", "ns2", "linux", "tofino", "ns3")
+
+#: Why the kernel engine has no answer to rows of the other kinds.
+NOT_A_KERNEL: Mapping[str, str] = {
+    "oracle": "formulas are no run",
+    "ns2": "they ran ns-2's TCP, and the kernel engine has this machine's",
+    "tofino": "they ran Linux 5.5's TCP at 10 Gb/s over two cards",
+    "ns3": "they ran ns-3's TCP, and the kernel engine has this machine's",
+}
 
 
 def _figures(report: Report) -> dict[str, float]:
@@ -45,17 +58,38 @@ def _figures(report: Report) -> dict[str, float]:
 class Judge:
     """Runs rows, each distinct scenario once, and prints a line per number."""
 
-    def __init__(self, replications: int, jobs: int | None) -> None:
-        self.replications, self.jobs = replications, jobs
+    def __init__(self, replications: int, jobs: int | None, kernel: KernelRuns | None = None) -> None:
+        self.replications, self.jobs, self.kernel = replications, jobs, kernel
         self.findings: list[Finding] = []
+        self.widely = 0
         self._known: dict[str, Mapping[str, list[float]] | str] = {}
 
     def row(self, row: Row, repeats: Mapping[str, Sequence[float]]) -> None:
         """Judge every number of one row; `repeats` has theirs of all rows of the same scenario."""
+        if self.kernel is not None:
+            self._kernel_row(row, repeats)
+            return
         ours = self._run(row.tables)
         for number in row.numbers:
             values = ours if isinstance(ours, str) else ours.get(number.metric, "forebay did not report it")
             self._add(_with_repeats(finding(row, number, values), repeats.get(number.name, ())))
+
+    def _kernel_row(self, row: Row, repeats: Mapping[str, Sequence[float]]) -> None:
+        """Judge a run of the kernel engine by the tolerances that the packet engine's runs give."""
+        assert self.kernel is not None
+        assert row.kernel is not None
+        found = self.kernel.of(Asked(row.label, row.kernel))
+        scatter = self._run(row.tables)
+        for number in row.numbers:
+            if isinstance(found, Refused):
+                refused = replace(number, unjudged=f"refused {found.attempts} times: {found.why}")
+                self._add(finding(row, refused, found.why))
+                continue
+            ours = _one(_figures(found.report), number.metric)
+            others = scatter if isinstance(scatter, str) else scatter.get(number.metric, "the packet engine has none")
+            judged = finding(row, number, others) if isinstance(others, str) else finding(row, number, ours, others)
+            self.widely += judged.judged and judged.agrees and _off(judged) > number.base
+            self._add(_with_repeats(judged, repeats.get(number.name, ())))
 
     def _run(self, tables: Mapping[str, Any]) -> Mapping[str, list[float]] | str:
         """Values of each metric over the replications, or why there are none."""
@@ -105,15 +139,22 @@ class Judge:
         )
 
 
-def finding(row: Row, number: Number, values: Sequence[float] | str) -> Finding:
-    """One number beside the mean of ours, by the rule; or why there are no values."""
+def _one(figures: Mapping[str, float], metric: str) -> list[float] | str:
+    return [figures[metric]] if metric in figures else "forebay did not report it"
+
+
+def finding(row: Row, number: Number, values: Sequence[float] | str, scatter: Sequence[float] | None = None) -> Finding:
+    """One number beside the mean of ours, by the rule; or why there are no values.
+
+    `scatter` has values of other runs whose deviation counts, where ours are too few for one.
+    """
     found = Finding(
         row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
     )
     if isinstance(values, str):
         return replace(found, why=values)
     mean = number.scale * statistics.fmean(values) + number.offset
-    deviation = number.scale * statistics.stdev(values)
+    deviation = number.scale * statistics.stdev(values if scatter is None else scatter)
     allowed = max(number.base, min(2.5 * deviation, number.cap))
     agrees = abs(number.theirs - mean) <= allowed
     why = f"explained: {row.explanation}" if row.explanation is not None and not agrees else ""
@@ -160,7 +201,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make reference", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, tofino, ns3")
-    parser.add_argument("--match", default="", help="only rows whose label contains this")
+    parser.add_argument("--match", default="", help="only rows whose label contains one of these, with commas between")
+    parser.add_argument("--engine", choices=("packet", "kernel"), default="packet")
+    parser.add_argument(
+        "--at-once", type=int, default=1, metavar="N", help="runs of the kernel engine at a time, 1 or 2"
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=Path("out/kernel/reference"), metavar="DIR", help="where those are kept"
+    )
     parser.add_argument("--replications", type=int, default=8)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--write", type=Path, metavar="FILE", help="write every number as JSON")
@@ -174,6 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.replications < 8:
             raise InputError(f"replications: found {options.replications}; allowed: 8 or more")
         judge = Judge(options.replications, options.jobs)
+        if options.engine == "kernel":
+            judge.kernel = KernelRuns(options.runs, options.at_once)
+            _fetch(judge.kernel, options.folder, kinds, options.match)
         for kind in kinds:
             compare(judge, options.folder, kind, options.match)
         if options.write is not None:
@@ -181,14 +232,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"reference: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    except InputError as error:
+    except (InputError, UnavailableError) as error:
         print(f"reference: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("reference: interrupted", file=sys.stderr)
+        goes_on = "; the same command goes on where it stopped" if options.engine == "kernel" else ""
+        print(f"reference: interrupted{goes_on}", file=sys.stderr)
         return 130
     print_summary(judge.findings, before)
     tally = Tally.of(settled(judge.findings))
+    if judge.kernel is not None:
+        narrowly = tally.passed - judge.widely
+        print(f"of {tally.passed} that pass, {narrowly} do so within the base alone, {judge.widely} within 2.5 s only")
     print("\n".join(tally.lines()))
     if not judge.findings:
         print(f"reference: found no row to judge in {options.folder}; allowed: one or more", file=sys.stderr)
@@ -197,10 +252,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
-    """Judge the rows of one file of a folder whose label contains `match`, a printed line per number."""
+    """Judge the rows of one file of a folder whose label contains a part of `match`, a printed line per number."""
+    if judge.kernel is not None and kind in NOT_A_KERNEL:
+        print(f"{kind:6} not run: {NOT_A_KERNEL[kind]}", flush=True)
+        return
     if kind == "oracle":
         for row in _oracle_rows(file_of(folder, kind)):
-            if match in f"{row['id']} {row['quantity']}":
+            if _matches(f"{row['id']} {row['quantity']}", match):
                 judge.oracle(row)
         return
     rows = list(read_folder(folder, kind))
@@ -208,8 +266,29 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
     for found in rows:
         if not isinstance(found, Row):
             judge.unreadable(kind, *found)
-        elif match in found.label:
+        elif _matches(found.label, match):
             judge.row(found, repeats[scenario_key(found.tables)])
+
+
+def _matches(label: str, match: str) -> bool:
+    parts = [part.strip() for part in match.split(",") if part.strip()]
+    return not parts or any(part in label for part in parts)
+
+
+def _fetch(kernel: KernelRuns, folder: Path, kinds: Iterable[str], match: str) -> None:
+    """Make the runs of the kernel engine that are to be judged, and say beforehand how long that takes."""
+    rows = (row for kind in kinds if kind not in NOT_A_KERNEL for row in read_folder(folder, kind))
+    asked = [
+        Asked(row.label, row.kernel)
+        for row in rows
+        if isinstance(row, Row) and row.kernel is not None and _matches(row.label, match)
+    ]
+    print(f"kernel: {kernel.cost(asked)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
+    kernel.fetch(asked, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))
+
+
+def _off(found: Finding) -> float:
+    return 0.0 if found.theirs is None or found.ours is None else abs(found.theirs - found.ours)
 
 
 def _oracle_rows(path: Path) -> list[Mapping[str, Any]]:

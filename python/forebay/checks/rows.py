@@ -17,7 +17,7 @@ from forebay.legible import legible
 from forebay.metric import find
 from forebay.untrusted import content, document
 
-__all__ = ["Number", "Row", "read_folder"]
+__all__ = ["LINUX_CONTROLLERS", "Number", "Row", "linux_row", "read_folder"]
 
 #: Fewest drops that a judged loss rate may rest on, and fewest congestion events of a judged row.
 FEWEST_DROPS = 30
@@ -65,7 +65,21 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a reference file: a scenario and the numbers that it gave; shares are counted over a family."""
+    """One row of a reference file.
+
+    Attributes
+    ----------
+    kind, family, label : str
+        The file; what shares are counted over; what the row is called.
+    tables : mapping
+        The scenario that the packet engine runs.
+    numbers : tuple of Number
+        What it gave elsewhere.
+    explanation : str or None
+        The modeling difference that it is known to hinge on.
+    kernel : mapping or None
+        The scenario that the kernel engine runs; None where it was not Linux' TCP of such a kernel.
+    """
 
     kind: str
     family: str
@@ -73,6 +87,7 @@ class Row:
     tables: Mapping[str, Any]
     numbers: tuple[Number, ...]
     explanation: str | None = None
+    kernel: Mapping[str, Any] | None = None
 
 
 def _seconds(value: float) -> str:
@@ -305,7 +320,8 @@ def _ns2_model_groups(given: Mapping[str, Any], result: Mapping[str, Any]) -> li
 LINUX_CONTROLLERS = {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"}
 
 
-def _linux_row(row: Mapping[str, Any]) -> Row:
+def linux_row(row: Mapping[str, Any]) -> Row:
+    """A row of linux.jsonl: the packet engine's scenario and the kernel engine's."""
     controllers, rtts = row["flow_cc"], row["flow_base_rtt_ms"]
     groups = []
     for name in dict.fromkeys(controllers):
@@ -336,13 +352,26 @@ def _linux_row(row: Mapping[str, Any]) -> Row:
         "flows": groups,
         "run": _runs(row["duration_s"], row["warmup_s"]),
     }
-    numbers = _linux_numbers(row)
-    return Row("linux", "+".join(dict.fromkeys(controllers)), f"{row['label']} #{row['repeat_index']}", tables, numbers)
+    label = f"{row['label']} #{row['repeat_index']}"
+    family = "+".join(dict.fromkeys(controllers))
+    return Row("linux", family, label, tables, _linux_numbers(row), kernel=_linux_kernel(row, tables))
+
+
+def _linux_kernel(row: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for real hosts, which take their own time to process, with the very starts that the row had."""
+    starts = row["flow_start_s"]
+    groups = []
+    for group in tables["flows"]:
+        mine = [index for index, name in enumerate(row["flow_cc"]) if name == group["name"]]
+        changed = {key: value for key, value in group.items() if key != "processing"}
+        groups.append({**changed, "start": {"list": [_seconds(starts[index]) for index in mine]}})
+    return {**tables, "flows": groups}
 
 
 def _lateness_us(row: Mapping[str, Any]) -> float:
     """Longest processing time of the hosts: twice the median by which the emulator delivered late, there and back."""
-    medians = [float(row.get(f"lateness_{way}_p50_us", 0.0)) for way in ("forward", "reverse")]
+    either = row.get("lateness_p50_us", 0.0)  # of both ways together, as forebay's own rows have it
+    medians = [float(row.get(f"lateness_{way}_p50_us", either)) for way in ("forward", "reverse")]
     return 2.0 * sum(medians)
 
 
@@ -365,7 +394,9 @@ def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
     if len(set(controllers)) == 1:
         return numbers
     rates: dict[str, float] = {}
-    for name, rate in zip(controllers, row["flow_throughput_mbit_per_s"], strict=True):
+    # forebay's own rows have payload without repairs, of which shares are the same to a hundredth of a point.
+    kind = "throughput" if "flow_throughput_mbit_per_s" in row else "goodput"
+    for name, rate in zip(controllers, row[f"flow_{kind}_mbit_per_s"], strict=True):
         rates[name] = rates.get(name, 0.0) + rate
     first = controllers[0]
     base = 0.03 if row["buffer_bdp_ratio"] >= 8 else 0.01
@@ -513,7 +544,7 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
     return Row("tofino", controller, row["label"], tables, numbers)
 
 
-READERS = {"ns2": _ns2_row, "linux": _linux_row, "tofino": _switch_row, "ns3": _ns3_row}
+READERS = {"ns2": _ns2_row, "linux": linux_row, "tofino": _switch_row, "ns3": _ns3_row}
 
 
 def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:

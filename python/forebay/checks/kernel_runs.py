@@ -1,0 +1,312 @@
+"""Runs of the kernel engine for the checks: each lasts as long as its scenario says, and is kept as soon as it is over.
+
+A run is a process of its own, so that two may go on at a time and none outlives an interruption. One that the engine
+refuses because the machine was late is repeated up to twice; whatever came of each attempt stands in a journal, and a
+command that was interrupted goes on behind the last run that ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from forebay import _core, journal
+from forebay.build import fingerprint
+from forebay.errors import ForebayError, InputError, UnavailableError, UntrustedError
+from forebay.locks import alone_in
+from forebay.report import Report
+from forebay.scenario import Scenario, run_jobs
+
+__all__ = ["ATTEMPTS", "Asked", "KernelRuns", "Ran", "Refused", "asked_s", "attempt", "lasting", "missing"]
+
+#: How often a run is begun until it is believed: the matrix behind linux.jsonl repeated twice.
+ATTEMPTS = 3
+#: At a time; more keep each other from the processors.
+MOST_AT_ONCE = 2
+#: Between two looks at the processes, and by how much a run may last longer than its scenario, in seconds.
+LOOK_S, PATIENCE_S = 0.05, 90.0
+
+FILE = "runs.journal"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run that is wanted.
+
+    Attributes
+    ----------
+    label : str
+        What it is called where progress is shown.
+    tables : mapping
+        The scenario.
+    number : int
+        Which of several runs of the same scenario: the replication, from 0.
+    """
+
+    label: str
+    tables: Mapping[str, Any]
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        """The same for the same run on this kernel by this build."""
+        scenario = Scenario.of(self.tables)
+        return f"{fingerprint()} {platform.release()} {scenario.core.sha256} {self.number}"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that is believed; `attempt` counts from 1, `load` is the machine's of the minute before it."""
+
+    report: Report
+    attempt: int
+    load: float
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why there is no run: the engine refused the last attempt, or cannot run the scenario."""
+
+    why: str
+    attempts: int
+
+
+def lasting(seconds: float) -> str:
+    """A time as people plan with it: "1 h 42 min", "12 min", "40 s"."""
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60.0)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def asked_s(asked: Asked) -> float:
+    """How long a run lasts by its scenario, warm-up included, in seconds."""
+    return sum(Scenario.of(asked.tables).core.duration_s)
+
+
+@dataclass
+class _Attempt:
+    """A process at work on a run."""
+
+    asked: Asked
+    number: int
+    process: subprocess.Popen[bytes]
+    folder: tempfile.TemporaryDirectory[str]
+    load: float
+    deadline: float
+
+
+@dataclass
+class KernelRuns:
+    """Runs by what they are of.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the journal is; it is made.
+    at_once : int
+        How many runs go on at a time, 1 or 2.
+    begin : callable
+        Begins an attempt and returns its process, which writes to the path that it is given; tests have their own.
+    """
+
+    folder: Path
+    at_once: int = 1
+    begin: Callable[[Asked, Path], subprocess.Popen[bytes]] = field(default_factory=lambda: _begin)
+    _found: dict[str, Ran | Refused] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.at_once <= MOST_AT_ONCE:
+            raise InputError(f"at once: found {self.at_once}; allowed: 1 to {MOST_AT_ONCE}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / FILE
+        for _, entry in journal.entries(path.read_bytes() if path.exists() else b""):
+            # A refusal is told again only after it was tried again: the machine may be calmer.
+            if isinstance(entry, dict) and isinstance(entry.get("report"), dict):
+                report = Report.of(entry["report"])
+                self._found[entry["key"]] = Ran(report, int(entry["attempt"]), float(entry["load"]))
+
+    def of(self, asked: Asked) -> Ran | Refused:
+        """What came of a run that `fetch` has seen to."""
+        return self._found[asked.key]
+
+    def left(self, wanted: Iterable[Asked]) -> list[Asked]:
+        """The runs that are still to be made, each once."""
+        return list({asked.key: asked for asked in wanted if asked.key not in self._found}.values())
+
+    def cost(self, wanted: Sequence[Asked]) -> str:
+        """One line about how long it takes to make what is still to be made."""
+        left = self.left(wanted)
+        known = len({asked.key for asked in wanted}) - len(left)
+        kept = f"; {known} are kept from before in {self.folder}" if known else ""
+        if not left:
+            return f"nothing to run{kept}"
+        alone = sum(map(asked_s, left))
+        pace = f", two at a time: {lasting(alone / 2)}" if self.at_once > 1 else ""
+        runs = "1 run" if len(left) == 1 else f"{len(left)} runs"
+        return f"{runs} in real time, {lasting(alone)} in all{pace}{kept}"
+
+    def fetch(self, wanted: Sequence[Asked], say: Callable[[str], None]) -> None:
+        """Make the runs that are not known yet, one after another, and keep each.
+
+        Raises
+        ------
+        UnavailableError
+            Where this machine cannot run any.
+        """
+        left = self.left(wanted)
+        if not left:
+            return
+        with alone_in(self.folder, "runs of the kernel engine"):
+            self._work([(asked, 1) for asked in left], say)
+
+    def _work(self, queue: list[tuple[Asked, int]], say: Callable[[str], None]) -> None:
+        working: list[_Attempt] = []
+        total, remaining = len(queue), sum(asked_s(asked) for asked, _ in queue)
+        done = 0
+        try:
+            while queue or working:
+                while queue and len(working) < self.at_once:
+                    asked, number = queue.pop(0)
+                    working.append(self._started(asked, number))
+                time.sleep(LOOK_S)
+                for each in [each for each in working if _over(each)]:
+                    working.remove(each)
+                    again = self._ended(each, say)
+                    if again:
+                        queue.append((each.asked, each.number + 1))
+                        continue
+                    done += 1
+                    remaining -= asked_s(each.asked)
+                    left = lasting(max(remaining, 0.0) / self.at_once)
+                    say(f"{done} of {total}: {each.asked.label}; {left} left")
+        finally:
+            for each in working:
+                _stop(each)
+
+    def _started(self, asked: Asked, number: int) -> _Attempt:
+        folder = tempfile.TemporaryDirectory(prefix="forebay-run-")
+        load = os.getloadavg()[0]
+        deadline = time.monotonic() + 1.1 * asked_s(asked) + PATIENCE_S
+        return _Attempt(asked, number, self.begin(asked, Path(folder.name)), folder, load, deadline)
+
+    def _ended(self, attempt: _Attempt, say: Callable[[str], None]) -> bool:
+        """Take in what an attempt came to: whether it is to be repeated."""
+        told = _told(attempt)
+        entry = {"key": attempt.asked.key, "label": attempt.asked.label, "attempt": attempt.number} | told
+        entry["load"] = attempt.load
+        if told.get("error") == "unavailable":
+            raise UnavailableError(told["why"])
+        with (self.folder / FILE).open("ab") as file:
+            file.write(journal.line(entry))
+            file.flush()
+            os.fsync(file.fileno())
+        if "report" in told:
+            self._found[attempt.asked.key] = Ran(Report.of(told["report"]), attempt.number, attempt.load)
+            return False
+        say(f"{attempt.asked.label}: attempt {attempt.number}: {told['why']}")
+        if told["error"] == "untrusted" and attempt.number < ATTEMPTS:
+            return True
+        self._found[attempt.asked.key] = Refused(told["why"], attempt.number)
+        return False
+
+
+def missing() -> str | None:
+    """What this machine lacks to run anything with the kernel engine, in one line; None where nothing."""
+    tables = {
+        "link": {"rate": "1Mbps", "buffer": "10p"},
+        "flows": [{"name": "one", "rtt": "10ms", "workload": "persistent", "stack": "linux"}],
+        "run": {"warmup": "0s", "measure": "10ms"},
+    }
+    told = attempt(Asked("a look at the machine", tables))
+    return told["why"] if told.get("error") == "unavailable" else None
+
+
+# Processes ---------------------------------------------------------------------------------------------------------
+
+_WANTED, _TOLD = "wanted.json", "told.json"
+
+
+def _begin(asked: Asked, folder: Path) -> subprocess.Popen[bytes]:
+    """A process that runs it and writes what came of it into the folder."""
+    wanted = {"tables": dict(asked.tables), "number": asked.number}
+    (folder / _WANTED).write_text(json.dumps(wanted), encoding="utf-8")
+    command = [sys.executable, "-m", "forebay.checks.kernel_runs", str(folder)]
+    with (folder / "said").open("wb") as said:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+
+
+def attempt(asked: Asked) -> Mapping[str, Any]:
+    """Run it once here: its report in plain form, or the kind of error and why."""
+    try:
+        (report,) = run_jobs([_core.Job(Scenario.of(asked.tables).core, "kernel", 1, asked.number)], 1)
+    except UntrustedError as error:
+        return {"error": "untrusted", "why": str(error)}
+    except UnavailableError as error:
+        return {"error": "unavailable", "why": str(error)}
+    except ForebayError as error:
+        return {"error": "refused", "why": str(error)}
+    return {"report": report.to_dict()}
+
+
+def _over(each: _Attempt) -> bool:
+    return each.process.poll() is not None or time.monotonic() > each.deadline
+
+
+def _stop(each: _Attempt) -> None:
+    """End a process that is at work, and take its folder away."""
+    if each.process.poll() is None:
+        each.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            each.process.wait(10.0)
+    if each.process.poll() is None:
+        each.process.kill()
+        each.process.wait()
+    each.folder.cleanup()
+
+
+def _told(each: _Attempt) -> dict[str, Any]:
+    """What a process that is over has left; one that has died or never ends is a refusal too."""
+    path = Path(each.folder.name)
+    said = path / "said"
+    try:
+        if each.process.poll() is None:
+            return {"error": "untrusted", "why": "it did not end in time"}
+        try:
+            told = json.loads((path / _TOLD).read_text(encoding="utf-8"))
+            return dict(told)
+        except (OSError, ValueError):
+            last = (
+                said.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2] if said.exists() else ""
+            )
+            return {"error": "refused", "why": last or f"its process ended with {each.process.returncode}"}
+    finally:
+        _stop(each)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the run that a folder asks for, and leave there what came of it."""
+    (named,) = arguments
+    folder = Path(named)
+    wanted = json.loads((folder / _WANTED).read_text(encoding="utf-8"))
+    told = attempt(Asked("", wanted["tables"], wanted["number"]))
+    whole = folder / f"{_TOLD}.unfinished"
+    whole.write_text(json.dumps(told), encoding="utf-8")
+    whole.replace(folder / _TOLD)
+    return 0
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):  # whoever asked says so
+        sys.exit(main(sys.argv[1:]))
+    sys.exit(130)
