@@ -1,5 +1,10 @@
-//! The applications at both ends: a thread of its own that writes what senders are to send and takes
-//! what receivers have got. It knows of no scenario and no time.
+//! The applications at both ends: a thread that writes what senders are to send, and another that takes
+//! what receivers have got. They know of no scenario and no time.
+//!
+//! They are two because Linux acknowledges every second segment at once only as long as the receiver's
+//! window advances, which it does as its application reads (net/ipv4/tcp_input.c, `__tcp_ack_snd_check`,
+//! 6.18). While one thread filled a send buffer of megabytes nobody would read, and the one
+//! acknowledgment behind that would let go of a burst that a small buffer has no room for.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,20 +38,55 @@ enum Order {
     Close(u64),
 }
 
-/// The thread of the applications, which ends when this is dropped.
+/// The threads of the applications, which end when this is dropped.
 pub(crate) struct Applications {
-    orders: Option<Sender<Order>>,
-    bell: Arc<OwnedFd>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    sources: Worker,
+    sinks: Worker,
 }
 
 impl Applications {
     /// Starts them, with receivers behind these listeners.
     pub(crate) fn start(listeners: Vec<Listener>) -> io::Result<Self> {
+        Ok(Self {
+            sources: Worker::start("sources", Vec::new())?,
+            sinks: Worker::start("sinks", listeners)?,
+        })
+    }
+
+    /// A connection's sender is to write so many bytes, or without an end.
+    pub(crate) fn send(&self, key: u64, connection: Arc<Connection>, bytes: Option<u64>) {
+        self.sources.order(Order::Send(key, connection, bytes));
+    }
+
+    /// It is to write more.
+    pub(crate) fn write(&self, key: u64, bytes: u64) {
+        self.sources.order(Order::More(key, bytes));
+    }
+
+    /// It is to write no more.
+    pub(crate) fn close(&self, key: u64) {
+        self.sources.order(Order::Close(key));
+    }
+
+    /// Why one of them has stopped, if it has.
+    pub(crate) fn failure(&mut self) -> Option<io::Error> {
+        self.sources.failure().or_else(|| self.sinks.failure())
+    }
+}
+
+/// One of the threads.
+struct Worker {
+    orders: Option<Sender<Order>>,
+    bell: Arc<OwnedFd>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Worker {
+    fn start(name: &str, listeners: Vec<Listener>) -> io::Result<Self> {
         let (orders, received) = mpsc::channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let mut room = Room::new(listeners, bell.clone(), received)?;
-        let thread = thread::Builder::new().name("applications".into());
+        let thread = thread::Builder::new().name(name.into());
         let thread = thread.spawn(move || {
             // Without it sources are late more often, which the verdict sees.
             let _ = set_policy(Policy::RoundRobin(PRIORITY));
@@ -59,23 +99,8 @@ impl Applications {
         })
     }
 
-    /// A connection's sender is to write so many bytes, or without an end.
-    pub(crate) fn send(&self, key: u64, connection: Arc<Connection>, bytes: Option<u64>) {
-        self.order(Order::Send(key, connection, bytes));
-    }
-
-    /// It is to write more.
-    pub(crate) fn write(&self, key: u64, bytes: u64) {
-        self.order(Order::More(key, bytes));
-    }
-
-    /// It is to write no more.
-    pub(crate) fn close(&self, key: u64) {
-        self.order(Order::Close(key));
-    }
-
-    /// Why they have stopped, if they have.
-    pub(crate) fn failure(&mut self) -> Option<io::Error> {
+    /// Why it has stopped, if it has.
+    fn failure(&mut self) -> Option<io::Error> {
         if !self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             return None;
         }
@@ -88,14 +113,14 @@ impl Applications {
 
     fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
-            // Where they have ended, `failure` says so.
+            // Where it has ended, `failure` says so.
             let _ = orders.send(order);
             ring(&self.bell);
         }
     }
 }
 
-impl Drop for Applications {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.orders = None;
         ring(&self.bell);
