@@ -30,12 +30,12 @@ __all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
 #: Where the table stands in docs/checking.md.
 MARKS = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
 
-#: The metrics of the table: what they are called there, and the factor and the unit in which they stand there.
-METRICS: Mapping[str, tuple[str, float, str]] = {
-    "utilization": ("utilization", 100.0, "%"),
-    "loss_rate": ("loss", 100.0, "%"),
-    "queue_delay_mean_s": ("mean queue delay", 1e3, "ms"),
-    "jain_index": ("Jain index", 1.0, ""),
+#: The metrics of the table: what they are called there, and the factor, the unit and the digits that they have there.
+METRICS: Mapping[str, tuple[str, float, str, int]] = {
+    "utilization": ("utilization", 100.0, "%", 2),
+    "loss_rate": ("loss", 100.0, "%", 3),
+    "queue_delay_mean_s": ("mean queue delay", 1e3, "ms", 2),
+    "jain_index": ("Jain index", 1.0, "", 3),
 }
 
 #: From how many standard errors on a difference wants a cause.
@@ -111,21 +111,21 @@ def table(
 ) -> str:
     """The differences, scenario by scenario: the kernel's value, and what it is more than the packet engine's."""
     named = CAUSES if causes is None else causes
-    head = ("scenario", *(f"{title}, {unit}" if unit else title for title, _, unit in METRICS.values()), "why")
+    head = ("scenario", *(f"{title}, {unit}" if unit else title for title, _, unit, _ in METRICS.values()), "why")
     rows = []
     for name, pairs in found.items():
         if isinstance(pairs, Refused):
             rows.append((name, *[""] * len(METRICS), f"refused {pairs.attempts} times: {pairs.why}"))
             continue
-        cells = [_cell(pairs.get(metric), scale) for metric, (_, scale, _) in METRICS.items()]
+        cells = [_cell(pairs.get(metric), metric) for metric in METRICS]
         rows.append((name, *cells, "; ".join(_reasons(name, pairs, named))))
     return "\n".join([*formatting.markdown_table(head, rows), "", _count(found, named)])
 
 
-def _cell(pair: Pair | None, scale: float) -> str:
+def _cell(pair: Pair | None, metric: str) -> str:
     if pair is None:
         return "–"
-    digits = 3 if scale == 1.0 else 2
+    _, scale, _, digits = METRICS[metric]
     off = scale * (pair.kernel - pair.packets)
     text = f"{scale * pair.kernel:.{digits}f}: {off:+.{digits}f} ± {scale * pair.error:.{digits}f}"
     return f"**{text}**" if pair.errors > BEYOND else text

@@ -241,7 +241,7 @@ def _begin(asked: Asked, folder: Path) -> subprocess.Popen[bytes]:
     """A process that runs it and writes what came of it into the folder."""
     wanted = {"tables": dict(asked.tables), "number": asked.number}
     (folder / _WANTED).write_text(json.dumps(wanted), encoding="utf-8")
-    command = [sys.executable, "-m", "forebay.checks.kernel_runs", str(folder)]
+    command = [sys.executable, "-P", __file__, str(folder)]  # without the folder of this file on its path
     with (folder / "said").open("wb") as said:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
 

@@ -81,9 +81,10 @@ class Experiment:
             "drop_episodes_count": 0,
             "flow_goodput_mbit_per_s": [1.0] * len(given["flow_cc"]),
         }
-        row: Row = linux_row({**empty, **given})
+        told = {name: given[name] for name in GIVEN if name in given}
+        row: Row = linux_row({**empty, **told})
         assert row.kernel is not None
-        return cls({name: given[name] for name in GIVEN if name in given}, row.kernel)
+        return cls(told, row.kernel)
 
     @property
     def asked(self) -> Asked:
