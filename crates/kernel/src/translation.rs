@@ -388,8 +388,12 @@ mod tests {
     #[test]
     fn what_the_kernel_does_otherwise_is_said_of_its_group() {
         assert_eq!(remarks(&group("stack = \"linux\"")), []);
-        let told = "stack = \"linux\"\necn = true\nslow_start_after_idle = false";
+        let told = "stack = \"linux\"\necn = true\nslow_start_after_idle = false\noffload = false";
         assert_eq!(remarks(&group(told)), []);
+        let linux = "[[flows]]\nrtt = \"1ms\"\nstack = \"linux\"\n";
+        let one = remarks(&scenario(&format!("{linux}{linux}offload = false\n")));
+        assert_eq!(one.len(), 1, "a device gathers for all or for none");
+        assert!(one[0].text.contains("offload"), "{}", one[0].text);
         for (key, value) in [
             ("recovery", "\"sack\""),
             ("reduction", "\"rate_halving\""),
@@ -402,7 +406,6 @@ mod tests {
             ("timestamps", "false"),
             ("handshake", "false"),
             ("pacing", "true"),
-            ("offload", "false"),
             ("frto", "false"),
         ] {
             let other = group(&format!("stack = \"linux\"\n{key} = {value}"));
