@@ -315,3 +315,59 @@ impl std::fmt::Debug for Applications {
         f.debug_struct("Applications").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use std::time::Duration;
+
+    use rustix::net::{AddressFamily, SocketType};
+
+    use super::*;
+    use crate::tcp::{Route, cut_off_when_closed};
+
+    fn socket() -> OwnedFd {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        rustix::io::ioctl_fionbio(&socket, true).unwrap();
+        socket
+    }
+
+    /// CPU time of the thread that writes in clock ticks of 10 ms (proc_pid_stat(5), fields 14 and 15).
+    fn ticks() -> u64 {
+        let read = || {
+            let mut tasks = std::fs::read_dir("/proc/self/task").ok()?;
+            let stat = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat"));
+            tasks.find_map(|task| stat(task.ok()?).ok().filter(|s| s.contains("(sources)")))
+        };
+        // Where threads of other tests end meanwhile, the folder may leave some out.
+        let stat = (0..1000).find_map(|_| read()).unwrap();
+        let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        fields
+            .skip(14 - 3)
+            .take(2)
+            .map(|field| field.parse::<u64>().unwrap())
+            .sum()
+    }
+
+    #[test]
+    fn a_writer_that_was_cut_off_costs_nothing_more() {
+        let anywhere = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let listener = Listener::listen(socket(), anywhere, 1).unwrap();
+        let (from, to) = (Ipv4Addr::LOCALHOST, listener.address().unwrap());
+        let connection = Connection::connect(socket(), Route { from, to }).unwrap();
+        let applications = Applications::start(Vec::new()).unwrap();
+        applications.send(0, Arc::new(connection), Some(5));
+        let mut bytes = [0; 9];
+        let peer = loop {
+            if let Some((peer, _)) = listener.accept().unwrap() {
+                break peer;
+            }
+        };
+        while peer.read(&mut bytes).unwrap() != Some(5) {}
+        cut_off_when_closed(&peer).unwrap();
+        drop(peer);
+        let before = ticks();
+        thread::sleep(Duration::from_millis(600));
+        assert!(ticks() < before + 10, "{}", ticks() - before);
+    }
+}
