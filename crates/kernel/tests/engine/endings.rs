@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use forebay_kernel::emulation::Emulation;
 use forebay_kernel::side::Side;
-use forebay_scenario::EngineError;
+use forebay_scenario::{EngineError, WarningKind};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 use crate::{plain, scenario, start, turn};
@@ -177,5 +177,43 @@ fn have_few_descriptors() {
     assert!(
         text.contains("open files") && !text.contains('\n'),
         "{text}"
+    );
+}
+
+#[test]
+fn a_clock_stands_while_the_machine_is_elsewhere() {
+    let _turn = turn();
+    let output = alone("endings::be_stopped").output().expect("a run");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn be_stopped() {
+    let Some(emulation) = start(LONG, plain()) else {
+        return;
+    };
+    let stop = "kill -STOP $PPID; sleep 0.3; kill -CONT $PPID";
+    thread::sleep(Duration::from_millis(300));
+    let before = emulation.live().time_s;
+    let begun = Instant::now();
+    assert!(shell(stop).status().expect("an end").success());
+    thread::sleep(Duration::from_millis(200));
+    let passed = emulation.live().time_s - before;
+    let real = begun.elapsed().as_secs_f64();
+    assert!(real > 0.45 && passed < real - 0.2, "{passed} of {real}");
+    let report = emulation.finish().expect("a report");
+    let lateness = report.cost.lateness.expect("lateness");
+    assert!(
+        lateness.frozen_s > 0.2 && lateness.freezes > 0,
+        "{lateness:?}"
+    );
+    // Of less than a second it stood more than may be believed.
+    assert!(
+        report
+            .warnings
+            .iter()
+            .any(|one| one.kind == WarningKind::Late)
     );
 }
