@@ -43,8 +43,9 @@ pub(crate) struct SocketHosts<'a> {
     namespaces: &'a Namespaces,
     applications: Applications,
     flows: Flows<SocketEnds>,
-    /// Whose connection begins at an address and port of the near namespace.
-    owners: BTreeMap<(Ipv4Addr, u16), ResponsiveId>,
+    /// Whose connection begins at an address and port of the near namespace and ends at a port of the far
+    /// one: a near port serves connections to several.
+    owners: BTreeMap<((Ipv4Addr, u16), u16), ResponsiveId>,
     /// Flows for the packets of programs, where there are any.
     guests: Option<Guests>,
     /// Sockets that nobody has yet.
@@ -233,7 +234,7 @@ impl<'a> SocketHosts<'a> {
     fn recognize(&mut self, packet: &[u8], from: Side) -> Option<Whose> {
         let read = Segment::read(packet, from);
         if let Ok(segment) = read
-            && let Some(&flow) = self.owners.get(&segment.near)
+            && let Some(&flow) = self.owners.get(&(segment.near, segment.far))
         {
             return Some(Whose::Connection(flow, segment));
         }
@@ -320,7 +321,7 @@ impl<'a> SocketHosts<'a> {
         let sender = Arc::new(tcp::Connection::connect(socket, Route { from, to })?);
         let near = sender.address()?;
         let near = (*near.ip(), near.port());
-        self.owners.insert(near, flow);
+        self.owners.insert((near, to.port()), flow);
         let key = self.next_key;
         self.next_key += 1;
         self.applications.send(key, sender.clone(), bytes);

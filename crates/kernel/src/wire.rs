@@ -13,6 +13,8 @@ use crate::side::Side;
 pub(crate) struct Segment {
     /// The end in the near namespace, which has opened the connection.
     pub(crate) near: (Ipv4Addr, u16),
+    /// The port of the other end.
+    pub(crate) far: u16,
     pub(crate) sequence: u32,
     pub(crate) acknowledgment: u32,
     /// Bytes of payload.
@@ -48,12 +50,15 @@ impl Segment {
         }
         let body = &packet[header..];
         let tcp = TcpHeaderSlice::from_slice(body).map_err(|_| Stray::Malformed)?;
-        let near = match from {
-            Side::Near => (ip.source_addr(), tcp.source_port()),
-            Side::Far => (ip.destination_addr(), tcp.destination_port()),
+        let source = (ip.source_addr(), tcp.source_port());
+        let destination = (ip.destination_addr(), tcp.destination_port());
+        let (near, (_, far)) = match from {
+            Side::Near => (source, destination),
+            Side::Far => (destination, source),
         };
         Ok(Self {
             near,
+            far,
             sequence: tcp.sequence_number(),
             acknowledgment: tcp.acknowledgment_number(),
             payload: (body.len() - tcp.slice().len()) as u32,
@@ -90,6 +95,7 @@ impl Segment {
         let (acknowledgment, flags) = (1, ACK);
         Self {
             near,
+            far: 5201,
             sequence,
             acknowledgment,
             payload,
