@@ -147,6 +147,10 @@ impl<'a, 'r> Path<'a, 'r> {
         };
         // What is due before it comes before it.
         let now = self.hand_over_due()?;
+        if now >= self.simulation.end() {
+            // It comes behind the end, of which every count is taken.
+            return Ok(Read::Packet);
+        }
         let Simulation {
             network,
             traffic,
