@@ -34,22 +34,15 @@ CHROMIUM = (
 #: A transparent pixel (GIF89a), behind which decoders read nothing.
 _PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 #: Says how long it took until everything was there, and goes on to the next.
-_SCRIPT = """
-onload = () => {
-  const took = performance.now();
-  setTimeout(async () => {
-    await fetch(`/loaded?ms=${took}`);
-    if (NEXT) setTimeout(() => { location = `http://${location.hostname}:${NEXT}/`; }, 300);
-  }, 0);
-};
-"""
+_PAGE = Path(__file__).with_name("home_page.html")
 
 
 def page(following: int) -> bytes:
     """A page of images that goes on to a port, or to none."""
-    images = "".join(f'<img src="/{number}.gif" width="16">' for number in range(OBJECTS))
-    script = _SCRIPT.replace("NEXT", str(following))
-    return f"<!doctype html><title>page</title><script>{script}</script>{images}".encode()
+    # The last line is an image of many.
+    *head, image = _PAGE.read_text(encoding="utf-8").splitlines()
+    images = "".join(image.replace("NUMBER", str(number)) for number in range(OBJECTS))
+    return ("\n".join(head).replace("FOLLOWING", str(following)) + images).encode()
 
 
 class Loads:
