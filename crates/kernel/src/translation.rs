@@ -143,11 +143,11 @@ pub(crate) fn largest_packet(scenario: &Scenario) -> u16 {
     sizes.fold(1500.0, f64::max) as u16
 }
 
-/// How many segments senders hand over at once: one where no group gathers them, which holds for the
-/// device and so for all; else as many as the kernel likes.
+/// How many segments senders hand over at once: one where there are groups and none gathers them, which
+/// holds for the device and so for all; else as many as the kernel likes.
 pub(crate) fn segments_at_once(scenario: &Scenario) -> Option<u32> {
-    let gathers = of_sockets(scenario).any(|(_, group)| group.stack.offload);
-    (!gathers).then_some(1)
+    let mut gathers = of_sockets(scenario).map(|(_, group)| group.stack.offload);
+    (gathers.next() == Some(false) && !gathers.any(|each| each)).then_some(1)
 }
 
 /// Settings of both namespaces: names under net.ipv4, and values.
@@ -383,6 +383,32 @@ mod tests {
             assert_eq!(wmem, format!("4096 {each} 67108864"));
         }
         assert_eq!(setting(&group(""), "tcp_rmem"), "4096 1048576 67108864");
+    }
+
+    #[test]
+    fn segments_are_handed_over_one_by_one_where_every_group_says_so() {
+        let linux = "[[flows]]\nrtt = \"1ms\"\nstack = \"linux\"\n";
+        let single = format!("{linux}offload = false\n");
+        assert_eq!(segments_at_once(&scenario(linux)), None);
+        assert_eq!(segments_at_once(&scenario(&single)), Some(1));
+        assert_eq!(
+            segments_at_once(&scenario(&format!("{single}{single}"))),
+            Some(1)
+        );
+        assert_eq!(
+            segments_at_once(&scenario(&format!("{single}{linux}"))),
+            None
+        );
+        assert_eq!(
+            segments_at_once(&scenario(&format!("{linux}{single}"))),
+            None
+        );
+        let nobody = "[[flows]]\nrtt = \"1ms\"\nworkload = { cbr = { rate = \"1Mbps\" } }\n";
+        assert_eq!(
+            segments_at_once(&scenario(nobody)),
+            None,
+            "programs gather as they like"
+        );
     }
 
     #[test]

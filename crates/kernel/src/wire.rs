@@ -195,8 +195,10 @@ mod tests {
         let bytes = packet(0, 9, &[0; 100]);
         let there = Segment::read(&bytes, Side::Near).unwrap();
         assert_eq!(there.near, (Ipv4Addr::new(198, 18, 0, 1), 40_000));
+        assert_eq!(there.far, 5001);
         let back = Segment::read(&bytes, Side::Far).unwrap();
         assert_eq!(back.near, (Ipv4Addr::new(198, 18, 1, 1), 5001));
+        assert_eq!(back.far, 40_000);
         let (end, payload) = (there.end(), there.payload);
         assert_eq!((end, payload, there.acknowledgment), (109, 100, 77));
         assert!(there.acknowledges() && !there.syn() && !there.rst());
