@@ -2,10 +2,10 @@
 //! is done at once: a test only.
 
 use forebay_scenario::{Cancel, Format, Override, Report, Scenario, Seed};
-use forebay_simulation::{Departures, Link, Simulation, report};
+use forebay_simulation::{Departures, Link, report};
 
-use crate::NAME;
 use crate::hosts::SimulatedHosts;
+use crate::{NAME, PacketSimulation};
 
 /// A scenario from TOML text and `key=value` changes.
 pub(crate) fn scenario(text: &str, changes: &[&str]) -> Scenario {
@@ -16,15 +16,23 @@ pub(crate) fn scenario(text: &str, changes: &[&str]) -> Scenario {
     Scenario::parse(text, Format::Toml, "test", &changes).unwrap()
 }
 
+/// A run of a scenario before its first event, with a choice of how links are simulated.
+pub(crate) fn simulation(
+    scenario: &Scenario,
+    seed: Seed,
+    departures: Departures,
+) -> PacketSimulation<'_> {
+    let hosts = SimulatedHosts::new(scenario);
+    PacketSimulation::with_departures(scenario, (seed, hosts), departures).unwrap()
+}
+
 /// Runs with traces and returns the report without its cost.
 pub(crate) fn run(scenario: &Scenario, departures: Departures) -> Report {
     let seed = Seed {
         seed: scenario.run().seed,
         replication: 0,
     };
-    let mut simulation =
-        Simulation::with_departures(scenario, (seed, SimulatedHosts::new(scenario)), departures)
-            .unwrap();
+    let mut simulation = simulation(scenario, seed, departures);
     simulation.record();
     simulation.run(&Cancel::default()).unwrap();
     let mut report = report(NAME, (scenario, seed), simulation);
@@ -174,9 +182,7 @@ fn both_paths_give_the_same_report_for_every_discipline() {
                 changes.push(&queue);
             }
             let scenario = scenario(&text, &changes);
-            let simulation =
-                Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario))
-                    .unwrap();
+            let simulation = simulation(&scenario, Seed::default(), Departures::Folded);
             match simulation.network.target() {
                 link @ Link::Queued(_) => put_off_somewhere |= link.puts_off(),
                 _ => folded_somewhere = true,

@@ -3,12 +3,11 @@
 use forebay_discipline::Ecn;
 use forebay_scenario::{Cancel, Metric, Seed};
 use forebay_simulation::{
-    Departures, FlowId, HopNumber, InFlight, Kind, Mark, Occasion, ResponsiveId, Simulation,
+    Departures, FlowId, HopNumber, InFlight, Kind, Mark, Occasion, ResponsiveId,
 };
 use forebay_units::Time;
 
-use crate::equality::{run, scenario};
-use crate::hosts::SimulatedHosts;
+use crate::equality::{run, scenario, simulation};
 
 /// Two links; senders say that they understand marks.
 const CAPABLE: &str = r#"
@@ -66,12 +65,7 @@ fn a_mark_travels_with_the_packet() {
     let scenario = scenario(&text, &[]);
     for departures in [Departures::Folded, Departures::Events] {
         let seed = Seed::default();
-        let mut simulation = Simulation::with_departures(
-            &scenario,
-            (seed, SimulatedHosts::new(&scenario)),
-            departures,
-        )
-        .unwrap();
+        let mut simulation = simulation(&scenario, seed, departures);
         simulation.run(&Cancel::default()).unwrap();
         let (mut arrivals, mut deliveries, mut unmarked) = (0, 0, 0);
         while let Some(event) = simulation.timeline.calendar.pop() {
@@ -138,12 +132,7 @@ fn what_is_offered_is_dropped_or_waits_or_goes_on() {
         let scenario = scenario(&UNRESPONSIVE.replace("target = true", &queue), &[]);
         for departures in [Departures::Folded, Departures::Events] {
             let seed = Seed::default();
-            let mut simulation = Simulation::with_departures(
-                &scenario,
-                (seed, SimulatedHosts::new(&scenario)),
-                departures,
-            )
-            .unwrap();
+            let mut simulation = simulation(&scenario, seed, departures);
             simulation.advance(&Cancel::default()).unwrap();
             let mut in_flight = [0; 3];
             while let Some(event) = simulation.timeline.calendar.pop() {
@@ -195,8 +184,7 @@ record = ["packets"]
 #[test]
 fn a_syn_says_nothing_about_congestion_notification() {
     let scenario = scenario(HANDSHAKES, &[]);
-    let simulation =
-        Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario)).unwrap();
+    let simulation = simulation(&scenario, Seed::default(), Departures::Folded);
     let flows = &simulation.traffic.hosts.flows;
     let packet = |number| InFlight {
         arrival: Time::ZERO,
@@ -224,12 +212,7 @@ fn marks_are_those_of_the_record(queue: &str) {
     let scenario = scenario(&text, &[]);
     for departures in [Departures::Folded, Departures::Events] {
         let seed = Seed::default();
-        let mut simulation = Simulation::with_departures(
-            &scenario,
-            (seed, SimulatedHosts::new(&scenario)),
-            departures,
-        )
-        .unwrap();
+        let mut simulation = simulation(&scenario, seed, departures);
         simulation.record();
         simulation.run(&Cancel::default()).unwrap();
         let marks = simulation.network.target().statistics().marks;
@@ -253,8 +236,7 @@ fn each_loss_counts_for_one_flow_at_one_place() {
         .replace("warmup = \"1s\"", "warmup = \"0s\"");
     for changes in [&[][..], &["flows.0.ecn=false"]] {
         let scenario = scenario(&text, changes);
-        let mut simulation =
-            Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario)).unwrap();
+        let mut simulation = simulation(&scenario, Seed::default(), Departures::Folded);
         simulation.run(&Cancel::default()).unwrap();
         let drops = |link: usize| simulation.network.links[link].statistics().drops;
         let flows = &simulation.traffic.hosts.flows.responsive;
@@ -290,8 +272,7 @@ warmup = "0s"
 measure = "5s"
 "#;
     let scenario = scenario(text, &[]);
-    let mut simulation =
-        Simulation::new(&scenario, Seed::default(), SimulatedHosts::new(&scenario)).unwrap();
+    let mut simulation = simulation(&scenario, Seed::default(), Departures::Folded);
     simulation.run(&Cancel::default()).unwrap();
     let flows = &simulation.traffic.hosts.flows;
     for flow in &flows.responsive {
