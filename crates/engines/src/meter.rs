@@ -20,9 +20,10 @@ impl Meter {
         }
     }
 
-    /// Fills in what only the outside of an engine can measure.
+    /// Fills in what only the outside of an engine can measure. Processor time of threads of its own is in
+    /// `cost` already.
     pub(crate) fn stop(&self, cost: &mut Cost) {
-        cost.cpu_s = thread_cpu_s() - self.cpu_s;
+        cost.cpu_s += thread_cpu_s() - self.cpu_s;
         cost.wall_s = self.wall.elapsed().as_secs_f64();
         cost.peak_rss_bytes = peak_rss_bytes();
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use forebay_scenario::{EngineError, Format, RunOptions, Scenario};
+use forebay_scenario::{EngineError, Format, RunOptions, Scenario, Warning, WarningKind};
 use forebay_simulation::GroupId;
 use forebay_units::Time;
 
@@ -40,20 +40,42 @@ const ACKNOWLEDGMENTS: f64 = 0.5;
 /// Packets per second that came through, once it was measured.
 static CAPACITY: Mutex<Option<f64>> = Mutex::new(None);
 
+/// Packets per second below which nobody who emulates waits for a calibration: a loop that cannot hold so
+/// few is late at once, which its verdict says.
+const FEW: f64 = 10_000.0;
+
 /// Refuses a scenario whose packets the machine cannot hold.
 pub(crate) fn check(scenario: &Scenario, options: &RunOptions) -> Result<(), EngineError> {
+    match excess(packets_per_second(scenario), options)? {
+        None => Ok(()),
+        Some(why) => Err(EngineError::TooLarge { engine: NAME, why }),
+    }
+}
+
+/// That programs can ask for more than the machine holds, where the links of their scenario let them.
+pub(crate) fn warning(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<Option<Warning>, EngineError> {
     let need = packets_per_second(scenario);
+    if need <= FEW {
+        return Ok(None);
+    }
+    let said = |why| Warning::new(WarningKind::Late, why).about("capacity");
+    let said = excess(need, options)?.map(said);
+    Ok(said.map(|warning| warning.with("packets_per_second", need)))
+}
+
+/// What the machine lacks for so many packets per second, if anything.
+fn excess(need: f64, options: &RunOptions) -> Result<Option<String>, EngineError> {
     let capacity = capacity(options)?;
     let most = capacity * SHARE;
-    if need <= most {
-        return Ok(());
-    }
-    Err(EngineError::TooLarge {
-        engine: NAME,
-        why: format!(
+    let why = || {
+        format!(
             "its links carry up to {need:.0} packets per second, acknowledgments included, and this machine holds {most:.0} (measured just now: {capacity:.0}); slower links or larger packets need fewer"
-        ),
-    })
+        )
+    };
+    Ok((need > most).then(why))
 }
 
 /// Packets that senders and receivers may send in a second when every link is busy. A group sends no more than the

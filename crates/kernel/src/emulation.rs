@@ -12,6 +12,7 @@ use forebay_scenario::{Cancel, EngineError, Report, RunOptions, Scenario, Warnin
 use forebay_simulation::{GroupId, Usage};
 use forebay_units::Time;
 
+use crate::calibration;
 use crate::namespaces::{Entry, Namespaces, Running};
 use crate::path::{KernelSimulation, Observer};
 use crate::run::{Outcome, Visit, failed, namespaces_for, run_between};
@@ -25,6 +26,8 @@ pub struct Emulation {
     shared: Arc<Shared>,
     cancel: Cancel,
     thread: Option<JoinHandle<Result<Outcome, EngineError>>>,
+    /// What was said before it began.
+    beforehand: Option<Warning>,
 }
 
 /// What the target link is like just now.
@@ -67,6 +70,7 @@ impl Emulation {
         options: RunOptions,
     ) -> Result<Self, EngineError> {
         check(&scenario)?;
+        let beforehand = calibration::warning(&scenario, &options)?;
         let namespaces = Arc::new(namespaces_for(&scenario)?);
         let shared = Arc::new(Shared::default());
         let cancel = options.cancel.clone();
@@ -89,6 +93,7 @@ impl Emulation {
             shared,
             cancel,
             thread: Some(thread.map_err(failed)?),
+            beforehand,
         })
     }
 
@@ -136,10 +141,11 @@ impl Emulation {
             mut report,
             evidence,
         } = outcome;
+        report.warnings.extend(self.beforehand.take());
         if let Err(EngineError::Untrusted { why, .. }) = evidence.judge() {
             let before = report.warnings.into_iter();
             report.warnings = before
-                .filter(|warning| warning.kind != WarningKind::Late)
+                .filter(|warning| warning.subject != "lateness")
                 .collect();
             let text = format!("the machine was too late for these figures to be believed: {why}");
             let warning = Warning::new(WarningKind::Late, text);

@@ -81,6 +81,8 @@ pub(crate) struct Strays {
     pub(crate) of_nobody: u64,
     /// For which a device had no room.
     pub(crate) device_full: u64,
+    /// Of a flow of which more were on their way than are kept.
+    pub(crate) flooded: u64,
 }
 
 impl<'a> SocketHosts<'a> {
@@ -180,7 +182,10 @@ impl<'a> SocketHosts<'a> {
             None => return,
         };
         let sender = &mut self.flows[flow];
-        let number = sender.ends.data.keep(packet);
+        let Some(number) = sender.ends.data.keep(packet) else {
+            self.strays.flooded += 1;
+            return;
+        };
         if sender.access.is_some() {
             sender.enter_access(flow, (now, number), &mut timeline.calendar);
             return;
@@ -217,7 +222,10 @@ impl<'a> SocketHosts<'a> {
             None => return,
         };
         let ends = &mut self.flows[flow].ends;
-        let number = ends.answers.keep(packet);
+        let Some(number) = ends.answers.keep(packet) else {
+            self.strays.flooded += 1;
+            return;
+        };
         let (acks, cross_links) = (ends.acknowledgments, ends.cross_links);
         if cross_links {
             let in_flight = self.flows.set_out(acks, number, now);

@@ -11,7 +11,9 @@ use crate::applications::Applications;
 use crate::hosts::SocketHosts;
 use crate::namespaces::{Kind, Namespaces, Setup, Sysctl};
 use crate::path::{Ended, KernelSimulation, Observer, Path};
-use crate::priority::{Policy, allow_descriptors, lock_memory, set_exact_timers, set_policy};
+use crate::priority::{
+    Policy, allow_descriptors, lock_memory, set_exact_timers, set_policy, thread_cpu_time,
+};
 use crate::side::Side;
 use crate::tcp::Listener;
 use crate::translation::{
@@ -91,6 +93,7 @@ pub(crate) fn run_between(
     (scenario, options): (&Scenario, &RunOptions),
     visit: Option<Visit<'_>>,
 ) -> Result<Outcome, EngineError> {
+    let begun = thread_cpu_time();
     let listeners = listen(namespaces, scenario).map_err(failed)?;
     let applications = Applications::start(listeners).map_err(failed)?;
     // Without these privileges the machine is late more often, which the verdict sees.
@@ -119,6 +122,7 @@ pub(crate) fn run_between(
     let evidence = evidence(namespaces, &mut simulation).map_err(failed)?;
     let mut report = report(NAME, (scenario, options.seed), simulation);
     report.cost.lateness = Some(evidence.cost());
+    report.cost.cpu_s = (thread_cpu_time() - begun).as_secs_f64();
     report.warnings.extend(remarks(scenario));
     report.warnings.extend(evidence.warnings());
     Ok(Outcome { report, evidence })

@@ -8,6 +8,7 @@ use crate::NAME;
 use crate::counters::{Counters, Event};
 use crate::hosts::Strays;
 use crate::lateness::Lateness;
+use crate::slots::MOST_BYTES;
 
 /// Of a run's time, the share that its clock may have stood.
 const MOST_FROZEN: f64 = 0.02;
@@ -47,6 +48,11 @@ impl Evidence {
             frozen_s: self.frozen.as_secs_f64(),
             freezes: self.freezes,
         }
+    }
+
+    /// Whether the machine was late at this run, which it need not be at the next.
+    pub(crate) fn is_late(&self) -> bool {
+        self.lateness.p99_9() > MOST_LATE || is_frozen_for_too_long(self.frozen, self.length)
     }
 
     /// Refuses a run that is not to be believed.
@@ -131,10 +137,25 @@ impl Evidence {
 
     /// What is worth saying of a run that is believed.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
+        self.lateness_said().into_iter().chain(self.flood()).collect()
+    }
+
+    /// That more came than anybody keeps.
+    fn flood(&self) -> Option<Warning> {
+        let lost = self.strays.flooded;
+        let text = format!(
+            "{lost} packets were lost before any link: {} MiB of their flow were on their way; an access link with a `queue` drops them as a router does",
+            MOST_BYTES >> 20
+        );
+        let warning = Warning::new(WarningKind::LeftOut, text).about("access");
+        (lost > 0).then(|| warning.with("packets", lost as f64))
+    }
+
+    fn lateness_said(&self) -> Option<Warning> {
         let late = self.lateness.p99_9();
         let near = late.as_secs_f64() > MOST_LATE.as_secs_f64() * WORTH_SAYING;
         if !near && self.frozen_share() <= MOST_FROZEN * WORTH_SAYING {
-            return Vec::new();
+            return None;
         }
         let text = format!(
             "the machine was late: one packet of a thousand by more than {}, and the clock stood for {} in all",
@@ -142,11 +163,8 @@ impl Evidence {
             in_words(self.frozen)
         );
         let warning = Warning::new(WarningKind::Late, text).about("lateness");
-        vec![
-            warning
-                .with("p999_s", late.as_secs_f64())
-                .with("frozen_s", self.frozen.as_secs_f64()),
-        ]
+        let warning = warning.with("p999_s", late.as_secs_f64());
+        Some(warning.with("frozen_s", self.frozen.as_secs_f64()))
     }
 }
 
@@ -416,6 +434,37 @@ mod tests {
             ..good()
         };
         assert_eq!(far.warnings(), []);
+    }
+
+    #[test]
+    fn a_flood_is_said_and_refuses_nothing() {
+        let strays = Strays {
+            flooded: 7,
+            ..Strays::default()
+        };
+        let evidence = Evidence { strays, ..good() };
+        assert_eq!(evidence.judge(), Ok(()));
+        let [warning] = &evidence.warnings()[..] else {
+            panic!("{:?}", evidence.warnings());
+        };
+        assert_eq!(warning.values.get("packets"), Some(&7.0));
+        assert!(warning.text.contains("64 MiB"), "{}", warning.text);
+    }
+
+    #[test]
+    fn a_run_is_late_by_its_packets_or_by_its_clock_and_by_nothing_else() {
+        let stood = Evidence {
+            frozen: Time::from_millis(201),
+            ..good()
+        };
+        let lateness = late(2_000, 500);
+        assert!(stood.is_late() && Evidence { lateness, ..good() }.is_late());
+        let limited = Evidence {
+            window_limited: Time::from_secs(1),
+            starved: 3,
+            ..good()
+        };
+        assert!(limited.judge().is_err() && !limited.is_late() && !good().is_late());
     }
 
     #[test]
