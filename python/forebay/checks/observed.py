@@ -1,0 +1,265 @@
+"""`make observed`: captures of scenarios whose truth is known, observed, and what came of it beside the truth.
+
+The packet engine runs each case and writes its capture; the observation reads the file as it would anybody's. Every
+number is held to the promise of the manual, and its 90 % interval is counted as having covered the truth or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from forebay import _core, formatting
+from forebay.checks.observed_cases import CASES, Case
+from forebay.errors import ForebayError
+from forebay.files import between, write_whole
+from forebay.measurement.traces import write_traces
+from forebay.observation.captures import observe_captures
+from forebay.observation.controllers import FACTORS, UNKNOWN
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.interpretation import Observed
+from forebay.observation.limits import Limit
+from forebay.report import BufferSize
+from forebay.scenario import Scenario, run_jobs
+
+__all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "judge", "main", "tables"]
+
+#: Where the tables stand in docs/checking.md.
+MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
+
+#: How far each number may be from the truth, as a share of it.
+PROMISES: Mapping[str, float] = {
+    "link rate": 0.02,
+    "base round trip": 0.05,
+    "limited flows": 0.15,
+    "load": 0.03,
+    "buffer": 0.10,
+    "size quantile": 0.10,
+}
+#: Quantiles of sizes that are compared, and the fewest transfers that have such.
+_QUANTILES, _TRANSFERS = (0.25, 0.5, 0.75, 0.9), 200
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """One number of a case: what was observed, what is true.
+
+    `found` is None where the observation says that it is unknown.
+    """
+
+    what: str
+    truth: float
+    found: Estimate | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the promise is kept; what is said to be unknown promises nothing."""
+        if self.found is None:
+            return True
+        off = abs(self.found.value - self.truth)
+        slack = 1.0 if self.what == "limited flows" else 0.0
+        return off <= max(PROMISES[self.what] * abs(self.truth), slack)
+
+    @property
+    def is_covered(self) -> bool | None:
+        """Whether the interval covers the truth; None where there is none."""
+        return None if self.found is None else self.found.contains(self.truth)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All judgments of a case, and which controller each limited flow was taken for."""
+
+    judgments: Sequence[Judgment]
+    controllers: Sequence[tuple[str, str]]
+
+
+def judge(name: str, case: Case, folder: Path) -> Judged:
+    """Run a case, write its capture into `folder`, observe it and compare."""
+    scenario = Scenario.of(case.tables)
+    [report] = run_jobs([_core.Job(scenario.core, "packet", 7, 0, traces=True)])
+    write_traces(report, folder)
+    observed = observe_captures([folder / "packets.pcapng"])
+    packets = pl.read_parquet(folder / "packets.parquet")
+    flows = _flows(case, packets)
+    return Judged(
+        [*_of_link(case, report.buffer, packets, observed), *_of_flows(case, flows, observed), *_of_sizes(folder, observed)],
+        _of_controllers(flows, observed),
+    )
+
+
+def _of_link(case: Case, buffer: BufferSize, packets: pl.DataFrame, observed: Observed) -> list[Judgment]:
+    link = case.tables.get("link") or case.tables["links"][-1]
+    rate = _core.parse_quantity(link["rate"], "rate")
+    found = [Judgment("link rate", rate, _known(observed.rate))]
+    data = packets.filter(~pl.col("ack"))
+    if case.tables["trace"]["capture"] != "arrivals":
+        data = data.filter(~pl.col("dropped"))
+    seconds = _core.parse_quantity(case.tables["run"]["measure"], "time")
+    found.append(Judgment("load", float(data["bytes"].sum()) * 8 / seconds, observed.load_bps))
+    if case.buffer:
+        limit = observed.queue.limit
+        truth = buffer.packets if isinstance(limit, Unknown) or not limit.unit else buffer.bytes
+        found.append(Judgment("buffer", truth, _known(limit)))
+    return found
+
+
+def _of_flows(case: Case, flows: Sequence[_Flow], observed: Observed) -> list[Judgment]:
+    found = []
+    if case.limited is not None:
+        found.append(Judgment("limited flows", float(case.limited), observed.limited))
+    for flow in observed.long_flows:
+        true = _flow_of(flow.stream.start_s, flows)
+        if true is not None:
+            found.append(Judgment("base round trip", true.rtt_s, _known(flow.base_round_trip)))
+    return found
+
+
+def _of_sizes(folder: Path, observed: Observed) -> list[Judgment]:
+    path = folder / "transfers.parquet"
+    if not path.exists() or len(observed.transfers.bytes) < _TRANSFERS:
+        return []
+    transfers = pl.read_parquet(path).filter(pl.col("completed_s").is_finite())
+    sizes = transfers["packets"].to_numpy() * 1448.0
+    truths, found = np.quantile(sizes, _QUANTILES), np.quantile(observed.transfers.bytes, _QUANTILES)
+    count = len(observed.transfers.bytes)
+    return [
+        Judgment("size quantile", float(truth), Estimate(float(value), float(value), float(value), "byte", "", count))
+        for truth, value in zip(truths, found, strict=True)
+    ]
+
+
+def _of_controllers(flows: Sequence[_Flow], observed: Observed) -> list[tuple[str, str]]:
+    pairs = []
+    for flow in observed.long_flows:
+        true = _flow_of(flow.stream.start_s, flows)
+        if true is not None and flow.limit is Limit.LINK:
+            pairs.append((str(true.group["cca"]), flow.family.name))
+    return pairs
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A persistent flow as it was simulated: its group, its round trip, and when the capture saw it first."""
+
+    group: Mapping[str, Any]
+    rtt_s: float
+    first_s: float
+
+
+def _flow_of(stream_start_s: float, flows: Sequence[_Flow]) -> _Flow | None:
+    """The flow that a stream is, by the time of its first packet."""
+    nearest = min(flows, key=lambda flow: abs(flow.first_s - stream_start_s), default=None)
+    return nearest if nearest is not None and abs(nearest.first_s - stream_start_s) < 1e-6 else None
+
+
+def _flows(case: Case, packets: pl.DataFrame) -> list[_Flow]:
+    """Every persistent flow of which a packet was captured."""
+    before = case.tables["trace"]["capture"] == "arrivals"
+    sight = pl.col("time_s") if before else pl.col("time_s") + pl.col("wait_s")
+    data = packets.filter(~pl.col("ack") & ~pl.col("syn"))
+    data = data if before else data.filter(~pl.col("dropped"))
+    sights = data.with_columns(sight.alias("sight")).group_by("flow").agg(pl.col("sight").min())
+    firsts = dict(sights.iter_rows())
+    begin = min(firsts.values(), default=0.0)
+    found, number = [], 0
+    for group in case.tables["flows"]:
+        rtts = group.get("rtt")
+        for index in range(int(group.get("count", 1))):
+            if number in firsts and group.get("workload") == "persistent":
+                rtt = rtts[index] if isinstance(rtts, list) else rtts
+                found.append(_Flow(group, _core.parse_quantity(rtt, "time"), firsts[number] - begin))
+            number += 1
+    return found
+
+
+def _known(found: Estimate | Unknown) -> Estimate | None:
+    return found if isinstance(found, Estimate) else None
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def tables(judged: Mapping[str, Judged]) -> str:
+    """The promises and how often they are kept, the confusion of controllers, and each number that is off."""
+    return "\n".join([*_promises(judged), "", *_confusion(judged), "", *_off(judged)])
+
+
+def _promises(judged: Mapping[str, Judged]) -> list[str]:
+    head = ("number", "promised", "numbers", "kept", "unknown", "90 % interval covers")
+    rows = []
+    for what, most in PROMISES.items():
+        of_it = [each for case in judged.values() for each in case.judgments if each.what == what]
+        told = [each for each in of_it if each.found is not None]
+        kept = sum(each.is_kept for each in told)
+        covered = [each.is_covered for each in told]
+        rows.append(
+            (
+                what,
+                f"{most:.0%}" + (" or 1" if what == "limited flows" else ""),
+                str(len(of_it)),
+                f"{kept} of {len(told)}",
+                str(len(of_it) - len(told)),
+                f"{np.mean(covered):.0%}" if told and what != "size quantile" else "–",
+            )
+        )
+    return formatting.markdown_table(head, rows)
+
+
+def _confusion(judged: Mapping[str, Judged]) -> list[str]:
+    pairs = [pair for case in judged.values() for pair in case.controllers]
+    columns = (*FACTORS, UNKNOWN)
+    rows = []
+    for truth in sorted({true for true, _ in pairs}):
+        counts = [sum(pair == (truth, name) for pair in pairs) for name in columns]
+        rows.append((truth, *map(str, counts)))
+    return formatting.markdown_table(("flows of \\ taken for", *columns), rows)
+
+
+def _off(judged: Mapping[str, Judged]) -> list[str]:
+    head = ("case", "number", "true", "observed")
+    rows = [
+        (name, each.what, f"{each.truth:.4g}", f"{each.found.value:.4g}")
+        for name, case in judged.items()
+        for each in case.judgments
+        if each.found is not None and not each.is_kept
+    ]
+    return formatting.markdown_table(head, rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge the cases whose names contain one of `--only`; write the tables, or print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="parts of names, separated by commas")
+    parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
+    options = parser.parse_args(arguments)
+    parts = [part.strip() for part in options.only.split(",") if part.strip()]
+    chosen = {name: case for name, case in CASES.items() if not parts or any(part in name for part in parts)}
+    judged = {}
+    for number, (name, case) in enumerate(chosen.items(), 1):
+        print(f"observed: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                judged[name] = judge(name, case, Path(folder))
+        except ForebayError as error:
+            print(f"observed: {name}: {error}", file=sys.stderr)
+            return 1
+    text = tables(judged)
+    if options.write is None:
+        print(text)
+    else:
+        page = options.write.read_text(encoding="utf-8")
+        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""What a capture says of its link: each question asked in turn, the answers of the earlier ones given to the later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.controllers import Family, family
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.limits import Limit, count_limited, is_long, limits
+from forebay.observation.link_rate import Gaps, Load, busy_share, link_rate
+from forebay.observation.queues import Backlogs, Queue, queue_limit
+from forebay.observation.round_trips import base_round_trip
+from forebay.observation.streams import Place, Stream
+
+__all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
+
+#: How many times as many losses of one kind as of the other say where a capture was taken.
+_MORE = 3.0
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Streams that began and ended within the capture: a sample of them, in order of their beginnings.
+
+    `bytes` are distinct bytes of payload; `count` is how many there were in all.
+    """
+
+    bytes: NDArray[np.float64]
+    starts_s: NDArray[np.float64]
+    count: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The direction of a capture that is asked about, as the reader has told it together.
+
+    Attributes
+    ----------
+    place : Place or None
+        Where it was taken; None where nobody says.
+    start_s, end_s : float
+        First and last packet.
+    load, gaps : Load, Gaps
+        Of its packets.
+    streams : sequence of Stream
+        Long ones and, as far as they are kept, short ones.
+    transfers : Transfers
+        Of whole connections.
+    unresponsive_bytes : float
+        IP bytes that nobody answers.
+    backlogs : Backlogs or None
+        Where both sides of the queue were captured.
+    """
+
+    place: Place | None
+    start_s: float
+    end_s: float
+    load: Load
+    gaps: Gaps
+    streams: Sequence[Stream]
+    transfers: Transfers
+    unresponsive_bytes: float
+    backlogs: Backlogs | None
+
+    @property
+    def seconds(self) -> float:
+        """How long was captured."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True)
+class LongFlow:
+    """A long flow, and what is known of it."""
+
+    stream: Stream
+    limit: Limit
+    base_round_trip: Estimate | Unknown
+    family: Family
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a capture says of its link.
+
+    Attributes
+    ----------
+    place : Place
+        Where it was taken.
+    rate : Estimate or Unknown
+        Of the link, in bits of IP packets per second.
+    load_bps : Estimate
+        Bits per second that came by, with the scatter of its tenths.
+    full_share : float
+        Share of time in which the link was full; 0 where its rate is not known.
+    limited : Estimate
+        How many flows the link limits at a time.
+    long_flows : sequence of LongFlow
+        In the order of their sizes, the largest first.
+    queue : Queue
+        Its limit, and how it drops.
+    transfers : Transfers
+        Short ones.
+    unresponsive_share : float
+        Of the bytes, what nobody answers.
+    """
+
+    place: Place
+    rate: Estimate | Unknown
+    load_bps: Estimate
+    full_share: float
+    limited: Estimate
+    long_flows: Sequence[LongFlow]
+    queue: Queue
+    transfers: Transfers
+    unresponsive_share: float
+
+
+def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
+    """Answer every question that this capture can answer.
+
+    Parameters
+    ----------
+    seen : Seen
+        The capture.
+    rate_bps : float or None
+        The link's rate, where somebody knows it.
+    """
+    rate = _given(rate_bps) if rate_bps is not None else link_rate(seen.gaps, seen.load)
+    known = rate.value if isinstance(rate, Estimate) else None
+    full = busy_share(known, seen.load) if known is not None else 0.0
+    long = sorted(
+        (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
+    )
+    place = seen.place or _place(long)
+    found = limits(long, place, full)
+    total = float(seen.load.bytes.sum())
+    return Observed(
+        place,
+        rate,
+        _load(seen.load),
+        full,
+        count_limited(long, found, (seen.start_s, seen.end_s)),
+        [
+            LongFlow(stream, limit, base_round_trip(stream, known), family(stream))
+            for stream, limit in zip(long, found, strict=True)
+        ],
+        queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None),
+        seen.transfers,
+        seen.unresponsive_bytes / total if total else 0.0,
+    )
+
+
+def _given(rate_bps: float) -> Estimate:
+    return Estimate(rate_bps, rate_bps, rate_bps, "bit/s", "given by --rate", 0)
+
+
+def _one_side() -> Unknown:
+    return Unknown(
+        "buffer",
+        "one side of a queue shows neither what waits nor what is lost in it",
+        "capture before and behind the queue at once, or read the limit from the router's configuration",
+    )
+
+
+def _place(streams: Sequence[Stream]) -> Place:
+    """Where a capture was taken: what is lost before it fills gaps, what is lost behind it comes twice."""
+    filled = sum(stream.filled for stream in streams)
+    repeated = sum(stream.repeated for stream in streams)
+    return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
+
+
+def _load(load: Load) -> Estimate:
+    """Mean load, with the interval of ten equal parts' mean (batch means, Student's t)."""
+    from scipy import stats
+
+    bits = float(load.bytes.sum()) * 8.0
+    value = bits / load.seconds if load.seconds else 0.0
+    parts = load.over(load.seconds / 10) if len(load.bytes) >= 10 else np.empty(0)
+    half = 0.0
+    if len(parts) >= 3:
+        half = float(stats.t.ppf(0.95, len(parts) - 1) * parts.std(ddof=1) / np.sqrt(len(parts)))
+    return Estimate(value, max(value - half, 0.0), value + half, "bit/s", "bytes over time", len(parts))

@@ -1,0 +1,122 @@
+"""What limits each long flow: this link, its application, its receiver, or something elsewhere.
+
+After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which look at what a sender does
+round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
+whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
+without a loss is limited by its application or by a slower link: from here both look the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from forebay.observation.estimate import Estimate
+from forebay.observation.streams import Place, Stream
+
+__all__ = ["Limit", "count_limited", "is_long", "limits"]
+
+#: Packets of a stream that is long enough to be limited by anything but its own size.
+_LONG_PACKETS = 100
+#: Share of the captured time that it lives for.
+_LONG_SHARE = 0.25
+#: From which share of time on a receiver or an application limits.
+_MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
+#: Loss events or marks that tell of a link.
+_EVENTS, _MARKS = 2, 10
+#: A rate varies by less where it is set by something that no queue moves.
+_CONSTANT = 0.08
+#: What is below this share of the largest rate is not limited by the link that the largest shares.
+_BELOW = 0.8
+#: Share of time in which a link is full that limits anybody without a loss.
+_FULL = 0.5
+#: Round trips over which a rate is taken, and at least how long.
+_ROUNDS, _AT_LEAST_S = 20, 0.5
+
+
+class Limit(Enum):
+    """What limits a stream."""
+
+    LINK = "this link"
+    RECEIVER = "its receiver"
+    APPLICATION = "its application"
+    ELSEWHERE = "its application or a slower link elsewhere"
+    UNKNOWN = "unknown"
+
+
+def is_long(stream: Stream, capture_s: float) -> bool:
+    """Whether a stream is long enough to ask what limits it."""
+    return stream.responsive and stream.packets >= _LONG_PACKETS and stream.seconds >= _LONG_SHARE * capture_s
+
+
+def limits(streams: Sequence[Stream], place: Place, full_share: float) -> list[Limit]:
+    """What limits each of these streams, all of them long.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+        Long streams of one link and direction.
+    place : Place
+        Where they were captured.
+    full_share : float
+        Share of time in which the link was full.
+    """
+    largest = max((stream.mean_bps for stream in streams), default=0.0)
+    return [_limit(stream, place, full_share, largest) for stream in streams]
+
+
+def _limit(stream: Stream, place: Place, full_share: float, largest_bps: float) -> Limit:
+    if stream.window_limited > _MOST_OF_THE_TIME:
+        return Limit.RECEIVER
+    if stream.idle_share > _IDLE:
+        return Limit.APPLICATION
+    signals = len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
+    signals |= place is Place.BEHIND and stream.marked >= _MARKS
+    below = stream.mean_bps < _BELOW * largest_bps
+    if below and _is_constant(stream):
+        return Limit.ELSEWHERE
+    if signals:
+        return Limit.LINK
+    if full_share >= _FULL:
+        return Limit.LINK
+    if _is_constant(stream):
+        return Limit.ELSEWHERE
+    return Limit.UNKNOWN
+
+
+def _is_constant(stream: Stream) -> bool:
+    """Whether its rate varies by little over many round trips."""
+    if stream.windows is None:
+        return False
+    times = stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
+    round_s = float(np.median(times)) if len(times) else 0.0
+    rates = stream.windows.rates_over(max(_ROUNDS * round_s, _AT_LEAST_S))
+    # The first window is that of its slow start, a last one may be half.
+    rates = rates[1:-1]
+    if len(rates) < 4 or not rates.mean():
+        return False
+    return bool(rates.std() < _CONSTANT * rates.mean())
+
+
+def count_limited(
+    streams: Sequence[Stream], found: Sequence[Limit], capture: tuple[float, float], within_s: float = 1.0
+) -> Estimate:
+    """How many streams this link limits at a time: the mean over the capture, with quantiles over time.
+
+    Streams of which nothing tells what limits them are in the upper end of the interval.
+    """
+    start, end = capture
+    times = np.arange(start, max(end, start + within_s), within_s) + within_s / 2
+    surely = np.zeros(len(times))
+    perhaps = np.zeros(len(times))
+    for stream, limit in zip(streams, found, strict=True):
+        lives = (times >= stream.start_s) & (times <= stream.end_s)
+        surely += lives & (limit is Limit.LINK)
+        perhaps += lives & (limit is Limit.UNKNOWN)
+    mean = float(surely.mean())
+    low, high = (float(np.quantile(surely, share)) for share in (0.05, 0.95))
+    high = max(high, float(np.quantile(surely + perhaps, 0.95)), mean)
+    limited = sum(limit is Limit.LINK for limit in found)
+    return Estimate(mean, min(low, mean), high, "", f"{limited} of {len(found)} long flows, second by second", len(times))

@@ -1,0 +1,184 @@
+"""The rate of a link, from the packets that have left it.
+
+Packets that wait leave back to back: the time between two is the size of one of them over the rate. Their gaps are
+a spike in the histogram of size over gap, and nothing comes closer together than that. Where stamps are too coarse
+for it, the load of a busy link has a ceiling. Who sees neither does not know the rate: a link that was never busy has
+shown nobody what it can carry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.estimate import Estimate, Unknown
+
+__all__ = ["Gaps", "Load", "busy_share", "link_rate"]
+
+#: Width of the bins in which rates are gathered: half a percent.
+_STEP = 0.005
+#: Of all that was sent, the least that is a spike, and the most that may be faster than the link.
+_SPIKE, _FASTER = 0.03, 0.02
+#: How many times the mass of bins near it a spike has.
+_PROMINENCE = 5.0
+#: Packets in a window of load whose ceiling is looked for, and the share of windows that are to touch it.
+_PACKETS_PER_WINDOW, _AT_CEILING = 100, 0.2
+#: How near to the ceiling touches it, and from which load on a window counts as busy.
+_NEAR, _BUSY = 0.02, 0.97
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """A histogram of the times between packets that followed one another.
+
+    Attributes
+    ----------
+    before, behind : array of float
+        Bytes of the packet before the gap and of the one behind it.
+    seconds : array of float
+        The gap; never below 0.
+    counts : array of float
+        How often it was seen.
+    """
+
+    before: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Bytes and packets in bins of equal width, from the first packet on."""
+
+    width_s: float
+    bytes: NDArray[np.float64]
+    packets: NDArray[np.float64]
+
+    @property
+    def seconds(self) -> float:
+        """The time that the bins cover."""
+        return self.width_s * len(self.bytes)
+
+    def over(self, seconds: float) -> NDArray[np.float64]:
+        """Bits per second in windows of about this length, whole bins each; the rest of a last one is left out."""
+        bins = max(1, min(round(seconds / self.width_s), len(self.bytes)))
+        whole = len(self.bytes) // bins * bins
+        return self.bytes[:whole].reshape(-1, bins).sum(axis=1) * 8.0 / (bins * self.width_s)
+
+
+def link_rate(gaps: Gaps, load: Load) -> Estimate | Unknown:
+    """The rate in bits of IP packets per second.
+
+    Parameters
+    ----------
+    gaps : Gaps
+        Of the direction that is the link's.
+    load : Load
+        Of the same packets.
+    """
+    spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
+    if spikes:
+        share, estimate = max(spikes, key=lambda spike: spike[0])
+        return estimate
+    ceiling = _ceiling(load)
+    if ceiling is not None:
+        return ceiling
+    return Unknown(
+        "link rate",
+        "packets seldom left back to back, and the load never met a ceiling",
+        "give it by --rate: the port or the shaper states it",
+    )
+
+
+def busy_share(rate_bps: float, load: Load) -> float:
+    """Share of time in which the link was as good as full, over windows of a hundred packets of its rate."""
+    loads = load.over(_window_s(rate_bps, load))
+    return float(np.mean(loads >= _BUSY * rate_bps)) if len(loads) else 0.0
+
+
+def _spike(size: NDArray[np.float64], gaps: Gaps, load: Load) -> tuple[float, Estimate] | None:
+    """The fastest rate at which many packets left, and the share of bytes that did."""
+    weights = gaps.counts * size
+    known = (size > 0) & (gaps.counts > 0)
+    total = float(weights[known].sum())
+    if total == 0.0:
+        return None
+    at_once = float(weights[known & (gaps.seconds <= 0.0)].sum())
+    known &= gaps.seconds > 0.0
+    rates = size[known] * 8.0 / gaps.seconds[known]
+    if not len(rates):
+        return None
+    bins = np.floor(np.log(rates) / _STEP).astype(np.int64)
+    first = int(bins.min())
+    mass = np.bincount(bins - first, weights=weights[known]) / total
+    # A spike may stand on the edge of two bins.
+    pairs = mass + np.append(mass[1:], 0.0)
+    faster = at_once / total + np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0, 0.0]])
+    for place in np.argsort(pairs)[::-1][:16]:
+        if pairs[place] < _SPIKE:
+            return None
+        if faster[place + 2] > _FASTER or not _stands_out(pairs, int(place)):
+            continue
+        inside = (bins - first == place) | (bins - first == place + 1)
+        estimate = _of_spike(rates[inside], weights[known][inside], gaps.counts[known][inside])
+        if _is_exceeded(estimate.value, load):
+            continue
+        return float(pairs[place]), estimate
+    return None
+
+
+def _stands_out(pairs: NDArray[np.float64], place: int) -> bool:
+    around = [place + off for off in (-6, -5, -4, -3, 3, 4, 5, 6) if 0 <= place + off < len(pairs)]
+    return not around or bool(pairs[place] > _PROMINENCE * np.median(pairs[around]))
+
+
+def _of_spike(rates: NDArray[np.float64], weights: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
+    value = float(np.average(rates, weights=weights))
+    order = np.argsort(rates)
+    shares = np.cumsum(weights[order]) / weights.sum()
+    low, high = (float(rates[order][np.searchsorted(shares, share)]) for share in (0.05, 0.949999))
+    # Histograms of gaps have bins of 0.27 %: half of one is not known.
+    return Estimate(
+        value,
+        min(low, value) * (1 - 0.00136),
+        max(high, value) * (1 + 0.00136),
+        "bit/s",
+        "packets that left back to back",
+        round(float(counts.sum())),
+    )
+
+
+def _is_exceeded(rate_bps: float, load: Load) -> bool:
+    """Whether more has left in a window than this rate lets: then it is not the link's."""
+    loads = load.over(_window_s(rate_bps, load))
+    return bool(len(loads)) and float(loads.max()) > (1.0 + _NEAR) * rate_bps
+
+
+def _ceiling(load: Load) -> Estimate | None:
+    """The rate that the load of many windows comes near to and none goes beyond."""
+    packets = float(load.packets.sum())
+    if packets < 10 * _PACKETS_PER_WINDOW:
+        return None
+    busiest = float(load.over(load.seconds / 20).max())
+    if busiest == 0.0:
+        return None
+    loads = load.over(_window_s(busiest, load))
+    # One window may hold a packet more than it should.
+    most = float(np.quantile(loads, 0.999))
+    near = loads[loads >= (1.0 - _NEAR) * most]
+    if len(loads) < 20 or len(near) < _AT_CEILING * len(loads):
+        return None
+    value = float(np.median(near))
+    return Estimate(
+        value, float(near.min()), float(max(loads.max(), value)), "bit/s", "the ceiling of the load", len(near)
+    )
+
+
+def _window_s(rate_bps: float, load: Load) -> float:
+    """How long a hundred packets take at a rate."""
+    packets = float(load.packets.sum())
+    mean_bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
+    return max(load.width_s, _PACKETS_PER_WINDOW * mean_bits / rate_bps)

@@ -1,0 +1,100 @@
+"""What both sides of a queue tell of it: its limit, in the unit in which it counts, and whether it drops at its tail.
+
+A tail-drop queue takes a packet as long as what waits and the packet stay within its limit. So the most that was ever
+taken is a lower end of the limit, and the least at which a packet was lost an upper one; where both meet, that is the
+buffer. A queue that drops below what it takes at other times manages its queue, or shares its memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.estimate import Estimate, Unknown
+
+__all__ = ["Backlogs", "Queue", "queue_limit"]
+
+#: Losses of fewer packets tell no limit.
+_FEWEST = 5
+#: Share of losses that may lie below what was taken: stamps of both sides are not exact.
+_TOLERATED = 0.02
+#: Of what a queue takes, how far below its limit losses may begin where it drops at its tail, in packets.
+_PACKETS_OFF = 1.0
+
+
+@dataclass(frozen=True)
+class Backlogs:
+    """What waited as packets came, in bytes and in packets, their own included.
+
+    Attributes
+    ----------
+    taken_bytes, taken_packets : float
+        The most at which a packet was taken.
+    lost_bytes, lost_packets : array of float
+        At the arrival of each packet that was lost, or of a sample of them.
+    """
+
+    taken_bytes: float
+    taken_packets: float
+    lost_bytes: NDArray[np.float64]
+    lost_packets: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What is known of a queue.
+
+    Attributes
+    ----------
+    limit : Estimate or Unknown
+        Its buffer, in bytes or in packets.
+    tail_drop : bool or None
+        Whether it drops at its tail; None where too little was lost to tell.
+    """
+
+    limit: Estimate | Unknown
+    tail_drop: bool | None
+
+
+def queue_limit(backlogs: Backlogs) -> Queue:
+    """The limit of a queue that was seen from both sides."""
+    if len(backlogs.lost_bytes) < _FEWEST:
+        return Queue(
+            Unknown(
+                "buffer",
+                f"the queue lost {len(backlogs.lost_bytes)} packets: it holds more than the "
+                f"{backlogs.taken_bytes / 1e3:.0f} kB that waited",
+                "capture while it overflows, or read it from the router's configuration",
+            ),
+            None,
+        )
+    in_packets = _limit(backlogs.taken_packets, backlogs.lost_packets, "", _PACKETS_OFF)
+    own = float(np.median(backlogs.lost_bytes / np.maximum(backlogs.lost_packets, 1.0)))
+    in_bytes = _limit(backlogs.taken_bytes, backlogs.lost_bytes, "byte", own)
+    both = [found for found in (in_packets, in_bytes) if found is not None]
+    if not both:
+        return Queue(
+            Unknown(
+                "buffer",
+                f"packets were lost while {np.median(backlogs.lost_bytes) / 1e3:.0f} kB waited, and taken at "
+                f"{backlogs.taken_bytes / 1e3:.0f} kB: the queue is managed, or shares its memory",
+                "read discipline and limit from the router's configuration",
+            ),
+            False,
+        )
+    # The unit whose two ends are closer together, as a share, is the one that it counts in.
+    return Queue(min(both, key=lambda found: (found.high - found.low) / found.value), True)
+
+
+def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> Estimate | None:
+    """The limit in one unit; None where it contradicts what was seen."""
+    if taken <= 0:
+        return None
+    # The least loss that is no error of the stamps.
+    least = float(np.quantile(lost, _TOLERATED))
+    if least < taken - own:
+        return None
+    high = max(float(np.median(lost)), taken)
+    return Estimate(taken, max(min(taken, least - own), 0.0), high, unit, "what was taken and lost on its two sides", len(lost))

@@ -1,0 +1,85 @@
+"""Base round trips: what is left of the time there and back when nothing waits.
+
+A capture in the middle of a path sees two parts: from data to its acknowledgment, which is the way behind the place,
+and from an acknowledgment to the data that it releases, which is the way before it. The least sum of both is the
+round trip at an empty queue, if the queue ever was empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.streams import Stream
+
+__all__ = ["base_round_trip", "round_trips_over_time"]
+
+#: Fewest times of each part that are worth a minimum.
+_FEWEST = 3
+#: Stamps and delayed interrupts make the best minimum no better than this share of it.
+_RESOLUTION = 0.005
+
+
+def base_round_trip(stream: Stream, rate_bps: float | None) -> Estimate | Unknown:
+    """The round trip of a stream without waiting, in seconds.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of whom.
+    rate_bps : float or None
+        Rate of the link, whose own time to send a packet is in what is measured and not in a base round trip.
+    """
+    parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
+    if parts and stream.behind_s is not None and stream.before_s is not None:
+        least = stream.behind_s + stream.before_s
+        samples = min(stream.behind_samples, stream.before_samples)
+        source = "least time from data to ACK and from ACK to data"
+        own = _sending_s(stream.packet_bytes, rate_bps)
+    elif stream.handshake_s is not None:
+        least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
+        own = 0.0
+    else:
+        return _unknown(stream)
+    value = max(least - own, 0.0)
+    sums = np.sort(round_trips_over_time(stream))
+    slack = _slack(sums) if len(sums) > 1 else 0.1 * value
+    return Estimate(
+        value,
+        max(value - max(slack, _RESOLUTION * value), 0.0),
+        value * (1.0 + _RESOLUTION),
+        "s",
+        source,
+        samples,
+    )
+
+
+def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:
+    """Sums of the least times of both parts, a window each that has seen both."""
+    if stream.windows is None:
+        return np.empty(0)
+    sums = stream.windows.behind_s + stream.windows.before_s
+    return sums[np.isfinite(sums)]
+
+
+def _slack(ordered: NDArray[np.float64]) -> float:
+    """How far below the least of a sample its law may begin (Robson and Whitlock, Biometrika 51, 1964)."""
+    return float(ordered[1] - ordered[0]) * CONFIDENCE / (1.0 - CONFIDENCE)
+
+
+def _sending_s(packet_bytes: int, rate_bps: float | None) -> float:
+    return packet_bytes * 8.0 / rate_bps if rate_bps else 0.0
+
+
+def _unknown(stream: Stream) -> Unknown:
+    if stream.behind_samples < _FEWEST and stream.before_samples < _FEWEST:
+        because = "only one direction of its connection was captured"
+        measure = "capture both directions of the port"
+    elif stream.before_samples < _FEWEST:
+        because = "the way before this place shows only by TCP timestamps, and there were none"
+        measure = "capture at the sender, or turn timestamps on (net.ipv4.tcp_timestamps)"
+    else:
+        because = "too few of its packets were answered"
+        measure = "capture for longer"
+    return Unknown("base round trip", because, measure)

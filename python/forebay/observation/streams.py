@@ -1,0 +1,158 @@
+"""One direction of a connection with data in it, as a capture has seen it: what all estimates of flows rest on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Place", "Stream", "Windows"]
+
+
+class Place(Enum):
+    """On which side of the link's queue a capture was taken."""
+
+    BEHIND = "behind the queue"
+    BEFORE = "before the queue"
+
+
+@dataclass(frozen=True)
+class Windows:
+    """What a stream did over time, in windows of equal width; NaN where nothing was seen.
+
+    Attributes
+    ----------
+    start_s, width_s : float
+        When the first begins, in seconds of the capture, and how long each is.
+    bytes, packets : array
+        Of IP packets.
+    flight_bytes : array
+        Most that was on its way and not acknowledged.
+    repeated, filled, marked : array
+        Packets whose data was seen before, that fill a gap of the sequence, and that bear a mark.
+    behind_s, before_s : array
+        Least time from data to its acknowledgment, and from an acknowledgment to the data that it released.
+    longest_behind_s : array
+        Most of the former.
+    receive_window_bytes : array
+        Least that the receiver allowed.
+    """
+
+    start_s: float
+    width_s: float
+    bytes: NDArray[np.float64]
+    packets: NDArray[np.float64]
+    flight_bytes: NDArray[np.float64]
+    repeated: NDArray[np.float64]
+    filled: NDArray[np.float64]
+    marked: NDArray[np.float64]
+    behind_s: NDArray[np.float64]
+    before_s: NDArray[np.float64]
+    longest_behind_s: NDArray[np.float64]
+    receive_window_bytes: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    @property
+    def times_s(self) -> NDArray[np.float64]:
+        """When each window begins."""
+        return self.start_s + self.width_s * np.arange(len(self))
+
+    def rates_over(self, seconds: float) -> NDArray[np.float64]:
+        """Bits per second in windows of about this length; the rest of a last one is left out."""
+        bins = max(1, min(round(seconds / self.width_s), len(self)))
+        whole = len(self) // bins * bins
+        return self.bytes[:whole].reshape(-1, bins).sum(axis=1) * 8.0 / (bins * self.width_s)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A direction of a connection.
+
+    Attributes
+    ----------
+    number : int
+        Among all of the capture; nothing tells whose it is.
+    responsive : bool
+        Whether somebody answers: TCP, or QUIC by its looks.
+    start_s, end_s : float
+        First and last packet, in seconds of the capture.
+    packets, bytes, payload_bytes, distinct_bytes : int
+        IP packets and bytes, payload, and payload without repetitions.
+    segment_bytes : int
+        Largest payload of a packet.
+    packet_bytes : int
+        Largest IP packet.
+    repeated, filled, marked : int
+        As in `Windows`, in all.
+    losses_s : array
+        Times of its loss events: losses within a round trip are one.
+    behind_s, before_s : float or None
+        Least time from data to its acknowledgment, from an acknowledgment to the data that it released.
+    behind_samples, before_samples : int
+        How many of each there were.
+    handshake_s : float or None
+        From a SYN to the acknowledgment of its answer: a round trip and no waiting receiver.
+    window_limited : float
+        Share of time in which the receiver's window was as good as full; NaN where its scale was not seen.
+    idle_share : float
+        Share of time in which nothing was on its way.
+    pauses : int
+        Times longer than two round trips in which the sender had nothing to send.
+    gap_variation : float
+        Coefficient of variation of the times between its packets; NaN below three packets.
+    ecn_capable : bool
+        Whether its packets are.
+    began, ended : bool
+        Whether its first and its last packet are in the capture.
+    windows : Windows or None
+        None for short ones.
+    """
+
+    number: int
+    responsive: bool
+    start_s: float
+    end_s: float
+    packets: int
+    bytes: int
+    payload_bytes: int
+    distinct_bytes: int
+    segment_bytes: int
+    packet_bytes: int
+    repeated: int
+    filled: int
+    marked: int
+    losses_s: NDArray[np.float64]
+    behind_s: float | None
+    before_s: float | None
+    behind_samples: int
+    before_samples: int
+    handshake_s: float | None
+    window_limited: float
+    idle_share: float
+    pauses: int
+    gap_variation: float
+    ecn_capable: bool
+    began: bool
+    ended: bool
+    windows: Windows | None
+
+    @property
+    def seconds(self) -> float:
+        """From its first packet to its last."""
+        return self.end_s - self.start_s
+
+    @property
+    def mean_bps(self) -> float:
+        """Bits per second while it lived; of a single packet infinite time is none."""
+        return self.bytes * 8.0 / self.seconds if self.seconds > 0 else 0.0
+
+    def lost(self, place: Place) -> int:
+        """Packets that were lost at a queue on whose given side the capture was taken.
+
+        Behind the queue they were never seen, so that a repetition fills a gap; before it they are seen twice.
+        """
+        return self.filled if place is Place.BEHIND else self.repeated
