@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forebay.observation.controllers import FACTORS, UNKNOWN, back_offs, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, limits
-from forebay.observation.link_rate import Gaps, Load, busy_share, link_rate
+from forebay.observation.link_rate import Gaps, Bins, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip
 from forebay.observation.streams import Place, Stream, Windows
 
@@ -29,9 +29,9 @@ def gaps_of(times: NDArray[np.float64], sizes: NDArray[np.float64]) -> Gaps:
     return Gaps(keys[0], keys[1], keys[2], counts.astype(float))
 
 
-def load_of(times: NDArray[np.float64], sizes: NDArray[np.float64], width: float = 1e-3) -> Load:
+def load_of(times: NDArray[np.float64], sizes: NDArray[np.float64], width: float = 1e-3) -> Bins:
     bins = (times / width).astype(int)
-    return Load(width, np.bincount(bins, weights=sizes), np.bincount(bins).astype(float))
+    return Bins(width, np.bincount(bins, weights=sizes), np.bincount(bins).astype(float))
 
 
 def departures(
@@ -105,7 +105,7 @@ def test_a_rate_is_an_estimate_or_unknown_whatever_was_captured(packets: list[tu
     times = np.sort(np.array([time for time, _ in packets]))
     sizes = np.array([float(size) for _, size in packets])
     gaps = gaps_of(times, sizes) if len(times) > 1 else Gaps(*(np.empty(0) for _ in range(4)))
-    load = load_of(times, sizes) if len(times) else Load(1e-3, np.empty(0), np.empty(0))
+    load = load_of(times, sizes) if len(times) else Bins(1e-3, np.empty(0), np.empty(0))
     found = link_rate(gaps, load)
     assert isinstance(found, Estimate | Unknown)
     if isinstance(found, Estimate):

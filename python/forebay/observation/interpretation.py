@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forebay.observation.controllers import Family, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, is_long, limits
-from forebay.observation.link_rate import Gaps, Load, busy_share, link_rate
+from forebay.observation.link_rate import Gaps, Bins, busy_share, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
 from forebay.observation.round_trips import base_round_trip
 from forebay.observation.streams import Place, Stream
@@ -44,7 +44,7 @@ class Seen:
         Where it was taken; None where nobody says.
     start_s, end_s : float
         First and last packet.
-    load, gaps : Load, Gaps
+    load, gaps : Bins, Gaps
         Of its packets.
     streams : sequence of Stream
         Long ones and, as far as they are kept, short ones.
@@ -59,7 +59,7 @@ class Seen:
     place: Place | None
     start_s: float
     end_s: float
-    load: Load
+    load: Bins
     gaps: Gaps
     streams: Sequence[Stream]
     transfers: Transfers
@@ -173,7 +173,7 @@ def _place(streams: Sequence[Stream]) -> Place:
     return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
 
 
-def _load(load: Load) -> Estimate:
+def _load(load: Bins) -> Estimate:
     """Mean load, with the interval of ten equal parts' mean (batch means, Student's t)."""
     from scipy import stats
 

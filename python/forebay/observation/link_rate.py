@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate, Unknown
 
-__all__ = ["Gaps", "Load", "busy_share", "link_rate"]
+__all__ = ["Gaps", "Bins", "busy_share", "link_rate"]
 
 #: Width of the bins in which rates are gathered: half a percent.
 _STEP = 0.005
@@ -50,7 +50,7 @@ class Gaps:
 
 
 @dataclass(frozen=True)
-class Load:
+class Bins:
     """Bytes and packets in bins of equal width, from the first packet on."""
 
     width_s: float
@@ -69,14 +69,14 @@ class Load:
         return self.bytes[:whole].reshape(-1, bins).sum(axis=1) * 8.0 / (bins * self.width_s)
 
 
-def link_rate(gaps: Gaps, load: Load) -> Estimate | Unknown:
+def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     """The rate in bits of IP packets per second.
 
     Parameters
     ----------
     gaps : Gaps
         Of the direction that is the link's.
-    load : Load
+    load : Bins
         Of the same packets.
     """
     spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
@@ -93,13 +93,13 @@ def link_rate(gaps: Gaps, load: Load) -> Estimate | Unknown:
     )
 
 
-def busy_share(rate_bps: float, load: Load) -> float:
+def busy_share(rate_bps: float, load: Bins) -> float:
     """Share of time in which the link was as good as full, over windows of a hundred packets of its rate."""
     loads = load.over(_window_s(rate_bps, load))
     return float(np.mean(loads >= _BUSY * rate_bps)) if len(loads) else 0.0
 
 
-def _spike(size: NDArray[np.float64], gaps: Gaps, load: Load) -> tuple[float, Estimate] | None:
+def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Estimate] | None:
     """The fastest rate at which many packets left, and the share of bytes that did."""
     weights = gaps.counts * size
     known = (size > 0) & (gaps.counts > 0)
@@ -151,13 +151,13 @@ def _of_spike(rates: NDArray[np.float64], weights: NDArray[np.float64], counts: 
     )
 
 
-def _is_exceeded(rate_bps: float, load: Load) -> bool:
+def _is_exceeded(rate_bps: float, load: Bins) -> bool:
     """Whether more has left in a window than this rate lets: then it is not the link's."""
     loads = load.over(_window_s(rate_bps, load))
     return bool(len(loads)) and float(loads.max()) > (1.0 + _NEAR) * rate_bps
 
 
-def _ceiling(load: Load) -> Estimate | None:
+def _ceiling(load: Bins) -> Estimate | None:
     """The rate that the load of many windows comes near to and none goes beyond."""
     packets = float(load.packets.sum())
     if packets < 10 * _PACKETS_PER_WINDOW:
@@ -177,7 +177,7 @@ def _ceiling(load: Load) -> Estimate | None:
     )
 
 
-def _window_s(rate_bps: float, load: Load) -> float:
+def _window_s(rate_bps: float, load: Bins) -> float:
     """How long a hundred packets take at a rate."""
     packets = float(load.packets.sum())
     mean_bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0

@@ -1,0 +1,98 @@
+"""`observe`: from what a network already measures to a scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forebay.commands.options import AS_JSON
+from forebay.commands.streams import remark, say_json
+from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.verb import verb
+
+if TYPE_CHECKING:
+    from forebay.observation.finding import Finding
+
+__all__ = ["observe"]
+
+
+@verb(
+    ("observe port.pcapng --out branch.toml --report branch.html", "From a capture to a scenario and a page:"),
+    ("observe in.pcap out.pcap --rate 1Gbps", "From captures of both sides of the queue:"),
+    ("observe counters.csv --rate 10Gbps", "From a port's counters:"),
+    ("observe --ss dump.txt", "From what `ss -tin` prints of a server's sockets:"),
+)
+@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path), metavar="INPUT...")
+@click.option("--rate", metavar="RATE", help="Take the link's rate from here, as in 1Gbps, and not from the input.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the scenario there, commented.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with everything there.")
+@click.option(
+    "--ss", "sockets", type=click.Path(path_type=Path), metavar="FILE", help="Read what `ss -tin` has printed."
+)
+@AS_JSON
+def observe(
+    inputs: tuple[Path, ...],
+    rate: str | None,
+    out: Path | None,
+    report: Path | None,
+    sockets: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a scenario of captures, flow records, counters or sockets, and say what they cannot tell.
+
+    INPUT is pcap or pcapng (also packed by gzip or zstd), records of NetFlow or IPFIX (csv, json or nfdump's files),
+    counters of a port (csv, json or Prometheus' text), or what `ss -tin` prints. Two captures of the same packets are
+    taken for both sides of a queue. No address leaves: flows are named by their roles.
+    """
+    from forebay.errors import InputError
+    from forebay.files import check_file, write_whole
+    from forebay.observation.finding import finding_json
+    from forebay.observation.observing import observe as read
+
+    paths = [*inputs, *([sockets] if sockets is not None else [])]
+    if not paths:
+        raise InputError("found no input; allowed: files, such as a capture, or --ss FILE", "inputs")
+    rate_bps = None if rate is None else _rate(rate)
+    for option, path in (("out", out), ("report", report)):
+        if path is not None:
+            check_file(path, option)
+    with progress_bar("observing") as tell:
+        finding = read(paths, rate_bps=rate_bps, sockets=sockets is not None, progress=tell)
+    if out is not None:
+        from forebay.observation.writing import scenario_text
+
+        with writing(out):
+            write_whole(out, scenario_text(finding))
+    if report is not None:
+        from forebay.views.observation_page import observation_page
+
+        with writing(report):
+            write_whole(report, observation_page(finding))
+    if as_json:
+        say_json(json.dumps(finding_json(finding)))
+        return
+    _say(finding, out, report)
+
+
+def _say(finding: Finding, out: Path | None, report: Path | None) -> None:
+    from forebay.views.observation_text import observation_view
+
+    show(observation_view(finding))
+    for path, what in ((out, "scenario"), (report, "page")):
+        if path is not None:
+            remark(f"{what}: {path}")
+
+
+def _rate(text: str) -> float:
+    from forebay._core import parse_quantity
+    from forebay.errors import InputError, naming
+
+    with naming("rate"):
+        rate = parse_quantity(text, "rate")
+    if not 1e3 <= rate <= 1e14:
+        raise InputError(f"found `{text}`; allowed: 1kbps to 100Tbps", "rate")
+    return rate

@@ -1,0 +1,342 @@
+"""From what a capture says of its link to a finding: flows that are alike become groups, short transfers a workload.
+
+Groups are those of a scenario: long flows that this link limits, by the family of their controller; long flows that
+something else limits; transfers that come and go; and traffic that does not yield.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from forebay.observation.arrivals import arrivals
+from forebay.observation.controllers import FACTORS, UNKNOWN
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.finding import (
+    AppLimited,
+    ConstantRate,
+    Distribution,
+    Finding,
+    FlowFinding,
+    GroupFinding,
+    Input,
+    LimitedBy,
+    LinkFinding,
+    OpenLoop,
+    Persistent,
+    PoissonPackets,
+    Queue,
+    RoundTrips,
+    Workload,
+)
+from forebay.observation.interpretation import LongFlow, Observed, Seen
+from forebay.observation.limits import Limit
+from forebay.observation.load import load_of, ratio
+from forebay.observation.regime import regime_of
+from forebay.observation.sample import Sample
+from forebay.observation.sizes import sizes
+from forebay.observation.streams import Place
+
+__all__ = ["finding_of"]
+
+#: Flows of which each has a round trip of its own in a scenario.
+_EACH = 64
+#: Transfers whose sizes are worth a law.
+_TRANSFERS = 5
+#: Traffic that does not yield is told from this share of the bytes on.
+_SHARE = 0.001
+#: Below this variation of their gaps packets come at equal distances.
+_EQUAL = 0.3
+#: Long flows in the table.
+_LISTED = 200
+
+_LIMITED_BY: Mapping[Limit, LimitedBy] = {
+    Limit.LINK: "this link",
+    Limit.RECEIVER: "receiver",
+    Limit.APPLICATION: "application",
+    Limit.ELSEWHERE: "elsewhere",
+    Limit.UNKNOWN: "unknown",
+}
+
+
+def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Finding:
+    """Everything that a capture says.
+
+    Parameters
+    ----------
+    seen : Seen
+        What was read.
+    observed : Observed
+        What it was taken to mean.
+    remarks : sequence of str
+        What the input is like.
+    """
+    packets = float(seen.load.packets.sum())
+    total = float(seen.load.bytes.sum())
+    load = None
+    if len(seen.load.bytes) >= 2:
+        load = load_of(
+            seen.load.bytes,
+            seen.load.width_s,
+            rate=observed.rate,
+            source="bytes by the millisecond",
+            packet_bytes=total / packets if packets else 1500.0,
+        )
+    unyielding: Estimate | Unknown
+    share = observed.unresponsive_share
+    if isinstance(observed.rate, Estimate):
+        loose = _exactly(share * observed.load_bps.value, "bit/s", "traffic that nobody answers", round(packets))
+        unyielding = ratio(loose, observed.rate, loose.source)
+    else:
+        unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
+    groups, distributions = _groups(seen, observed)
+    if load is None:
+        raise_from = "fewer than two milliseconds were captured"
+        raise ValueError(raise_from)
+    return Finding(
+        input=Input(_kind(observed), seen.seconds, round(packets), total),
+        link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
+        limited=observed.limited,
+        regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
+        groups=tuple(groups),
+        load=load,
+        flows=tuple(_rows(observed)),
+        distributions=tuple(distributions),
+        remarks=tuple(remarks),
+    )
+
+
+def _kind(observed: Observed) -> str:
+    if observed.queue.tail_drop is not None or not isinstance(observed.queue.limit, Unknown):
+        return "capture of both sides of a queue"
+    return f"capture of one place, {observed.place.value}"
+
+
+def _discipline(observed: Observed) -> Queue | Unknown:
+    if observed.queue.tail_drop:
+        return Queue("droptail", "packets were lost at one backlog alone")
+    if observed.queue.tail_drop is False:
+        return Unknown(
+            "queue discipline",
+            "packets were lost below what the queue takes at other times: several disciplines do that",
+            "read it from the router's configuration",
+        )
+    return Unknown(
+        "queue discipline",
+        "too few losses were seen from both sides of the queue",
+        "capture both sides while the queue overflows, or read it from the router's configuration",
+    )
+
+
+# Groups ------------------------------------------------------------------------------------------------------------
+
+
+def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Distribution]]:
+    groups, distributions = [], []
+    for name, flows in _by_family(observed.long_flows).items():
+        # All flows of the capture, weighted by how much of it they live through.
+        groups.append(_limited_here(name, flows, seen.seconds))
+    for limit in (Limit.RECEIVER, Limit.APPLICATION, Limit.ELSEWHERE, Limit.UNKNOWN):
+        flows = [flow for flow in observed.long_flows if flow.limit is limit]
+        if flows:
+            groups.append(_limited_otherwise(limit, flows, seen.seconds))
+    transfers = _transfers(seen, observed, distributions)
+    if transfers is not None:
+        groups.append(transfers)
+    loose = _unyielding(seen, observed)
+    if loose is not None:
+        groups.append(loose)
+    trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
+    _ = trips
+    return groups, distributions
+
+
+def _by_family(flows: Iterable[LongFlow]) -> dict[str, list[LongFlow]]:
+    """Flows that this link limits, by the likeliest family of each."""
+    found: dict[str, list[LongFlow]] = {}
+    for flow in flows:
+        if flow.limit is Limit.LINK:
+            found.setdefault(flow.family.name, []).append(flow)
+    return dict(sorted(found.items(), key=lambda item: (item[0] == UNKNOWN, -len(item[1]))))
+
+
+def _limited_here(name: str, flows: Sequence[LongFlow], seconds: float) -> GroupFinding:
+    role = f"long flows of {name}" if name != UNKNOWN else "long flows"
+    return GroupFinding(
+        role,
+        _at_a_time(flows, seconds),
+        Persistent(),
+        "this link",
+        _controllers(flows),
+        _round_trips(flows),
+        packet=_packet(flows),
+        rate=_rate(flows),
+        ecn=_share_of(flows, "ecn"),
+    )
+
+
+def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seconds: float) -> GroupFinding:
+    rate = _rate(flows)
+    window = None
+    workload: Workload = AppLimited(rate)
+    if limit is Limit.RECEIVER:
+        workload, window = Persistent(), _window(flows)
+    return GroupFinding(
+        f"long flows limited by {limit.value}",
+        _at_a_time(flows, seconds),
+        workload,
+        _LIMITED_BY[limit],
+        _controllers(flows),
+        _round_trips(flows),
+        packet=_packet(flows),
+        receive_window=window,
+        rate=rate,
+        ecn=_share_of(flows, "ecn"),
+    )
+
+
+def _at_a_time(flows: Sequence[LongFlow], seconds: float) -> Estimate:
+    lived = sum(min(flow.stream.seconds / seconds, 1.0) if seconds else 1.0 for flow in flows)
+    return Estimate(lived, min(lived, float(len(flows)) * 0.9), float(len(flows)), "", "long flows at a time", len(flows))
+
+
+def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
+    """Mean probabilities; "unknown" where that is the likeliest."""
+    means = {name: float(np.mean([flow.family.probabilities[name] for flow in flows])) for name in (*FACTORS, UNKNOWN)}
+    if max(means, key=lambda name: means[name]) == UNKNOWN:
+        return Unknown(
+            "congestion controller",
+            "too few losses were seen whose back-off could be measured",
+            "capture for longer, or ask the senders (ss -tin)",
+        )
+    return means
+
+
+def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
+    known = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
+    if not known:
+        return next(flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown))
+    if len(known) <= _EACH:
+        return RoundTrips(each=tuple(known))
+    return RoundTrips(quantiles=Sample.of([each.value for each in known]).quantiles("s", known[0].source))
+
+
+def _packet(flows: Sequence[LongFlow]) -> Estimate:
+    sizes_seen = [float(flow.stream.packet_bytes) for flow in flows]
+    value = float(np.median(sizes_seen))
+    return Estimate(value, min(sizes_seen), max(sizes_seen), "byte", "their largest packets", len(flows))
+
+
+def _rate(flows: Sequence[LongFlow]) -> Estimate:
+    rates = [flow.stream.mean_bps for flow in flows]
+    return Estimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", "bytes over the time that each lived", len(flows))
+
+
+def _window(flows: Sequence[LongFlow]) -> Estimate | None:
+    windows = [
+        float(np.nanmedian(flow.stream.windows.receive_window_bytes))
+        for flow in flows
+        if flow.stream.windows is not None and np.isfinite(flow.stream.windows.receive_window_bytes).any()
+    ]
+    if not windows:
+        return None
+    return Estimate(float(np.median(windows)), min(windows), max(windows), "byte", "windows in ACKs", len(windows))
+
+
+def _share_of(flows: Sequence[LongFlow], what: str) -> bool:
+    assert what == "ecn", what
+    return sum(flow.stream.ecn_capable for flow in flows) > len(flows) / 2
+
+
+def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]) -> GroupFinding | None:
+    transfers = observed.transfers
+    if len(transfers.bytes) < _TRANSFERS:
+        return None
+    source = f"{transfers.count} transfers that began and ended here"
+    of_size = sizes(Sample.of(np.maximum(transfers.bytes, 1.0)), source)
+    of_starts = arrivals(transfers.starts_s, seen.start_s, seen.end_s, source)
+    if of_starts.gap is None:
+        return None
+    distributions.append(Distribution("size of transfers", "byte", of_size.sample, of_size.law, of_size.why))
+    if of_starts.gaps is not None:
+        distributions.append(
+            Distribution("time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why)
+        )
+    offered = of_starts.rate.value * of_size.mean.value * 8.0
+    load = _exactly(offered, "bit/s", "their rate times their mean size", transfers.count)
+    workload = OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load)
+    return GroupFinding(
+        "transfers",
+        None,
+        workload,
+        "unknown",
+        Unknown(
+            "congestion controller",
+            "transfers end before their controller shows",
+            "ask the senders (ss -tin)",
+        ),
+        _of_transfers(seen),
+    )
+
+
+def _of_transfers(seen: Seen) -> RoundTrips | Unknown:
+    shakes = [stream.handshake_s for stream in seen.streams if stream.handshake_s is not None]
+    if len(shakes) < _TRANSFERS:
+        return Unknown("base round trip of transfers", "their handshakes were not captured", "capture both directions")
+    return RoundTrips(quantiles=Sample.of(shakes).quantiles("s", "handshakes, which may have waited"))
+
+
+def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
+    if observed.unresponsive_share < _SHARE:
+        return None
+    loose = [stream for stream in seen.streams if not stream.responsive]
+    bits = observed.unresponsive_share * observed.load_bps.value
+    rate = _exactly(bits, "bit/s", "traffic that nobody answers", sum(stream.packets for stream in loose))
+    variations = [stream.gap_variation for stream in loose if math.isfinite(stream.gap_variation)]
+    equal = bool(variations) and float(np.median(variations)) < _EQUAL
+    packets = sum(stream.packets for stream in loose)
+    packet = None
+    if packets:
+        mean = sum(stream.bytes for stream in loose) / packets
+        packet = _exactly(mean, "byte", "their mean packet", packets)
+    workload: Workload = ConstantRate(rate) if equal else PoissonPackets(rate)
+    return GroupFinding("traffic that does not yield", None, workload, packet=packet)
+
+
+def _exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
+    return Estimate(value, value, value, unit, source, samples)
+
+
+# The table of long flows -------------------------------------------------------------------------------------------
+
+
+def _rows(observed: Observed) -> Iterable[FlowFinding]:
+    for number, flow in enumerate(observed.long_flows[:_LISTED], 1):
+        stream = flow.stream
+        trip = flow.base_round_trip
+        name = flow.family.name
+        controller = "" if name == UNKNOWN else f"{name} ({flow.family.probabilities[name]:.0%})"
+        yield FlowFinding(
+            f"long {number}",
+            stream.seconds,
+            float(stream.bytes),
+            _exactly(stream.mean_bps, "bit/s", "bytes over time", stream.packets),
+            trip if isinstance(trip, Estimate) else None,
+            _loss(flow, observed.place),
+            controller,
+            _LIMITED_BY[flow.limit],
+        )
+
+
+def _loss(flow: LongFlow, place: Place) -> Estimate:
+    """Share of packets that were lost here, with Wilson's interval."""
+    lost = flow.stream.lost(place)
+    sent = flow.stream.packets + (lost if place is Place.BEHIND else 0)
+    share, z = lost / sent, 1.6449
+    middle = (share + z * z / (2 * sent)) / (1 + z * z / sent)
+    half = z / (1 + z * z / sent) * math.sqrt(share * (1 - share) / sent + z * z / (4 * sent * sent))
+    return Estimate(
+        share, max(min(middle - half, share), 0.0), max(middle + half, share), "", "gaps that were filled later", sent
+    )

@@ -1,0 +1,256 @@
+"""Findings from what is not a capture: flow records, counters, sockets. Each leaves more unknown than the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from forebay.observation.arrivals import arrivals
+from forebay.observation.counters import Counters
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.finding import (
+    AppLimited,
+    Distribution,
+    Finding,
+    FlowFinding,
+    GroupFinding,
+    Input,
+    LimitedBy,
+    LinkFinding,
+    OpenLoop,
+    Persistent,
+    RoundTrips,
+    Workload,
+)
+from forebay.observation.load import Load, load_of
+from forebay.observation.records import FlowRecords
+from forebay.observation.regime import Regime, regime_of
+from forebay.observation.sample import Sample
+from forebay.observation.sizes import sizes
+from forebay.observation.sockets import Group, Sockets
+
+__all__ = ["of_counters", "of_records", "of_sockets"]
+
+#: Transfers whose sizes are worth a law, and round trips that a scenario lists one by one.
+_TRANSFERS, _EACH = 5, 64
+#: What limits most sockets of a group, as a finding says it.
+_LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
+
+
+def _given(rate_bps: float | None, because: str) -> Estimate | Unknown:
+    if rate_bps is not None:
+        return Estimate(rate_bps, rate_bps, rate_bps, "bit/s", "given by --rate", 0)
+    return Unknown("link rate", because, "give it by --rate: the port or the shaper states it")
+
+
+def _no_queue(what: str, because: str) -> Unknown:
+    return Unknown(what, because, "read it from the router's configuration, or capture both sides of the queue")
+
+
+def _unyielding(because: str) -> Unknown:
+    return Unknown("load of what does not yield", because, "capture the port")
+
+
+def of_records(records: FlowRecords, rate_bps: float | None) -> Finding:
+    """What flow records say."""
+    because = "records say how much came between two instants, and nothing of when"
+    rate = _given(rate_bps, because)
+    load = _load_of_records(records, rate)
+    limited = records.estimates.get("limited_flows") or Unknown(
+        "flows that this link limits", because, "capture the port for a minute at a busy time"
+    )
+    groups: list[GroupFinding] = []
+    distributions: list[Distribution] = []
+    many = records.estimates.get("long_flows")
+    if many is not None and many.value > 0:
+        groups.append(_long_records(records, many, limited))
+    transfers = _short_records(records, distributions)
+    if transfers is not None:
+        groups.append(transfers)
+    return Finding(
+        input=Input("flow records", records.last_s - records.first_s, None, None),
+        link=LinkFinding(rate, _no_queue("buffer", because), _no_queue("queue discipline", because)),
+        limited=limited,
+        regime=_regime(load, limited, because),
+        groups=tuple(groups),
+        load=load,
+        distributions=tuple(distributions),
+        unknown=records.unknown,
+        remarks=records.remarks,
+    )
+
+
+def _load_of_records(records: FlowRecords, rate: Estimate | Unknown) -> Load | None:
+    series = records.load
+    width = max(series.resolution_s, series.bin_s)
+    means = series.averaged(width)
+    if len(means) < 2:
+        return None
+    bins = max(1, round(np.ceil(width / series.bin_s - 1e-9)))
+    size = records.estimates.get("packet_size")
+    return load_of(
+        means * bins * series.bin_s / 8.0,
+        bins * series.bin_s,
+        rate=rate,
+        source="bytes of records over their time",
+        packet_bytes=size.value if size is not None else 1500.0,
+    )
+
+
+def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unknown) -> GroupFinding:
+    """Long flows: persistent ones where the link is known to limit them, else as fast as each was."""
+    mean = records.estimates.get("long_rate") or records.estimates.get("load")
+    rate = None
+    if mean is not None:
+        share = max(many.value, 1.0)
+        rate = Estimate(
+            mean.value / share, mean.low / share, mean.high / share, "bit/s", "load over the number of long flows", many.samples
+        )
+    is_limited = isinstance(limited, Estimate) and limited.value > 0
+    workload: Workload = Persistent() if is_limited or rate is None else AppLimited(rate)
+    return GroupFinding(
+        "long flows",
+        many,
+        workload,
+        "this link" if is_limited else "unknown",
+        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
+        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+        rate=rate,
+    )
+
+
+def _short_records(records: FlowRecords, distributions: list[Distribution]) -> GroupFinding | None:
+    if len(records.sizes) < _TRANSFERS or len(records.arrivals_s) < 2:
+        return None
+    source = f"{len(records.sizes)} flows that were seen from beginning to end"
+    of_size = sizes(Sample.of(np.maximum(records.sizes, 1.0)), source)
+    begin, end = records.first_s, max(records.last_s, float(records.arrivals_s[-1]) + 1e-3)
+    of_starts = arrivals(records.arrivals_s, begin, end, source)
+    if of_starts.gap is None:
+        return None
+    distributions.append(Distribution("size of flows", "byte", of_size.sample, of_size.law, of_size.why))
+    offered = of_starts.rate.value * of_size.mean.value * 8.0
+    load = Estimate(offered, offered, offered, "bit/s", "their rate times their mean size", len(records.sizes))
+    return GroupFinding(
+        "transfers",
+        None,
+        OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load),
+        "unknown",
+        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
+        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+    )
+
+
+def of_counters(counters: Counters, rate_bps: float | None) -> Finding:
+    """What a port's counters say."""
+    because = "counters are sums over everybody"
+    rate = _given(rate_bps, "counters have no packets")
+    load = None
+    if len(counters.bits_per_second) >= 2:
+        size = counters.estimates.get("packet_size")
+        load = load_of(
+            counters.bits_per_second * counters.interval_s / 8.0,
+            counters.interval_s,
+            rate=rate,
+            source="bytes between polls",
+            packet_bytes=size.value if size is not None else 1500.0,
+        )
+    limited = Unknown("flows that this link limits", because, "capture the port for a minute at a busy time")
+    mark = counters.estimates.get("watermark_max")
+    buffer: Estimate | Unknown = _no_queue("buffer", "a counter of drops does not say what waited")
+    if mark is not None and mark.value > 0:
+        buffer = replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
+    return Finding(
+        input=Input("counters of a port", float(counters.seconds.sum()), None, None),
+        link=LinkFinding(rate, buffer, _no_queue("queue discipline", "counters do not say who is dropped when")),
+        limited=limited,
+        regime=_regime(load, limited, because),
+        load=load,
+        unknown=counters.unknown,
+        remarks=counters.remarks,
+    )
+
+
+def of_sockets(sockets: Sockets, rate_bps: float | None) -> Finding:
+    """What a server's sockets say."""
+    because = "sockets know their own path, and not which link of it is full"
+    limited = Unknown("flows that this link limits", because, "capture the port of the link")
+    return Finding(
+        input=Input(f"sockets of a server, {sockets.dumps} dump{'s' if sockets.dumps > 1 else ''}"),
+        link=LinkFinding(
+            _given(rate_bps, because), _no_queue("buffer", because), _no_queue("queue discipline", because)
+        ),
+        limited=limited,
+        regime=_regime(None, limited, because),
+        groups=tuple(_of_group(group, sockets) for group in sockets.groups if group.sending),
+        flows=tuple(_rows(sockets)),
+        unknown=sockets.unknown,
+        remarks=sockets.remarks,
+    )
+
+
+def _of_group(group: Group, sockets: Sockets) -> GroupFinding:
+    mine = [each for each in sockets.sockets if each.controller == group.controller]
+    trips = [each.minrtt_s for each in mine if each.minrtt_s]
+    most = max(group.limited, key=lambda name: group.limited[name], default="congestion")
+    count = float(group.sending)
+    known: RoundTrips | Unknown = Unknown("base round trip", "this kernel prints no minrtt", "a newer ss, or a capture")
+    if trips and len(trips) <= _EACH:
+        known = RoundTrips(each=tuple(Estimate(trip, 0.9 * trip, trip, "s", "minrtt of a socket", 1) for trip in trips))
+    elif trips:
+        known = RoundTrips(quantiles=Sample.of(trips).quantiles("s", "minrtt of sockets"))
+    sizes_seen = [each.mss for each in mine if each.mss]
+    packet = None
+    if sizes_seen:
+        value = float(np.median(sizes_seen)) + 52.0
+        packet = Estimate(value, min(sizes_seen) + 52, max(sizes_seen) + 52, "byte", "mss and its headers", len(sizes_seen))
+    rate = group.estimates.get("rate_p50")
+    limit = _LIMITS.get(most, "unknown")
+    workload: Workload = AppLimited(rate) if limit == "application" and rate is not None else Persistent()
+    return GroupFinding(
+        f"sockets of {group.controller}",
+        Estimate(count, count, count, "", "sockets that sent 100 kB or more", group.sockets),
+        workload,
+        limit,
+        {_scenario_name(group.controller): 1.0},
+        known,
+        packet=packet,
+        rate=rate,
+    )
+
+
+def _scenario_name(controller: str) -> str:
+    """A kernel's controller by its name in scenarios."""
+    return {"reno": "newreno", "bbr2": "bbr", "bbr1": "bbr", "scalable": "scalable", "highspeed": "hstcp"}.get(
+        controller, controller
+    )
+
+
+def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
+    pairs = zip(sockets.sockets, sockets.changes, strict=True)
+    ordered = sorted(pairs, key=lambda pair: -(pair[1].acknowledged or 0.0))
+    rows = []
+    for number, (socket, change) in enumerate(ordered[:200], 1):
+        rate = change.rate_bps
+        trip = socket.minrtt_s
+        rows.append(
+            FlowFinding(
+                f"socket {number}",
+                change.seconds or change.busy_s,
+                change.acknowledged or 0.0,
+                None if rate is None else Estimate(rate, rate, rate, "bit/s", "acknowledged bytes over time", 1),
+                None if trip is None else Estimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
+                None,
+                socket.controller,
+                "unknown",
+            )
+        )
+    return rows
+
+
+def _regime(load: Load | None, limited: Estimate | Unknown, because: str) -> Regime:
+    if load is None:
+        return Regime("unknown", f"not identifiable, because {because}", ())
+    return regime_of(load, limited=limited, unyielding=_unyielding(because))
