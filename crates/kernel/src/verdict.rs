@@ -231,6 +231,7 @@ mod tests {
                 other_protocols: 9,
                 of_nobody: 9,
                 device_full: 0,
+                flooded: 0,
             },
             // Nor are losses, timeouts and what a path does otherwise.
             counters: [(); 2].map(|()| {

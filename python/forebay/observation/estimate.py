@@ -1,0 +1,76 @@
+"""What an observation says of one number: an estimate with its interval, or why the input cannot tell.
+
+Every reader of the package answers with these two, so that whoever joins their answers need not know where a number is
+from and nobody takes a guess for a measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["CONFIDENCE", "Estimate", "Unknown", "scaled"]
+
+#: Probability with which an estimate's interval covers the truth.
+CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that the input tells, and how well.
+
+    Attributes
+    ----------
+    value : float
+        The point estimate.
+    low, high : float
+        Ends of its 90 % interval; infinite where the sample is too small to bound it.
+    unit : str
+        Of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
+    source : str
+        Where it comes from, in one clause.
+    samples : int
+        Observations that it rests on.
+    """
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    source: str
+    samples: int
+
+    def __post_init__(self) -> None:
+        assert math.isfinite(self.value), f"an estimate is a number: {self.value}"
+        assert self.low <= self.value <= self.high, f"{self.low} <= {self.value} <= {self.high}"
+        assert self.samples >= 0, f"observations are counted: {self.samples}"
+
+    def contains(self, value: float) -> bool:
+        """Whether `value` lies in the closed interval."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A number that the input cannot tell.
+
+    Attributes
+    ----------
+    what : str
+        The quantity.
+    because : str
+        Why this input does not identify it.
+    measure : str
+        What to measure next to know it.
+    """
+
+    what: str
+    because: str
+    measure: str
+
+
+def scaled(estimate: Estimate, factor: float, unit: str) -> Estimate:
+    """The same estimate times a positive factor, in another unit."""
+    assert factor > 0, f"a factor of units is positive: {factor}"
+    ends = (estimate.value * factor, estimate.low * factor, estimate.high * factor)
+    return Estimate(*ends, unit=unit, source=estimate.source, samples=estimate.samples)
