@@ -1,0 +1,287 @@
+"""Captures as `Seen`: the reader's columns, one direction of one interface, in seconds from the first packet on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay import _core
+from forebay.errors import InputError
+from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
+from forebay.observation.link_rate import Bins, Gaps
+from forebay.observation.queues import Backlogs
+from forebay.observation.streams import Place, Stream, Windows
+
+if TYPE_CHECKING:
+    from forebay._core import Captured, CapturedDirection, CapturedInterface
+
+__all__ = ["Progress", "capture_remarks", "observe_captures", "read_captures", "seen_of"]
+
+#: Told bytes that were read, and of how many, where that is known.
+Progress = Callable[[int, int | None], object]
+
+#: Nanoseconds in a second.
+_NS = 1e-9
+#: From which likeness on UDP is taken for QUIC, which answers.
+_QUIC = 0.5
+#: Share of two captures' time that both cover, from which on they are two sides of a queue.
+_OVERLAP = 0.5
+#: Names of the engines' own interfaces.
+_SIDES = {"arrivals": Place.BEFORE, "departures": Place.BEHIND}
+_TCP, _UDP = 6, 17
+
+
+def observe_captures(
+    paths: Sequence[Path], rate_bps: float | None = None, progress: Progress | None = None
+) -> Observed:
+    """Read captures and answer every question that they can answer.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, or has no packet.
+    """
+    return interpret(seen_of(read_captures(paths, progress)), rate_bps)
+
+
+def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Captured:
+    """What captures come to together; two of them that saw the same packets are the sides of a queue.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, or has no packet.
+    """
+    found = _core.observe_captures(list(paths), progress=progress)
+    if found["queue"] is None and len(paths) == 2:
+        sides = _sides(found["interfaces"])
+        if sides is not None:
+            before, after = sides
+            found = _core.observe_captures(list(paths), before=before, after=after, progress=progress)
+    if found["between_ns"] is None or not any(each["directions"][0]["total"][0] for each in found["interfaces"]):
+        raise InputError(f"{paths[0]}: found no IP packet; allowed: a capture of a link's traffic")
+    return found
+
+
+def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
+    """The interfaces of two files that were captured at the same time: the one with more packets is before the queue."""
+    used = [each for each in interfaces if each["directions"][0]["between_ns"] is not None]
+    if len(used) != 2 or used[0]["file"] == used[1]["file"]:
+        return None
+    spans = [each["directions"][0]["between_ns"] for each in used]
+    assert spans[0] is not None
+    assert spans[1] is not None
+    both = min(spans[0][1], spans[1][1]) - max(spans[0][0], spans[1][0])
+    longest = max(span[1] - span[0] for span in spans if span is not None)
+    if both <= _OVERLAP * longest:
+        return None
+    ordered = sorted(used, key=lambda each: -each["directions"][0]["total"][0])
+    return ordered[0]["number"], ordered[1]["number"]
+
+
+def seen_of(captured: Captured) -> Seen:
+    """The busiest direction of a capture; behind the queue where both sides were seen."""
+    interface = _chosen(captured)
+    direction = interface["directions"][0]
+    between = direction["between_ns"]
+    assert between is not None, "a direction with packets has a time"
+    origin = between[0]
+    streams = direction["streams"]
+    every = [*_streams(streams["long"], origin), *_streams(streams["sample"], origin)]
+    loose = sum(stream.bytes for stream in every if not stream.responsive)
+    # Of short streams a sample is kept: their sum is known by protocol.
+    known = sum(amount[1] for number, amount in direction["protocols"].items() if number not in (_TCP, _UDP))
+    queue = captured["queue"]
+    return Seen(
+        place=Place.BEHIND if queue is not None else _SIDES.get(interface["name"] or ""),
+        start_s=0.0,
+        end_s=(between[1] - origin) * _NS,
+        load=_bins(direction),
+        gaps=_gaps(direction),
+        streams=every,
+        transfers=_transfers(direction, every, origin),
+        unresponsive_bytes=float(loose + known),
+        backlogs=None if queue is None else _backlogs(queue["directions"][0]),
+    )
+
+
+def _chosen(captured: Captured) -> CapturedInterface:
+    interfaces = captured["interfaces"]
+    if captured["queue"] is not None:
+        named = [each for each in interfaces if each["name"] == "departures"]
+        # Of two files the one with fewer packets is behind the queue.
+        return named[0] if named else min(interfaces, key=lambda each: each["directions"][0]["total"][0])
+    return max(interfaces, key=lambda each: each["directions"][0]["total"][1])
+
+
+def _bins(direction: CapturedDirection) -> Bins:
+    bins = direction["bins"]
+    return Bins(bins["width_ns"] * _NS, bins["bytes"].astype(float), bins["packets"].astype(float))
+
+
+def _gaps(direction: CapturedDirection) -> Gaps:
+    gaps = direction["gaps"]
+    middle = (gaps["least_ns"].astype(float) + gaps["most_ns"].astype(float)) / 2.0
+    return Gaps(gaps["before"].astype(float), gaps["behind"].astype(float), middle * _NS, gaps["count"].astype(float))
+
+
+def _backlogs(crossing: _core.Crossing) -> Backlogs:
+    """What waited, with the packet that came."""
+    at_drops = crossing["backlog_bytes_at_drops"], crossing["backlog_packets_at_drops"]
+    lost_bytes, lost_packets = (np.repeat(_middle(counted), counted["count"].astype(int)) for counted in at_drops)
+    packets, bytes_ = crossing["through"]
+    own = bytes_ / packets if packets else 0.0
+    most_packets, most_bytes = crossing["largest_backlog"]
+    return Backlogs(most_bytes + own, most_packets + 1.0, lost_bytes + own, lost_packets + 1.0)
+
+
+def _middle(counted: Any) -> NDArray[np.float64]:
+    middle: NDArray[np.float64] = (counted["least"].astype(float) + counted["most"].astype(float)) / 2.0
+    return middle
+
+
+def _transfers(direction: CapturedDirection, streams: Sequence[Stream], origin: int) -> Transfers:
+    whole = [each for each in streams if each.responsive and each.began and each.ended]
+    whole.sort(key=lambda each: each.start_s)
+    del direction, origin
+    return Transfers(
+        np.array([float(each.distinct_bytes) for each in whole]),
+        np.array([each.start_s for each in whole]),
+        len(whole),
+    )
+
+
+# Streams -----------------------------------------------------------------------------------------------------------
+
+
+def _streams(columns: dict[str, Any], origin: int) -> list[Stream]:
+    count = len(columns["connection"])
+    losses = _parted(columns["loss_times"], count)
+    windows = _parted(columns["windows"], count)
+    return [_stream(columns, row, origin, losses[row], windows[row]) for row in range(count)]
+
+
+def _parted(table: dict[str, NDArray[Any]], count: int) -> list[dict[str, NDArray[Any]]]:
+    """A table by the row of its stream; rows of one stream stand together."""
+    edges = np.searchsorted(table["stream"], np.arange(count + 1))
+    return [
+        {name: column[first:last] for name, column in table.items()}
+        for first, last in zip(edges[:-1], edges[1:], strict=True)
+    ]
+
+
+def _stream(
+    columns: dict[str, Any], row: int, origin: int, losses: dict[str, NDArray[Any]], windows: dict[str, NDArray[Any]]
+) -> Stream:
+    def number(name: str) -> int:
+        return int(columns[name][row])
+
+    def real(name: str) -> float | None:
+        value = float(columns[name][row])
+        return None if math.isnan(value) else value * _NS
+
+    watched = number("watched_ns")
+    shakes = (real("handshake_behind_ns"), real("handshake_before_ns"))
+    first, last = number("first_data_ns"), number("last_data_ns")
+    packets = max(number("data_packets"), 1)
+    return Stream(
+        number=number("connection"),
+        responsive=number("protocol") == _TCP or float(columns["quic"][row]) >= _QUIC,
+        start_s=(first - origin) * _NS,
+        end_s=(last - origin) * _NS,
+        packets=packets,
+        bytes=number("bytes"),
+        payload_bytes=number("payload"),
+        distinct_bytes=number("distinct"),
+        segment_bytes=number("largest_payload"),
+        packet_bytes=number("largest_payload") + round((number("bytes") - number("payload")) / max(number("packets"), 1)),
+        repeated=number("repeated_packets"),
+        filled=number("filled_packets"),
+        marked=number("marks"),
+        losses_s=(losses["time_ns"].astype(float) - origin) * _NS,
+        behind_s=real("least_behind_ns"),
+        before_s=real("least_before_ns"),
+        behind_samples=max(number("behind_count"), number("behind_timestamps_count")),
+        before_samples=number("before_count"),
+        handshake_s=None if shakes[0] is None or shakes[1] is None else shakes[0] + shakes[1],
+        window_limited=number("window_limited_ns") / watched if watched and columns["scale_known"][row] else math.nan,
+        idle_share=number("empty_ns") / watched if watched else 0.0,
+        pauses=number("pause_count"),
+        gap_variation=float(columns["gap_variation"][row]),
+        ecn_capable=number("capable") > 0.5 * number("packets"),
+        began=bool(columns["begun"][row]),
+        ended=str(columns["ending"][row]) in ("fin", "rst", "idle"),
+        windows=_windows(windows, number("series_origin_ns"), number("series_width_ns"), origin),
+    )
+
+
+def _windows(table: dict[str, NDArray[Any]], begin: int, width: int, origin: int) -> Windows | None:
+    if not width or not len(table["index"]):
+        return None
+    places = table["index"].astype(int)
+    count = int(places[-1]) + 1
+
+    def spread(name: str, scale: float = 1.0, empty: float = math.nan) -> NDArray[np.float64]:
+        column = np.full(count, empty)
+        column[places] = table[name].astype(float) * scale
+        return column
+
+    return Windows(
+        start_s=(begin - origin) * _NS,
+        width_s=width * _NS,
+        bytes=spread("bytes", empty=0.0),
+        packets=spread("packets", empty=0.0),
+        flight_bytes=spread("flight_most"),
+        repeated=spread("repeated", empty=0.0),
+        filled=spread("filled", empty=0.0),
+        marked=spread("marks", empty=0.0),
+        behind_s=spread("behind_least_ns", _NS),
+        before_s=spread("before_least_ns", _NS),
+        longest_behind_s=spread("behind_most_ns", _NS),
+        receive_window_bytes=spread("receive_window_least"),
+    )
+
+
+# Remarks -----------------------------------------------------------------------------------------------------------
+
+
+def capture_remarks(captured: Captured) -> tuple[str, ...]:
+    """What the captures are like, a sentence each, where that is not as it should be."""
+    notes, said = captured["notes"], []
+
+    def count(name: str) -> int:
+        return notes[name] or 0
+
+    frames = max(count("frames"), 1)
+    for name, text in (
+        ("not_ip", "frames carry no IP and are not counted"),
+        ("undecodable", "frames have headers that contradict themselves"),
+        ("cut_before_ip", "frames were cut off before their IP header: capture more bytes of each (tcpdump -s 128)"),
+        ("cut_in_transport", "packets were cut off in their TCP header: capture more bytes of each (tcpdump -s 128)"),
+        ("fragments", "packets are fragments, whose connection cannot be told"),
+        ("unknown_link", f"frames are of a link layer that is not read (type {notes['unknown_link_type']})"),
+        ("lost", "packets were lost by the capture itself: gaps of it look like losses"),
+    ):
+        if count(name) > frames * 1e-4:
+            said.append(f"{count(name)} of {count('frames')} {text}")
+    if count("steps_back"):
+        said.append(
+            f"the clock went back {count('steps_back')} times, by {count('largest_step_back_ns') * _NS:.3g} s at most"
+        )
+    if count("ended_early"):
+        said.append("a file ends in the middle of a packet: what came before it is used")
+    direction = _chosen(captured)["directions"][0]
+    large, total = direction["oversized"][1], max(direction["total"][1], 1)
+    if large > 0.01 * total:
+        said.append(
+            f"packets of up to {direction['largest'] / 1000:.0f} kB carry {large / total:.0%} of the bytes: segments were "
+            "gathered where they were captured, so that gaps and losses are coarser (ethtool -K DEV tso off gso off gro off)"
+        )
+    if not _chosen(captured)["directions"][1]["total"][0]:
+        said.append("one direction only: round trips, windows and flights are not known")
+    return tuple(said)

@@ -1,0 +1,72 @@
+"""The one way in: inputs of any kind, a finding out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from forebay.errors import InputError
+from forebay.observation.captures import Progress, capture_remarks, read_captures, seen_of
+from forebay.observation.finding import Finding, without_addresses
+from forebay.observation.inputs import Kind, one_kind
+from forebay.observation.interpretation import interpret
+
+__all__ = ["observe"]
+
+
+def observe(
+    paths: Sequence[Path],
+    *,
+    rate_bps: float | None = None,
+    sockets: bool = False,
+    progress: Progress | None = None,
+) -> Finding:
+    """Read inputs of one kind and say what they tell.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Captures, flow records, counters of one port, or dumps of sockets.
+    rate_bps : float, optional
+        Rate of the link in bits per second, where somebody knows it.
+    sockets : bool
+        Whether somebody says that they are dumps of sockets.
+    progress : callable, optional
+        Told bytes that were read, and of how many.
+
+    Raises
+    ------
+    InputError
+        Names the file, what was found and what is allowed.
+    """
+    kind = Kind.SOCKETS if sockets else one_kind(list(paths))
+    if kind is Kind.CAPTURE:
+        from forebay.observation.joining import finding_of
+
+        captured = read_captures(paths, progress)
+        seen = seen_of(captured)
+        found = finding_of(seen, interpret(seen, rate_bps), capture_remarks(captured))
+    elif kind is Kind.RECORDS:
+        from forebay.observation import records
+        from forebay.observation.others import of_records
+
+        found = of_records(records.read(paths, rate_bps=rate_bps), rate_bps)
+    else:
+        found = _single(kind, paths, rate_bps)
+    return without_addresses(found)
+
+
+def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None) -> Finding:
+    if len(paths) > 1:
+        raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
+    if kind is Kind.COUNTERS:
+        from forebay.observation import counters
+        from forebay.observation.others import of_counters
+
+        return of_counters(counters.read(paths[0], rate_bps), rate_bps)
+    from forebay.observation import sockets
+    from forebay.observation.opening import text_of
+    from forebay.observation.others import of_sockets
+
+    text = text_of(paths[0], "the output of `ss -tin`")
+    return of_sockets(sockets.read(text, str(paths[0])), rate_bps)
