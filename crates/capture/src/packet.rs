@@ -77,11 +77,13 @@ pub enum Ecn {
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
-    /// TCP with a header that was captured whole.
+    /// TCP, whose header was captured at least up to its options; of those, the ones that were captured
+    /// whole are told.
     Tcp(Tcp),
     /// UDP with a header that was captured.
     Udp(Udp),
-    /// Something else, or a transport header that the capture cut off.
+    /// Something else, or a transport header that the capture cut off (its ports are told where they are
+    /// there) or that contradicts itself.
     Other,
     /// A fragment behind the first: it has no transport header.
     Fragment,

@@ -1,0 +1,256 @@
+//! The bytes of a capture, unpacked as they are read: plain, gzip (several members, RFC 1952) or Zstandard
+//! (several frames, RFC 8878). What a stream expands to is never held.
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// Bytes of a packed file that are read at once.
+const PACKED_CHUNK: usize = 1 << 17;
+
+/// The largest window of a frame that is unpacked, in bytes: what `zstd` itself takes without being told
+/// more (`--long=27`).
+const MOST_WINDOW: u64 = 1 << 27;
+
+/// How many times as long as its file a stream of Zstandard may be, once it is longer than `FREE_EXPANSION`
+/// bytes. Captures shrink to a tenth and those of one repeated packet to a hundredth; gzip cannot do more than
+/// 1032, but four bytes of Zstandard can say 128 KiB of zeros.
+const MOST_EXPANSION: u64 = 2000;
+const FREE_EXPANSION: u64 = 1 << 28;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A skippable frame of Zstandard begins with one of sixteen numbers, of which these bytes are the end.
+const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
+
+/// What a file is packed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "nothing",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// How far the file has been read, for whoever cannot ask the file.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    read: AtomicU64,
+    ended: AtomicBool,
+    failure: AtomicI32,
+}
+
+impl Tally {
+    /// Bytes of the file that have been read.
+    pub(super) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Whether the end of the file was reached.
+    pub(super) fn ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// What the system said when the file could not be read, however the unpacking told it.
+    pub(super) fn failure(&self) -> Option<io::Error> {
+        match self.failure.load(Ordering::Relaxed) {
+            0 => None,
+            code => Some(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// The unpacked bytes of a source, and what it is packed with.
+pub(super) fn unpacked(
+    source: impl Read + Send + 'static,
+    tally: &Arc<Tally>,
+) -> io::Result<(Box<dyn Read + Send>, Packing)> {
+    let mut source = Counted {
+        inner: source,
+        tally: Arc::clone(tally),
+    };
+    let mut head = [0; 4];
+    let mut known = 0;
+    while known < head.len() {
+        match source.read(&mut head[known..])? {
+            0 => break,
+            more => known += more,
+        }
+    }
+    let packing = sniffed(&head[..known]);
+    let whole = Cursor::new(head).take(known as u64).chain(source);
+    let unpacked: Box<dyn Read + Send> = match packing {
+        Packing::Plain => Box::new(whole),
+        Packing::Gzip => {
+            let packed = BufReader::with_capacity(PACKED_CHUNK, whole);
+            Box::new(MultiGzDecoder::new(packed))
+        }
+        Packing::Zstd => {
+            let packed = BufReader::with_capacity(PACKED_CHUNK, whole);
+            Box::new(Frames::new(packed, Arc::clone(tally)))
+        }
+    };
+    Ok((unpacked, packing))
+}
+
+fn sniffed(head: &[u8]) -> Packing {
+    if head.starts_with(&GZIP) {
+        return Packing::Gzip;
+    }
+    let skippable = head.len() == 4 && head[0] & 0xf0 == 0x50 && head[1..] == SKIPPABLE;
+    if head.starts_with(&ZSTD) || skippable {
+        return Packing::Zstd;
+    }
+    Packing::Plain
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    inner: R,
+    tally: Arc<Tally>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.inner.read(space) {
+                Ok(bytes) => {
+                    self.tally.read.fetch_add(bytes as u64, Ordering::Relaxed);
+                    if bytes == 0 && !space.is_empty() {
+                        self.tally.ended.store(true, Ordering::Relaxed);
+                    }
+                    return Ok(bytes);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let code = error.raw_os_error().unwrap_or(0);
+                    self.tally.failure.store(code, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+/// All frames of a Zstandard stream. The streaming reader of the crate stops behind the first and compares
+/// no checksum.
+struct Frames<R> {
+    packed: R,
+    tally: Arc<Tally>,
+    /// Bytes that were given.
+    unpacked: u64,
+    decoder: FrameDecoder,
+    within: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(packed: R, tally: Arc<Tally>) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(MOST_WINDOW);
+        Self {
+            packed,
+            tally,
+            unpacked: 0,
+            decoder,
+            within: false,
+        }
+    }
+
+    /// Enters the next frame, over those that are to be skipped; whether there is one.
+    fn enter(&mut self) -> io::Result<bool> {
+        while !self.packed.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.packed) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut skipped = (&mut self.packed).take(u64::from(length));
+                    if io::copy(&mut skipped, &mut io::sink())? < u64::from(length) {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(damage(&error)),
+            }
+        }
+        Ok(false)
+    }
+
+    fn bound(&self) -> io::Result<()> {
+        let most = self.tally.read().saturating_mul(MOST_EXPANSION);
+        if self.unpacked > most.max(FREE_EXPANSION) {
+            return Err(damaged(&format!(
+                "found more than {most} bytes in {}; allowed: {MOST_EXPANSION} times as many",
+                self.tally.read()
+            )));
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let stated = self.decoder.get_checksum_from_data();
+        if stated.is_some() && stated != self.decoder.get_calculated_checksum() {
+            return Err(damaged("a checksum that is not that of its frame"));
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        if space.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.within {
+                self.within = self.enter()?;
+                if !self.within {
+                    return Ok(0);
+                }
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                let done = self.decoder.decode_blocks(&mut self.packed, one);
+                done.map_err(|error| damage(&error))?;
+            }
+            let bytes = self.decoder.read(space)?;
+            if bytes > 0 {
+                self.unpacked += bytes as u64;
+                self.bound()?;
+                return Ok(bytes);
+            }
+            self.check()?;
+            self.within = false;
+        }
+    }
+}
+
+/// In our words: the crate's tell of its own types.
+fn damage(error: &FrameDecoderError) -> io::Error {
+    match error {
+        FrameDecoderError::WindowSizeTooBig { requested, max } => damaged(&format!(
+            "found a window of {requested} bytes; allowed: at most {max}"
+        )),
+        FrameDecoderError::DictNotProvided { dict_id } => damaged(&format!(
+            "found dictionary {dict_id}; allowed: frames that need none"
+        )),
+        _ => damaged("a damaged frame"),
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
+}

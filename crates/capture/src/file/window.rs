@@ -1,0 +1,104 @@
+//! The stretch of a stream that is looked at: as many bytes as a record needs, moved along as records are
+//! taken. It grows with what has come, never with what a header announces.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// Bytes that are read at once: they stay in the cache of a core.
+const CHUNK: usize = 1 << 18;
+
+/// Whether bytes are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// As many as were asked for.
+    Whole,
+    /// Fewer, and the stream ends behind them.
+    Part,
+    /// The stream has ended.
+    None,
+}
+
+/// A stretch of a stream.
+pub(super) struct Window {
+    source: Box<dyn Read + Send>,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes of the stream before `bytes`.
+    before: u64,
+    ended: bool,
+}
+
+impl Window {
+    pub(super) fn new(source: Box<dyn Read + Send>) -> Self {
+        Self {
+            source,
+            bytes: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            before: 0,
+            ended: false,
+        }
+    }
+
+    /// Where it begins, in bytes of the stream.
+    pub(super) fn offset(&self) -> u64 {
+        self.before + self.start as u64
+    }
+
+    /// What of the stream is there.
+    #[inline]
+    pub(super) fn data(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// A part of what was there before the last `take`, as long as nothing is read.
+    #[inline]
+    pub(super) fn part(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[range]
+    }
+
+    /// Takes so many bytes off its beginning, which were there; where they lie.
+    #[inline]
+    pub(super) fn take(&mut self, bytes: usize) -> Range<usize> {
+        let start = self.start;
+        self.start += bytes;
+        assert!(self.start <= self.end, "more was taken than is there");
+        start..self.start
+    }
+
+    /// Reads until so many bytes are there.
+    #[inline]
+    pub(super) fn need(&mut self, bytes: usize) -> io::Result<Ahead> {
+        if self.end - self.start >= bytes {
+            return Ok(Ahead::Whole);
+        }
+        self.read(bytes)
+    }
+
+    #[cold]
+    fn read(&mut self, bytes: usize) -> io::Result<Ahead> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.before += self.start as u64;
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < bytes && !self.ended {
+            if self.end == self.bytes.len() {
+                self.bytes.resize(2 * self.end, 0);
+            }
+            let read = self.source.read(&mut self.bytes[self.end..])?;
+            self.ended = read == 0;
+            self.end += read;
+        }
+        Ok(match self.end {
+            there if there >= bytes => Ahead::Whole,
+            0 => Ahead::None,
+            _ => Ahead::Part,
+        })
+    }
+
+    /// Ends the stream behind what is there: the rest cannot be unpacked.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+}
