@@ -7,6 +7,7 @@
 
 pub mod allocations;
 pub mod answers;
+mod captures;
 mod distributions;
 mod kept;
 mod quantities;
@@ -38,7 +39,7 @@ pub struct Target {
 }
 
 /// All that need no engine; [`Runner`] feeds those.
-pub static TARGETS: [Target; 6] = [
+pub static TARGETS: [Target; 7] = [
     Target {
         name: "scenario",
         reads: "a scenario in TOML",
@@ -68,6 +69,11 @@ pub static TARGETS: [Target; 6] = [
         name: "kept",
         reads: "a report as an unfinished search keeps it",
         feed: kept::feed,
+    },
+    Target {
+        name: "captures",
+        reads: "a capture of packets in the format pcap or pcapng, plain or packed",
+        feed: captures::feed,
     },
 ];
 
