@@ -2,7 +2,8 @@
 //! interfaces, packets of all three kinds and statistics are read; all other blocks are passed over.
 
 use pcap_parser::pcapng::{
-    InterfaceDescriptionBlock, InterfaceStatisticsBlock, PcapNGOption, SimplePacketBlock,
+    EnhancedPacketBlock, InterfaceDescriptionBlock, InterfaceStatisticsBlock, PcapNGOption,
+    SimplePacketBlock, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
     parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
     parse_interfacestatisticsblock_be, parse_interfacestatisticsblock_le, parse_sectionheaderblock,
     parse_simplepacketblock_be, parse_simplepacketblock_le,
@@ -28,11 +29,10 @@ const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Where a packet's bytes begin in its block.
-const IN_PACKET: usize = 28;
+const IN_ENHANCED: usize = 28;
 const IN_SIMPLE: usize = 12;
 
 /// Codes of options; what they mean depends on the block.
-const END: u16 = 0;
 const COMMENT: u16 = 1;
 const NAME: u16 = 2;
 const FLAGS: u16 = 2;
@@ -68,24 +68,15 @@ struct Declared {
 }
 
 /// What a block says of a packet.
-#[derive(Clone, Copy, Debug)]
-struct Told {
+struct Told<'a> {
     place: u32,
     ticks: Option<u64>,
     /// Where its bytes begin in the block.
     begins: usize,
     captured: u32,
     wire: u32,
-    choices: Choices,
-}
-
-/// What the options of a packet say.
-#[derive(Clone, Copy, Debug, Default)]
-struct Choices {
-    /// Packets that were lost before it.
     lost: u64,
-    inbound: Option<bool>,
-    dropped: bool,
+    options: Option<&'a [PcapNGOption<'a>]>,
 }
 
 impl Pcapng {
@@ -124,14 +115,9 @@ impl Pcapng {
                     self.statistics(window, length, interfaces)?;
                     None
                 }
-                Some(kind @ (ENHANCED_PACKET | PACKET)) => {
-                    let told = self.packet(window, kind, length)?;
-                    Some(self.record(window, &told, interfaces, notes)?)
-                }
-                Some(SIMPLE_PACKET) => {
-                    let told = self.simple(window, length)?;
-                    Some(self.record(window, &told, interfaces, notes)?)
-                }
+                Some(ENHANCED_PACKET) => Some(self.enhanced(window, length, interfaces, notes)?),
+                Some(SIMPLE_PACKET) => Some(self.simple(window, length, interfaces, notes)?),
+                Some(PACKET) => Some(self.obsolete(window, length, interfaces, notes)?),
                 Some(_) => None,
             };
             let place = window.take(length);
@@ -249,43 +235,48 @@ impl Pcapng {
         Ok(())
     }
 
-    /// A packet of either kind that has a time. It is read here and not by the crate, which takes memory for
-    /// the options of each enhanced packet and does not know the kind of before 2009.
-    #[inline]
-    fn packet(&self, window: &Window, kind: u32, length: usize) -> Result<Told, Stop> {
+    fn enhanced(
+        &mut self,
+        window: &Window,
+        length: usize,
+        interfaces: &mut Interfaces,
+        notes: &mut Notes,
+    ) -> Result<Record, Stop> {
         let data = &window.data()[..length];
-        let Some(room) = length.checked_sub(IN_PACKET + 4) else {
-            return Err(damaged(window, "packet"));
+        let parsed = match self.order {
+            Order::Little => parse_enhancedpacketblock_le(data),
+            Order::Big => parse_enhancedpacketblock_be(data),
         };
-        let captured = self.order.u32(array(data, 20));
-        if captured as usize > room {
-            return Err(damaged(window, "packet"));
-        }
-        let ends = IN_PACKET + (captured as usize).next_multiple_of(4);
-        let options = data.get(ends..length - 4).unwrap_or_default();
-        let mut choices = choices(options, self.order);
-        let place = if kind == ENHANCED_PACKET {
-            self.order.u32(array(data, 8))
-        } else {
-            let lost = self.order.u16(array(data, 10));
-            // All ones: it is not known.
-            choices.lost += u64::from(if lost == u16::MAX { 0 } else { lost });
-            u32::from(self.order.u16(array(data, 8)))
+        let (_, block) = parsed.map_err(|_| damaged(window, "packet"))?;
+        let EnhancedPacketBlock {
+            if_id,
+            ts_high,
+            ts_low,
+            caplen,
+            origlen,
+            options,
+            ..
+        } = block;
+        let told = Told {
+            place: if_id,
+            ticks: Some(u64::from(ts_high) << 32 | u64::from(ts_low)),
+            begins: IN_ENHANCED,
+            captured: caplen,
+            wire: origlen,
+            lost: number_of(&options, DROP_COUNT, self.order).unwrap_or(0),
+            options: Some(&options),
         };
-        let high = self.order.u32(array(data, 12));
-        let low = self.order.u32(array(data, 16));
-        Ok(Told {
-            place,
-            ticks: Some(u64::from(high) << 32 | u64::from(low)),
-            begins: IN_PACKET,
-            captured,
-            wire: self.order.u32(array(data, 24)),
-            choices,
-        })
+        self.record(window, &told, interfaces, notes)
     }
 
     /// A packet of the first interface, without a time.
-    fn simple(&self, window: &Window, length: usize) -> Result<Told, Stop> {
+    fn simple(
+        &mut self,
+        window: &Window,
+        length: usize,
+        interfaces: &mut Interfaces,
+        notes: &mut Notes,
+    ) -> Result<Record, Stop> {
         let data = &window.data()[..length];
         let parsed = match self.order {
             Order::Little => parse_simplepacketblock_le(data),
@@ -297,21 +288,56 @@ impl Pcapng {
             0 => u32::MAX,
             limit => limit,
         };
-        Ok(Told {
+        let told = Told {
             place: 0,
             ticks: None,
             begins: IN_SIMPLE,
             captured: origlen.min(snap_length).min(data.len() as u32),
             wire: origlen,
-            choices: Choices::default(),
-        })
+            lost: 0,
+            options: None,
+        };
+        self.record(window, &told, interfaces, notes)
+    }
+
+    /// The packet block of before 2009: the crate has no reader of it. Its options are passed over.
+    fn obsolete(
+        &mut self,
+        window: &Window,
+        length: usize,
+        interfaces: &mut Interfaces,
+        notes: &mut Notes,
+    ) -> Result<Record, Stop> {
+        let data = &window.data()[..length];
+        let captured = if length < IN_ENHANCED + 4 {
+            u32::MAX
+        } else {
+            self.order.u32(array(data, 20))
+        };
+        if captured as usize > length.saturating_sub(IN_ENHANCED + 4) {
+            return Err(damaged(window, "packet"));
+        }
+        let lost = self.order.u16(array(data, 10));
+        let high = self.order.u32(array(data, 12));
+        let low = self.order.u32(array(data, 16));
+        let told = Told {
+            place: u32::from(self.order.u16(array(data, 8))),
+            ticks: Some(u64::from(high) << 32 | u64::from(low)),
+            begins: IN_ENHANCED,
+            captured,
+            wire: self.order.u32(array(data, 24)),
+            // All ones: it is not known.
+            lost: if lost == u16::MAX { 0 } else { u64::from(lost) },
+            options: None,
+        };
+        self.record(window, &told, interfaces, notes)
     }
 
     /// What a block says, with what is known of its interface. Its bytes are counted from the block's first.
     fn record(
         &mut self,
         window: &Window,
-        told: &Told,
+        told: &Told<'_>,
         interfaces: &mut Interfaces,
         notes: &mut Notes,
     ) -> Result<Record, Stop> {
@@ -329,22 +355,24 @@ impl Pcapng {
         } else {
             notes.untimed += 1;
         }
-        let Choices {
-            lost,
-            inbound,
-            dropped,
-        } = told.choices;
-        if lost > 0 {
-            interfaces.lost_before_packet(number, lost);
+        if told.lost > 0 {
+            interfaces.lost_before_packet(number, told.lost);
         }
+        let options = told.options.unwrap_or_default();
+        let flags = value(options, FLAGS).filter(|value| value.len() == 4);
+        let direction = flags.map(|value| self.order.u32(array(value, 0)) & 0b11);
         Ok(Record {
             time: self.latest,
             interface: number,
             link_type: interface.link_type,
             captured: told.begins..told.begins + told.captured as usize,
             wire: told.wire,
-            inbound,
-            dropped,
+            inbound: match direction {
+                Some(1) => Some(true),
+                Some(2) => Some(false),
+                _ => None,
+            },
+            dropped: options.iter().any(says_dropped),
         })
     }
 
@@ -387,38 +415,11 @@ fn number_of(options: &[PcapNGOption<'_>], code: u16, order: Order) -> Option<u6
     (value.len() == 8).then(|| order.u64(array(value, 0)))
 }
 
-/// Goes through the options of a packet, up to the first that does not fit.
-#[inline]
-fn choices(options: &[u8], order: Order) -> Choices {
-    let mut found = Choices::default();
-    let mut rest = options;
-    while rest.len() >= 4 {
-        let code = order.u16(array(rest, 0));
-        let length = usize::from(order.u16(array(rest, 2)));
-        let Some(value) = rest.get(4..4 + length) else {
-            break;
-        };
-        match (code, value.len()) {
-            (END, _) => break,
-            (FLAGS, 4) => {
-                found.inbound = match order.u32(array(value, 0)) & 0b11 {
-                    1 => Some(true),
-                    2 => Some(false),
-                    _ => None,
-                }
-            }
-            (DROP_COUNT, 8) => found.lost = order.u64(array(value, 0)),
-            (COMMENT, _) => found.dropped |= says_dropped(value),
-            _ => {}
-        }
-        rest = rest
-            .get(4 + length.next_multiple_of(4)..)
-            .unwrap_or_default();
-    }
-    found
-}
-
-fn says_dropped(comment: &[u8]) -> bool {
-    let mut words = comment.windows(7);
-    words.any(|word| word.eq_ignore_ascii_case(b"dropped"))
+fn says_dropped(option: &PcapNGOption<'_>) -> bool {
+    let comment = option.code.0 == COMMENT;
+    comment
+        && option
+            .value
+            .windows(7)
+            .any(|word| word.eq_ignore_ascii_case(b"dropped"))
 }

@@ -1,0 +1,136 @@
+//! Times between consecutive packets by their sizes: packets that leave a busy link back to back tell
+//! its rate.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::histogram::LogHistogram;
+
+/// So many packets decide which sizes are frequent.
+const LEARNING: usize = 4096;
+/// How many sizes are told apart.
+const FREQUENT: usize = 8;
+/// The frequent sizes and all others.
+const CLASSES: usize = FREQUENT + 1;
+
+/// Times between consecutive packets of one direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gaps {
+    /// Times and sizes, until the frequent sizes are decided.
+    learning: Vec<(u64, u32)>,
+    /// Frequent sizes, the most frequent first; class 0 are all others.
+    frequent: Option<Vec<u32>>,
+    last: Option<(u64, usize)>,
+    /// By class of the packet before and class of the one behind.
+    pairs: Vec<LogHistogram<8>>,
+}
+
+/// Times between packets of two sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Size of the packet before, in bytes of IP; 0: one of the sizes that are not frequent.
+    pub before: u32,
+    /// Size of the packet behind, in bytes of IP; 0: one of the sizes that are not frequent.
+    pub behind: u32,
+    /// Times between them, in nanoseconds.
+    pub times: LogHistogram<8>,
+}
+
+impl Gaps {
+    pub(crate) fn add(&mut self, time: u64, bytes: u32) {
+        if self.frequent.is_some() {
+            return self.count(time, bytes);
+        }
+        self.learning.push((time, bytes));
+        if self.learning.len() == LEARNING {
+            self.decide();
+        }
+    }
+
+    /// The times between packets of each pair of sizes that came.
+    pub(crate) fn finish(mut self) -> Vec<Gap> {
+        if self.frequent.is_none() {
+            self.decide();
+        }
+        let sizes: Vec<u32> = std::iter::once(0)
+            .chain(self.frequent.unwrap_or_default())
+            .collect();
+        let pairs = self.pairs.into_iter().enumerate();
+        pairs
+            .filter(|(_, times)| times.total() > 0)
+            .map(|(pair, times)| Gap {
+                before: sizes[pair / CLASSES],
+                behind: sizes[pair % CLASSES],
+                times,
+            })
+            .collect()
+    }
+
+    fn decide(&mut self) {
+        let mut counts = BTreeMap::<u32, usize>::new();
+        for &(_, bytes) in &self.learning {
+            *counts.entry(bytes).or_default() += 1;
+        }
+        let mut sizes: Vec<_> = counts.into_iter().collect();
+        sizes.sort_by_key(|&(size, count)| (Reverse(count), Reverse(size)));
+        sizes.truncate(FREQUENT);
+        self.frequent = Some(sizes.into_iter().map(|(size, _)| size).collect());
+        self.pairs = vec![LogHistogram::default(); CLASSES * CLASSES];
+        for (time, bytes) in std::mem::take(&mut self.learning) {
+            self.count(time, bytes);
+        }
+    }
+
+    fn count(&mut self, time: u64, bytes: u32) {
+        let frequent = self.frequent.as_deref().unwrap_or_default();
+        let class = frequent
+            .iter()
+            .position(|&size| size == bytes)
+            .map_or(0, |place| place + 1);
+        if let Some((before, from)) = self.last.replace((time, class)) {
+            self.pairs[from * CLASSES + class].add(time.saturating_sub(before));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn back_to_back_packets_tell_the_rate() {
+        // 1 Gb/s: a packet of 1500 bytes takes 12 us, one of 64 bytes 512 ns; a time stamp is at a packet's end.
+        let (mut gaps, mut time) = (Gaps::default(), 0);
+        for packet in 0..20_000 {
+            let bytes = if packet % 3 == 0 { 64 } else { 1500 };
+            time += u64::from(bytes) * 8;
+            gaps.add(time, bytes);
+        }
+        let all = gaps.finish();
+        assert_eq!(all.iter().map(|it| it.times.total()).sum::<u64>(), 19_999);
+        for gap in all {
+            assert!(gap.before > 0);
+            let median = gap.times.quantile(0.5).unwrap();
+            let exact = f64::from(gap.behind) * 8.0;
+            assert!((median / exact - 1.0).abs() < 1.0 / 256.0, "{gap:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_gap_is_counted_once(sizes in prop::collection::vec(0u32..40, 0..6000)) {
+            let mut gaps = Gaps::default();
+            for (time, &bytes) in (0..).zip(&sizes) {
+                gaps.add(time * 100, bytes);
+            }
+            let all = gaps.finish();
+            prop_assert_eq!(all.iter().map(|it| it.times.total()).sum::<u64>(), sizes.len().saturating_sub(1) as u64);
+            let mut frequent: Vec<_> = all.iter().map(|it| it.behind).filter(|&it| it > 0).collect();
+            frequent.sort_unstable();
+            frequent.dedup();
+            prop_assert!(frequent.len() <= FREQUENT);
+        }
+    }
+}

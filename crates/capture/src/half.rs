@@ -1,0 +1,559 @@
+//! One direction of a connection while it lives: what its packets and the acknowledgments of the
+//! other end say of it. What only longer transfers need is made with their second packet of payload.
+
+use crate::budget::Budget;
+use crate::pacing::Pacing;
+use crate::packet::{Ecn, Packet, Tcp, Transport, Udp};
+use crate::pauses::Watch;
+use crate::round_trip::{Least, Outstanding, Ticks, Times, Waiting};
+use crate::sequence::{Brought, Segment, Sequence};
+use crate::series::Series;
+use crate::stream::{Ending, Loss, Stream};
+
+/// A stream with more packets of payload than this one is told over time.
+const SERIES: u64 = 64;
+/// A gap that is filled sooner is reordering, whatever the round trip (ns).
+const REORDERING: u64 = 3_000_000;
+/// Losses closer than this are one event where no round trip is known (ns).
+const UNKNOWN_ROUND_TRIP: u64 = 200_000_000;
+/// Times of events of loss that are kept.
+const LOSSES: usize = 256;
+/// A spin period of more than this is no round trip (ns).
+const LONGEST_SPIN: u64 = 10_000_000_000;
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Half {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) data_packets: u64,
+    payload: u64,
+    distinct: u64,
+    unseen: u64,
+    /// Times of the first and last packet, and of those with payload.
+    between: Option<(u64, u64)>,
+    data_between: Option<(u64, u64)>,
+    /// Bytes of the first packet with payload.
+    first_bytes: u32,
+    sequence: Sequence,
+    largest_payload: u32,
+    capable: u64,
+    marks: u64,
+    reduced: u64,
+    echoes: u64,
+    selective_acks: u64,
+    duplicate_selective_acks: u64,
+    duplicate_acks: u64,
+    zero_windows: u64,
+    /// Packets that may be QUIC's, and whether there were long headers.
+    quic: (u64, bool),
+    /// What its own SYN said.
+    pub(crate) opening: Option<Opening>,
+    pub(crate) fin: bool,
+    pub(crate) reset: bool,
+    behind: Least,
+    behind_timestamps: Least,
+    before: Least,
+    /// From here to the other end and back, and from here to this one, by the handshake.
+    pub(crate) handshake: (Option<u64>, Option<u64>),
+    /// The receive window that was told last, the least and the most of them, in bytes.
+    window: Option<u32>,
+    receive_window: Option<(u32, u32)>,
+    pub(crate) dropped: u64,
+    pub(crate) marked_inside: u64,
+    detail: Option<Box<Detail>>,
+    ticks: Option<Box<Ticks>>,
+}
+
+/// What a SYN says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) sequence: u32,
+    pub(crate) segment_size: Option<u16>,
+    pub(crate) shift: Option<u8>,
+}
+
+/// What only longer transfers need.
+#[derive(Debug)]
+struct Detail {
+    sent: Outstanding,
+    behind: Times,
+    before: Times,
+    watch: Watch,
+    pacing: Pacing,
+    series: Series,
+    repeated: (u64, u64),
+    filled: (u64, u64),
+    reordered: u64,
+    losses: u64,
+    loss_times: Vec<Loss>,
+    last_loss: Option<u64>,
+    largest_flight: Option<u64>,
+    /// The spin bit, and when it changed last.
+    spin: Option<(bool, Option<u64>)>,
+    spins: Least,
+}
+
+/// What else is to be known of an acknowledgment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) time: u64,
+    /// The receive window in bytes, where its scale is known.
+    pub(crate) window: Option<u32>,
+}
+
+impl Half {
+    /// Counts a packet of this direction, whatever it carries.
+    pub(crate) fn count(&mut self, time: u64, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        self.between = Some((self.between.map_or(time, |(first, _)| first), time));
+        match packet.ecn {
+            Ecn::NotCapable => {}
+            Ecn::Capable0 | Ecn::Capable1 => self.capable += 1,
+            Ecn::Marked => {
+                self.capable += 1;
+                self.marks += 1;
+            }
+        }
+    }
+
+    /// A SYN of this direction.
+    pub(crate) fn open(&mut self, tcp: &Tcp) {
+        self.sequence.syn(tcp.sequence);
+        self.opening.get_or_insert(Opening {
+            sequence: tcp.sequence,
+            segment_size: tcp.segment_size,
+            shift: tcp.window_shift,
+        });
+    }
+
+    /// Flags of a packet of this direction, behind its payload.
+    pub(crate) fn flags(&mut self, tcp: &Tcp) {
+        if tcp.flags.fin() {
+            self.fin = true;
+            self.sequence.fin(tcp.sequence, tcp.payload);
+        }
+        self.reset |= tcp.flags.rst();
+        self.reduced += u64::from(tcp.flags.cwr() && !tcp.flags.syn());
+    }
+
+    /// A packet of this direction has payload.
+    pub(crate) fn send(&mut self, time: u64, packet: &Packet, budget: &mut Budget) {
+        let payload = match packet.transport {
+            Transport::Tcp(tcp) => tcp.payload,
+            Transport::Udp(udp) => udp.payload,
+            Transport::Other | Transport::Fragment => return,
+        };
+        if self.data_packets == 0 {
+            self.first_bytes = packet.bytes;
+        } else if self.detail.is_none() {
+            self.detail = Some(Box::new(self.lengthen(budget)));
+        }
+        let before = self.data_between;
+        self.data_between = Some((before.map_or(time, |(first, _)| first), time));
+        self.data_packets += 1;
+        self.payload += u64::from(payload);
+        self.largest_payload = self.largest_payload.max(payload);
+        let last = before.map(|(_, last)| last);
+        match packet.transport {
+            Transport::Tcp(tcp) => self.send_tcp(time, last, &tcp, packet, budget),
+            Transport::Udp(udp) => self.send_udp(time, last, udp),
+            Transport::Other | Transport::Fragment => {}
+        }
+        let base = self.base_round_trip();
+        if let Some(detail) = &mut self.detail {
+            detail.watch.send(
+                time,
+                last.filter(|_| self.sequence.flight().is_none()),
+                base,
+            );
+            let window = detail.series.at(time, budget);
+            window.bytes += u64::from(packet.bytes);
+            window.packets += 1;
+            window.marks += u32::from(packet.ecn == Ecn::Marked);
+        }
+        self.see_flight(time, budget);
+    }
+
+    /// Bytes of payload, each place of the sequence counted once.
+    pub(crate) fn distinct(&self) -> u64 {
+        self.distinct
+    }
+
+    /// The other end acknowledges what this direction sent.
+    pub(crate) fn acknowledge(&mut self, answer: Answer, tcp: &Tcp, budget: &mut Budget) {
+        let time = answer.time;
+        let gaps = self.sequence.gaps();
+        let said = self.sequence.acknowledge(tcp.acknowledgment);
+        budget.follow(gaps, self.sequence.gaps());
+        self.unseen += said.unseen;
+        self.echoes += u64::from(tcp.flags.ece() && !tcp.flags.syn());
+        self.zero_windows += u64::from(tcp.window == 0 && !tcp.flags.rst());
+        if let Some((begin, end)) = tcp.sacked[0] {
+            self.selective_acks += 1;
+            // RFC 2883 section 4: the first block is below the number, or inside of the second one.
+            let below = (begin.wrapping_sub(tcp.acknowledgment) as i32) < 0;
+            let inside = tcp.sacked[1].is_some_and(|(first, last)| {
+                begin.wrapping_sub(first) as i32 >= 0 && last.wrapping_sub(end) as i32 >= 0
+            });
+            self.duplicate_selective_acks += u64::from(below || inside);
+        }
+        self.duplicate_acks += u64::from(said.same && tcp.payload == 0);
+        self.window = answer.window;
+        if let Some(window) = answer.window {
+            let (least, most) = self.receive_window.unwrap_or((window, window));
+            self.receive_window = Some((least.min(window), most.max(window)));
+        }
+        let sample = self.answered(time, said.new > 0, said.unseen > 0, budget);
+        if let Some(sample) = sample {
+            self.behind.add(sample);
+        }
+        if let Some(detail) = &mut self.detail {
+            let window = detail.series.at(time, budget);
+            if let Some(sample) = sample {
+                detail.behind.add(sample);
+                window.see_behind(sample);
+            }
+            if let Some(bytes) = answer.window {
+                window.see_receive_window(bytes);
+            }
+        }
+        self.see_flight(time, budget);
+    }
+
+    /// Timestamps of a packet of this direction: the first one with a value waits for its echo.
+    pub(crate) fn tick(&mut self, time: u64, tcp: &Tcp, budget: &mut Budget) {
+        let Some(stamps) = tcp.timestamps else {
+            return;
+        };
+        let ticks = self.ticks.get_or_insert_default();
+        let (before, generous) = (ticks.len(), budget.generous());
+        ticks.see(time, stamps.value, tcp.payload > 0, generous);
+        budget.follow(before, ticks.len());
+    }
+
+    /// Echo of a timestamp of this direction, by a packet of the other end.
+    pub(crate) fn echoed(&mut self, echo: u32, budget: &mut Budget) -> Option<Waiting> {
+        let ticks = self.ticks.as_mut()?;
+        let before = ticks.len();
+        let found = ticks.echo(echo);
+        budget.follow(before, ticks.len());
+        found
+    }
+
+    /// Data of this direction was answered after so long, by timestamps.
+    pub(crate) fn see_behind_timestamps(&mut self, sample: u64) {
+        self.behind_timestamps.add(sample);
+    }
+
+    /// An acknowledgment released data of this direction after so long.
+    pub(crate) fn see_before(&mut self, time: u64, sample: u64, budget: &mut Budget) {
+        self.before.add(sample);
+        if let Some(detail) = &mut self.detail {
+            detail.before.add(sample);
+            detail.series.at(time, budget).see_before(sample);
+        }
+    }
+
+    /// What it comes to, where it is a stream; what it took of the budget is given back but for the
+    /// memory of its windows.
+    pub(crate) fn finish(
+        mut self,
+        connection: (u64, u8),
+        other: Option<Opening>,
+        ending: Ending,
+        budget: &mut Budget,
+    ) -> Option<Stream> {
+        let ticks = self.ticks.as_ref().map_or(0, |it| it.len());
+        budget.follow(ticks + self.sequence.gaps(), 0);
+        let tick = self.ticks.as_ref().and_then(|it| it.tick());
+        let (first, last) = self.between?;
+        let (first_data, last_data) = self.data_between?;
+        let behind = (self.behind, self.behind_timestamps);
+        let mut stream = Stream {
+            connection: connection.0,
+            protocol: connection.1,
+            quic: self.quic_share(),
+            begun: self.opening.is_some(),
+            ending,
+            first,
+            last,
+            first_data,
+            last_data,
+            packets: self.packets,
+            bytes: self.bytes,
+            data_packets: self.data_packets,
+            payload: self.payload,
+            distinct: self.distinct,
+            unseen: self.unseen,
+            largest_payload: self.largest_payload,
+            announced_segment: other.and_then(|it| it.segment_size),
+            capable: self.capable,
+            marks: self.marks,
+            echoes: self.echoes,
+            reduced: self.reduced,
+            repeated_packets: 0,
+            repeated: 0,
+            filled_packets: 0,
+            filled: 0,
+            reordered_packets: 0,
+            losses: 0,
+            loss_times: Vec::new(),
+            selective_acks: self.selective_acks,
+            duplicate_selective_acks: self.duplicate_selective_acks,
+            duplicate_acks: self.duplicate_acks,
+            zero_windows: self.zero_windows,
+            behind: behind.0,
+            behind_timestamps: behind.1,
+            before: self.before,
+            handshake_behind: self.handshake.0,
+            handshake_before: self.handshake.1,
+            spin: Least::default(),
+            behind_quantiles: [None; 3],
+            before_quantiles: [None; 3],
+            tick,
+            largest_flight: None,
+            receive_window: self.receive_window,
+            scale_known: self.opening.is_some() && other.is_some(),
+            spent: crate::pauses::Spent::default(),
+            pauses: Vec::new(),
+            evenness: None,
+            series: None,
+            dropped: self.dropped,
+            marked_inside: self.marked_inside,
+        };
+        if let Some(detail) = self.detail.take() {
+            budget.follow(detail.sent.len(), 0);
+            detail.finish(&mut stream, budget);
+        }
+        Some(stream)
+    }
+
+    /// What a second packet needs, as if the first one had been seen with it.
+    fn lengthen(&self, budget: &mut Budget) -> Detail {
+        let (first, last) = self.data_between.unwrap_or_default();
+        let mut series = Series::new(first);
+        let window = series.at(first, budget);
+        window.bytes += u64::from(self.first_bytes);
+        window.packets += 1;
+        window.marks += u32::from(self.marks > 0);
+        let mut sent = Outstanding::default();
+        if self.sequence.flight().is_none_or(|flight| flight > 0) {
+            let waiting = Waiting {
+                number: self.sequence.high(),
+                time: last,
+                payload: true,
+            };
+            sent.push(waiting, true);
+            budget.follow(0, 1);
+        }
+        let mut watch = Watch::default();
+        watch.send(first, None, None);
+        if self.sequence.flight() == Some(0) {
+            watch.see(last, 0, None);
+        }
+        Detail {
+            sent,
+            behind: Times::default(),
+            before: Times::default(),
+            watch,
+            pacing: Pacing::default(),
+            series,
+            repeated: (0, 0),
+            filled: (0, 0),
+            reordered: 0,
+            losses: 0,
+            loss_times: Vec::new(),
+            last_loss: None,
+            largest_flight: None,
+            spin: None,
+            spins: Least::default(),
+        }
+    }
+
+    fn send_tcp(
+        &mut self,
+        time: u64,
+        last: Option<u64>,
+        tcp: &Tcp,
+        packet: &Packet,
+        budget: &mut Budget,
+    ) {
+        let smoothed = self.detail.as_ref().map_or(0.0, |it| it.behind.smoothed());
+        let gaps = self.sequence.gaps();
+        let brought = self.sequence.take(&Segment {
+            time,
+            // RFC 7413: a SYN may have data, behind its own number.
+            sequence: tcp.sequence.wrapping_add(u32::from(tcp.flags.syn())),
+            payload: tcp.payload,
+            identification: packet.identification,
+            reordering: REORDERING.max((smoothed / 8.0) as u64),
+            generous: budget.generous(),
+        });
+        budget.follow(gaps, self.sequence.gaps());
+        self.distinct +=
+            u64::from(brought.new) + u64::from(brought.filled) + u64::from(brought.reordered);
+        let base = self.base_round_trip();
+        let high = self.sequence.high();
+        let Some(detail) = &mut self.detail else {
+            return;
+        };
+        if let Some(last) = last.filter(|_| !brought.probe) {
+            detail.pacing.add(time - last);
+        }
+        let outstanding = detail.sent.len();
+        if brought.repeated > 0 || brought.filled > 0 || brought.strange {
+            detail.sent.clear();
+        } else if brought.new > 0 {
+            let waiting = Waiting {
+                number: high,
+                time,
+                payload: true,
+            };
+            detail.sent.push(waiting, budget.generous());
+        }
+        budget.follow(outstanding, detail.sent.len());
+        detail.note(time, brought, base, budget);
+    }
+
+    fn send_udp(&mut self, time: u64, last: Option<u64>, udp: Udp) {
+        self.distinct += u64::from(udp.payload);
+        if let (Some(detail), Some(last)) = (&mut self.detail, last) {
+            detail.pacing.add(time - last);
+        }
+        let Some(first) = udp.first else {
+            return;
+        };
+        // RFC 9000 section 17: the fixed bit, the long header and the spin bit.
+        self.quic.0 += u64::from(first & 0x40 != 0);
+        self.quic.1 |= first & 0xc0 == 0xc0;
+        if let Some(detail) = &mut self.detail
+            && first & 0xc0 == 0x40
+        {
+            detail.spin(time, first & 0x20 != 0);
+        }
+    }
+
+    /// Time from data to the acknowledgment of it, where this one tells it.
+    fn answered(&mut self, time: u64, new: bool, unseen: bool, budget: &mut Budget) -> Option<u64> {
+        let high = self.sequence.high();
+        let flight = self.sequence.flight()?;
+        if !new {
+            return None;
+        }
+        if let Some(detail) = &mut self.detail {
+            let before = detail.sent.len();
+            let found = detail.sent.answer(high - flight);
+            if unseen {
+                detail.sent.clear();
+            }
+            budget.follow(before, detail.sent.len());
+            return found
+                .filter(|_| !unseen)
+                .map(|it| time.saturating_sub(it.time));
+        }
+        let (_, last) = self.data_between?;
+        (flight == 0 && !unseen && self.data_packets == 1).then(|| time.saturating_sub(last))
+    }
+
+    fn see_flight(&mut self, time: u64, budget: &mut Budget) {
+        let Some(flight) = self.sequence.flight() else {
+            return;
+        };
+        let Some(detail) = &mut self.detail else {
+            return;
+        };
+        detail.largest_flight = Some(detail.largest_flight.unwrap_or(0).max(flight));
+        detail.series.at(time, budget).see_flight(flight);
+        detail.watch.see(time, flight, self.window);
+    }
+
+    fn base_round_trip(&self) -> Option<u64> {
+        let behind = [
+            self.behind.least(),
+            self.behind_timestamps.least(),
+            self.handshake.0,
+        ];
+        let before = [self.before.least(), self.handshake.1];
+        let behind = behind.into_iter().flatten().min()?;
+        Some(behind.saturating_add(before.into_iter().flatten().min().unwrap_or(0)))
+    }
+
+    /// Share of the packets that have QUIC's fixed bit; half of it where no handshake was seen.
+    fn quic_share(&self) -> f64 {
+        let (fixed, long) = self.quic;
+        let share = fixed as f64 / self.data_packets.max(1) as f64;
+        if long { share } else { share / 2.0 }
+    }
+}
+
+impl Detail {
+    /// Losses and reordering.
+    fn note(&mut self, time: u64, brought: Brought, base: Option<u64>, budget: &mut Budget) {
+        self.reordered += u64::from(brought.reordered > 0);
+        if brought.repeated == 0 && brought.filled == 0 {
+            return;
+        }
+        let before = brought.filled > 0;
+        let counted = if before {
+            &mut self.filled
+        } else {
+            &mut self.repeated
+        };
+        counted.0 += 1;
+        self.repeated.1 += u64::from(brought.repeated);
+        self.filled.1 += u64::from(brought.filled);
+        let window = self.series.at(time, budget);
+        window.repeated = window.repeated.saturating_add(brought.repeated);
+        window.filled = window.filled.saturating_add(brought.filled);
+        let smoothed = self.behind.smoothed() as u64;
+        let apart = base.map_or(UNKNOWN_ROUND_TRIP, |base| base.max(smoothed));
+        if self
+            .last_loss
+            .is_none_or(|last| time.saturating_sub(last) > apart)
+        {
+            self.last_loss = Some(time);
+            self.losses += 1;
+            if self.loss_times.len() < LOSSES {
+                self.loss_times.push(Loss { time, before });
+            }
+        }
+    }
+
+    /// The spin bit of a packet: it changes once per round trip (RFC 9000 section 17.4).
+    fn spin(&mut self, time: u64, bit: bool) {
+        match self.spin {
+            Some((last, _)) if last == bit => {}
+            Some((_, changed)) => {
+                let period = changed.map(|changed| time - changed);
+                if let Some(period) = period.filter(|&it| it <= LONGEST_SPIN) {
+                    self.spins.add(period);
+                }
+                self.spin = Some((bit, Some(time)));
+            }
+            None => self.spin = Some((bit, None)),
+        }
+    }
+
+    fn finish(mut self, stream: &mut Stream, budget: &mut Budget) {
+        (stream.repeated_packets, stream.repeated) = self.repeated;
+        (stream.filled_packets, stream.filled) = self.filled;
+        stream.reordered_packets = self.reordered;
+        stream.losses = self.losses;
+        self.loss_times.shrink_to_fit();
+        stream.loss_times = self.loss_times;
+        stream.spin = self.spins;
+        stream.behind_quantiles = self.behind.quantiles();
+        stream.before_quantiles = self.before.quantiles();
+        stream.largest_flight = self.largest_flight;
+        (stream.spent, stream.pauses) = self.watch.finish();
+        stream.evenness = self.pacing.evenness();
+        if stream.data_packets > SERIES {
+            self.series.shrink();
+            stream.series = Some(self.series);
+        } else {
+            self.series.clear(budget);
+        }
+    }
+}

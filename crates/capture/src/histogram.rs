@@ -1,0 +1,176 @@
+//! Counts of whole numbers in bins whose width is in proportion to the number (after Tene's
+//! HdrHistogram). Only bins between the smallest and the largest number take memory.
+
+/// A histogram with 2^`PRECISION` bins per octave, each number below 2^`PRECISION` in a bin of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogHistogram<const PRECISION: u32> {
+    /// The bin of `counts[0]`.
+    first: usize,
+    counts: Vec<u64>,
+    total: u64,
+}
+
+/// A bin that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogBin {
+    /// The smallest number in it.
+    pub least: u64,
+    /// The largest number in it.
+    pub most: u64,
+    /// How many numbers it holds.
+    pub count: u64,
+}
+
+/// Bins are made in groups of so many, so that few numbers move the others.
+const GROUP: usize = 16;
+
+impl<const PRECISION: u32> LogHistogram<PRECISION> {
+    /// Counts one number.
+    #[inline]
+    pub fn add(&mut self, number: u64) {
+        let bin = Self::bin(number);
+        self.total += 1;
+        match self.counts.get_mut(bin.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => *self.beyond(bin) += 1,
+        }
+    }
+
+    /// Counts all that another one holds.
+    pub fn merge(&mut self, other: &Self) {
+        for (bin, &count) in (other.first..).zip(&other.counts) {
+            if count > 0 {
+                match self.counts.get_mut(bin.wrapping_sub(self.first)) {
+                    Some(mine) => *mine += count,
+                    None => *self.beyond(bin) += count,
+                }
+            }
+        }
+        self.total += other.total;
+    }
+
+    /// How many numbers were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The bins that are not empty, in order.
+    pub fn bins(&self) -> impl Iterator<Item = LogBin> {
+        let bins = (self.first..).zip(&self.counts);
+        bins.filter(|&(_, &count)| count > 0)
+            .map(|(bin, &count)| LogBin {
+                least: Self::least(bin),
+                most: Self::most(bin),
+                count,
+            })
+    }
+
+    /// The number below which this share of all lies, interpolated inside of its bin; None where there is none.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let wanted = share.clamp(0.0, 1.0) * self.total as f64;
+        let (mut below, mut last) = (0.0, None);
+        for bin in self.bins() {
+            let count = bin.count as f64;
+            let (least, width) = (bin.least as f64, (bin.most - bin.least) as f64);
+            last = Some(least + width);
+            if below + count >= wanted {
+                return Some(least + width * ((wanted - below) / count));
+            }
+            below += count;
+        }
+        last
+    }
+
+    fn bin(number: u64) -> usize {
+        let magnitude = (number | (1 << PRECISION)).ilog2() - PRECISION;
+        ((magnitude as usize) << PRECISION) + (number >> magnitude) as usize
+    }
+
+    fn least(bin: usize) -> u64 {
+        let magnitude = (bin >> PRECISION).saturating_sub(1);
+        ((bin - (magnitude << PRECISION)) as u64) << magnitude
+    }
+
+    fn most(bin: usize) -> u64 {
+        let magnitude = (bin >> PRECISION).saturating_sub(1);
+        Self::least(bin) + ((1u64 << magnitude) - 1)
+    }
+
+    /// Makes room for a bin outside of those that there are.
+    #[cold]
+    #[inline(never)]
+    fn beyond(&mut self, bin: usize) -> &mut u64 {
+        let group = bin - bin % GROUP;
+        if self.counts.is_empty() {
+            self.first = group;
+        } else if group < self.first {
+            let missing = self.first - group;
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = group;
+        }
+        let needed = group + GROUP - self.first;
+        if needed > self.counts.len() {
+            self.counts.resize(needed, 0);
+        }
+        &mut self.counts[bin - self.first]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_number_is_counted_in_a_bin_that_holds_it(numbers in prop::collection::vec(any::<u64>(), 1..40), shift in 0u32..64) {
+            let mut histogram = LogHistogram::<4>::default();
+            for number in &numbers {
+                histogram.add(number >> shift);
+            }
+            let bins: Vec<_> = histogram.bins().collect();
+            for bin in &bins {
+                let inside = numbers.iter().filter(|&&it| (bin.least..=bin.most).contains(&(it >> shift)));
+                prop_assert_eq!(inside.count() as u64, bin.count);
+                // A sixteenth of an octave, or one number alone.
+                prop_assert!((bin.most - bin.least) as u128 * 16 <= bin.least as u128);
+            }
+            prop_assert!(bins.windows(2).all(|pair| pair[0].most < pair[1].least));
+            prop_assert_eq!(bins.iter().map(|it| it.count).sum::<u64>(), numbers.len() as u64);
+        }
+
+        #[test]
+        fn merged_is_as_if_counted_together(one in prop::collection::vec(any::<u64>(), 0..40), other in prop::collection::vec(any::<u32>(), 0..40)) {
+            let (mut first, mut second, mut both) = (LogHistogram::<8>::default(), LogHistogram::<8>::default(), LogHistogram::<8>::default());
+            for &number in &one {
+                first.add(number);
+                both.add(number);
+            }
+            for &number in &other {
+                second.add(u64::from(number));
+                both.add(u64::from(number));
+            }
+            first.merge(&second);
+            prop_assert_eq!(first.bins().collect::<Vec<_>>(), both.bins().collect::<Vec<_>>());
+            prop_assert_eq!(first.total(), (one.len() + other.len()) as u64);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_what_was_counted() {
+        let mut histogram = LogHistogram::<8>::default();
+        assert_eq!(histogram.quantile(0.5), None);
+        for number in 1..=100_000 {
+            histogram.add(number);
+        }
+        for share in [0.05, 0.5, 0.95, 1.0] {
+            let quantile = histogram.quantile(share).unwrap();
+            let exact = share * 100_000.0;
+            assert!(
+                (quantile / exact - 1.0).abs() < 0.005,
+                "{share}: {quantile}"
+            );
+        }
+    }
+}

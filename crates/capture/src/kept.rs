@@ -1,0 +1,228 @@
+//! Streams that have ended, one direction of one interface: the long ones, a sample of the others,
+//! and what all came to.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::bins::Amount;
+use crate::budget::Budget;
+use crate::histogram::LogHistogram;
+use crate::series::Series;
+use crate::stream::Stream;
+
+/// How much is kept of streams that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// A stream with so many packets is a long one.
+    pub long_packets: u64,
+    /// So many long streams are kept, the largest ones.
+    pub long: usize,
+    /// So many of the others are kept, drawn uniformly.
+    pub sample: usize,
+    /// So many starts are kept, the first ones.
+    pub starts: usize,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self {
+            long_packets: 1000,
+            long: 20_000,
+            sample: 100_000,
+            starts: 200_000,
+        }
+    }
+}
+
+/// Times of events of loss that are kept of a stream that is not long.
+const FEW_LOSSES: usize = 32;
+
+/// What all streams of a direction came to.
+#[derive(Clone, Debug, Default)]
+pub struct Streams {
+    /// Long streams, in the order of their connections.
+    pub long: Vec<Stream>,
+    /// A uniform sample of all others, in the order of their connections.
+    pub sample: Vec<Stream>,
+    /// How many streams there were.
+    pub count: u64,
+    /// How many of them were long.
+    pub long_count: u64,
+    /// All their packets, those of pure acknowledgments too.
+    pub carried: Amount,
+    /// Packets of connections that sent no payload this way.
+    pub bare: Amount,
+    /// Bytes of payload of each stream, each place of the sequence counted once.
+    pub sizes: LogHistogram<4>,
+    /// Nanoseconds from first to last packet of each stream.
+    pub durations: LogHistogram<4>,
+    /// Nanoseconds between the starts of consecutive streams.
+    pub start_gaps: LogHistogram<4>,
+    /// When the first streams started (their first packet with payload), in order, in nanoseconds.
+    pub starts: Vec<u64>,
+    /// How many long streams lost what they did over time, for want of memory.
+    pub series_lost: u64,
+}
+
+/// Streams that have ended.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    keeping: Keeping,
+    totals: Streams,
+    last_start: Option<u64>,
+    long: BinaryHeap<Reverse<BySize>>,
+    sample: Vec<(u64, Stream)>,
+    /// How many streams the sample is drawn from.
+    drawn_from: u64,
+    draws: Xoshiro256PlusPlus,
+    /// Series of those that are kept, by size and number.
+    series: BTreeMap<(u64, u64), Series>,
+    /// How many streams were kept: their numbers.
+    numbers: u64,
+}
+
+/// A stream with its number, in the order of bytes.
+#[derive(Debug)]
+struct BySize(u64, Stream);
+
+impl BySize {
+    fn rank(&self) -> (u64, u64) {
+        (self.1.bytes, self.0)
+    }
+}
+
+impl PartialEq for BySize {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for BySize {}
+
+impl PartialOrd for BySize {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for BySize {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl Kept {
+    pub(crate) fn new(keeping: Keeping) -> Self {
+        Self {
+            keeping,
+            totals: Streams::default(),
+            last_start: None,
+            long: BinaryHeap::new(),
+            sample: Vec::new(),
+            drawn_from: 0,
+            draws: Xoshiro256PlusPlus::seed_from_u64(0),
+            series: BTreeMap::new(),
+            numbers: 0,
+        }
+    }
+
+    /// A stream starts.
+    pub(crate) fn start(&mut self, time: u64) {
+        if let Some(last) = self.last_start.replace(time) {
+            self.totals.start_gaps.add(time.saturating_sub(last));
+        }
+        if self.totals.starts.len() < self.keeping.starts {
+            self.totals.starts.push(time);
+        }
+    }
+
+    /// A direction of a connection that had no payload has ended.
+    pub(crate) fn bare(&mut self, carried: Amount) {
+        self.totals.bare.packets += carried.packets;
+        self.totals.bare.bytes += carried.bytes;
+    }
+
+    /// A stream has ended.
+    pub(crate) fn keep(&mut self, mut stream: Stream, budget: &mut Budget) {
+        let totals = &mut self.totals;
+        totals.count += 1;
+        totals.carried.packets += stream.packets;
+        totals.carried.bytes += stream.bytes;
+        totals.sizes.add(stream.distinct);
+        totals.durations.add(stream.duration());
+        self.numbers += 1;
+        let number = self.numbers;
+        if let Some(series) = stream.series.take() {
+            self.series.insert((stream.bytes, number), series);
+        }
+        if stream.packets < self.keeping.long_packets {
+            return self.draw(number, stream, budget);
+        }
+        totals.long_count += 1;
+        self.long.push(Reverse(BySize(number, stream)));
+        if self.long.len() > self.keeping.long
+            && let Some(Reverse(BySize(number, smallest))) = self.long.pop()
+        {
+            self.draw(number, smallest, budget);
+        }
+    }
+
+    /// Bytes of the smallest stream that still has its windows.
+    pub(crate) fn smallest_series(&self) -> Option<u64> {
+        let (&(bytes, _), _) = self.series.first_key_value()?;
+        Some(bytes)
+    }
+
+    /// Forgets the windows of the smallest stream that still has them.
+    pub(crate) fn forget_smallest(&mut self, budget: &mut Budget) {
+        if let Some((_, mut series)) = self.series.pop_first() {
+            series.clear(budget);
+            self.totals.series_lost += 1;
+        }
+    }
+
+    /// What all came to.
+    pub(crate) fn finish(mut self) -> Streams {
+        let mut series = self.series;
+        let mut completed = |number: u64, mut stream: Stream| {
+            stream.series = series.remove(&(stream.bytes, number));
+            stream
+        };
+        let long = self.long.into_iter();
+        self.totals.long = long
+            .map(|Reverse(BySize(number, stream))| completed(number, stream))
+            .collect();
+        let sample = self.sample.into_iter();
+        self.totals.sample = sample
+            .map(|(number, stream)| completed(number, stream))
+            .collect();
+        self.totals.long.sort_unstable_by_key(|it| it.connection);
+        self.totals.sample.sort_unstable_by_key(|it| it.connection);
+        self.totals
+    }
+
+    /// Keeps a stream with the same chance as every other one (Vitter, ACM TOMS 11, 1985: algorithm R).
+    fn draw(&mut self, number: u64, mut stream: Stream, budget: &mut Budget) {
+        stream.loss_times.truncate(FEW_LOSSES);
+        stream.loss_times.shrink_to_fit();
+        self.drawn_from += 1;
+        let forgotten = if self.sample.len() < self.keeping.sample {
+            self.sample.push((number, stream));
+            None
+        } else {
+            let place = self.draws.next_u64() % self.drawn_from;
+            match self.sample.get_mut(place as usize) {
+                Some(drawn) => Some(std::mem::replace(drawn, (number, stream))),
+                None => Some((number, stream)),
+            }
+        };
+        if let Some((number, stream)) = forgotten
+            && let Some(mut series) = self.series.remove(&(stream.bytes, number))
+        {
+            series.clear(budget);
+        }
+    }
+}

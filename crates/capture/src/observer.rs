@@ -1,0 +1,358 @@
+//! From packets, one after the other, to an observation. Memory grows with what lives at once.
+
+use crate::bins::Amount;
+use crate::budget::Budget;
+use crate::clock::Clock;
+use crate::connection::Connection;
+use crate::gaps::Gaps;
+use crate::kept::{Keeping, Kept};
+use crate::load::Load;
+use crate::observation::{Direction, Observation, ObservedInterface};
+use crate::packet::{Packet, Transport};
+use crate::queue::{Fate, Late, Owner, Queue};
+use crate::sides::Sides;
+use crate::stream::Ending;
+use crate::table::{Key, Place, Table};
+
+/// Interfaces that are looked at.
+const MOST_PORTS: usize = 16;
+
+/// What is to be observed, and how much memory it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The interfaces before and after a queue, where a queue is seen from both sides.
+    pub queue: Option<(u16, u16)>,
+    /// Connections that may be alive at once.
+    pub alive: usize,
+    /// How much is kept of streams that ended.
+    pub keeping: Keeping,
+    /// Bytes that what streams did over time may take, for all streams together.
+    pub series_memory: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            queue: None,
+            alive: 1 << 20,
+            keeping: Keeping::default(),
+            series_memory: Budget::default().windows_most,
+        }
+    }
+}
+
+/// Takes packets in the order of a capture and tells them together.
+#[derive(Debug)]
+pub struct Observer {
+    settings: Settings,
+    ports: Vec<Port>,
+    /// The place of each interface in `ports`; above all places where it is not looked at.
+    places: Vec<u8>,
+    table: Table,
+    queue: Option<Queue>,
+    budget: Budget,
+    packets: u64,
+    between: Option<(u64, u64)>,
+    connections: u64,
+    most_alive: u64,
+    evicted: u64,
+    unobserved: Amount,
+}
+
+/// An interface that is looked at.
+#[derive(Debug)]
+struct Port {
+    number: u16,
+    clock: Clock,
+    sides: Sides,
+    ways: [Way; 2],
+}
+
+/// What one side of an interface sends.
+#[derive(Debug)]
+struct Way {
+    load: Load,
+    gaps: Gaps,
+    kept: Kept,
+    other: Amount,
+}
+
+impl Observer {
+    /// Ready for the first packet.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            ports: Vec::new(),
+            places: Vec::new(),
+            table: Table::new(settings.alive),
+            queue: None,
+            budget: Budget {
+                windows_most: settings.series_memory,
+                ..Budget::default()
+            },
+            packets: 0,
+            between: None,
+            connections: 0,
+            most_alive: 0,
+            evicted: 0,
+            unobserved: Amount::default(),
+        }
+    }
+
+    /// Takes the next packet.
+    pub fn observe(&mut self, packet: &Packet) {
+        self.packets += 1;
+        let Some(place) = self.place(packet) else {
+            self.unobserved.add(packet.bytes);
+            return;
+        };
+        let time = self.ports[place].clock.read(packet.time);
+        let (first, latest) = self.between.unwrap_or((time, time));
+        self.between = Some((first.min(time), latest.max(time)));
+        let (side, owner) = match packet.transport {
+            Transport::Tcp(_) | Transport::Udp(_) => {
+                let (side, owner) = self.connect(place, time, packet);
+                (side, Some(owner))
+            }
+            Transport::Other | Transport::Fragment => {
+                let port = &mut self.ports[place];
+                let side = port.sides.of(packet);
+                port.ways[usize::from(side)].other.add(packet.bytes);
+                (side, None)
+            }
+        };
+        let way = &mut self.ports[place].ways[usize::from(side)];
+        way.load.add(time, packet);
+        way.gaps.add(time, packet.bytes);
+        self.cross(time, packet, side, owner);
+        self.tidy(latest.max(time));
+    }
+
+    /// What all packets came to.
+    pub fn finish(mut self) -> Observation {
+        let (mut crossed, late) = match self.queue.take() {
+            Some(queue) => {
+                let (crossed, late) = queue.finish(&mut telling(&mut self.table));
+                (Some(crossed), late)
+            }
+            None => (None, Late::default()),
+        };
+        while let Some(connection) = self.table.oldest() {
+            self.end(*connection, Ending::Capture);
+        }
+        let before = self.settings.queue.map(|(before, _)| before);
+        let mut interfaces = Vec::new();
+        for port in self.ports {
+            let numbered = port.number;
+            let interface = port.finish();
+            let mut interface = if before == Some(numbered) {
+                told_late(interface, &late)
+            } else {
+                interface
+            };
+            let [first, second] = &interface.directions;
+            if first.load.total.bytes < second.load.total.bytes {
+                interface.directions.swap(0, 1);
+                interface.inbound = interface.inbound.map(|it| 1 - it);
+                if let Some(crossed) = crossed.as_mut().filter(|_| before == Some(numbered)) {
+                    crossed.directions.swap(0, 1);
+                }
+            }
+            interfaces.push(interface);
+        }
+        interfaces.sort_by_key(|it| it.number);
+        Observation {
+            packets: self.packets,
+            between: self.between,
+            interfaces,
+            queue: crossed,
+            connections: self.connections,
+            most_alive: self.most_alive,
+            evicted: self.evicted,
+            unobserved: self.unobserved,
+        }
+    }
+
+    /// The place of a packet's interface.
+    fn place(&mut self, packet: &Packet) -> Option<usize> {
+        let interface = usize::from(packet.interface);
+        if self.places.len() <= interface {
+            self.places.resize(interface + 1, u8::MAX);
+        }
+        let place = usize::from(self.places[interface]);
+        if place < self.ports.len() {
+            return Some(place);
+        }
+        if self.ports.len() == MOST_PORTS {
+            return None;
+        }
+        let origin = self.between.map_or(packet.time, |(first, _)| first);
+        let keeping = self.settings.keeping;
+        self.places[interface] = self.ports.len() as u8;
+        self.ports
+            .push(Port::new(packet.interface, origin, keeping));
+        Some(self.ports.len() - 1)
+    }
+
+    /// Tells a packet to its connection; the side that it comes from, and whose it is.
+    fn connect(&mut self, place: usize, time: u64, packet: &Packet) -> (u8, Owner) {
+        let (key, greater) = Key::of(packet);
+        let mut found = self.table.find(&key, greater);
+        if let Some(Place { slot, half }) = found
+            && let Some(connection) = self.table.get(slot)
+            && connection.is_reused_by(half, packet)
+        {
+            self.remove(slot, Ending::Reused);
+            found = None;
+        }
+        let Place { slot, half } = found.unwrap_or_else(|| {
+            while let Some(connection) = self.table.evicted() {
+                self.evicted += 1;
+                self.end(*connection, Ending::Evicted);
+            }
+            let side = self.ports[place].sides.of(packet);
+            let protocol = packet.flow.protocol;
+            let (number, interface) = (self.connections, packet.interface);
+            self.connections += 1;
+            let connection = Connection::new(number, interface, protocol, side);
+            let inserted = self.table.insert(key, greater, connection);
+            self.most_alive = self.most_alive.max(self.table.len() as u64);
+            inserted
+        });
+        let mut owner = Owner {
+            slot,
+            number: 0,
+            half: half as u8,
+        };
+        let mut side = 0;
+        let mut starts = false;
+        if let Some(connection) = self.table.get(slot) {
+            side = connection.side ^ half as u8;
+            owner.number = connection.number;
+            starts = connection.take(time, half, packet, &mut self.budget);
+        }
+        if starts {
+            let way = &mut self.ports[place].ways[usize::from(side)];
+            way.kept.start(time);
+        }
+        self.table.touch(slot, time);
+        (side, owner)
+    }
+
+    /// Tells a packet to the queue, where it is at one of its interfaces.
+    fn cross(&mut self, time: u64, packet: &Packet, side: u8, owner: Option<Owner>) {
+        let Some((before, after)) = self.settings.queue else {
+            return;
+        };
+        if packet.interface != before && packet.interface != after {
+            return;
+        }
+        let origin = self.between.map_or(time, |(first, _)| first);
+        let queue = self.queue.get_or_insert_with(|| Queue::new(origin));
+        let tell = &mut telling(&mut self.table);
+        if packet.interface == before {
+            queue.enter(time, packet, side, owner, tell);
+        } else {
+            queue.leave(time, packet, tell);
+        }
+    }
+
+    /// Gives up what has been silent for too long, and what there is no memory for.
+    fn tidy(&mut self, now: u64) {
+        while let Some(connection) = self.table.idle(now) {
+            self.end(*connection, Ending::Idle);
+        }
+        while !self.budget.windows_left() {
+            let kept = self.ports.iter_mut().flat_map(|port| &mut port.ways);
+            let smallest = kept
+                .filter_map(|way| Some((way.kept.smallest_series()?, way)))
+                .min_by_key(|&(bytes, _)| bytes);
+            let Some((_, way)) = smallest else {
+                return;
+            };
+            way.kept.forget_smallest(&mut self.budget);
+        }
+    }
+
+    fn remove(&mut self, slot: u32, ending: Ending) {
+        if let Some(connection) = self.table.remove(slot) {
+            self.end(*connection, ending);
+        }
+    }
+
+    /// A connection has ended.
+    fn end(&mut self, connection: Connection, ending: Ending) {
+        let place = self.places[usize::from(connection.interface)];
+        let port = &mut self.ports[usize::from(place)];
+        for ended in connection.finish(ending, &mut self.budget) {
+            let kept = &mut port.ways[usize::from(ended.side)].kept;
+            match ended.stream {
+                Some(stream) => kept.keep(stream, &mut self.budget),
+                None => kept.bare(ended.carried),
+            }
+        }
+    }
+}
+
+impl Port {
+    fn new(number: u16, origin: u64, keeping: Keeping) -> Self {
+        let way = || Way {
+            load: Load::new(origin),
+            gaps: Gaps::default(),
+            kept: Kept::new(keeping),
+            other: Amount::default(),
+        };
+        Self {
+            number,
+            clock: Clock::default(),
+            sides: Sides::default(),
+            ways: [way(), way()],
+        }
+    }
+
+    fn finish(self) -> ObservedInterface {
+        let told = self.sides.told();
+        ObservedInterface {
+            number: self.number,
+            clock: self.clock.steps(),
+            told,
+            inbound: (told.by_capture > 0).then_some(1),
+            directions: self.ways.map(|way| Direction {
+                load: way.load,
+                gaps: way.gaps.finish(),
+                streams: way.kept.finish(),
+                other: way.other,
+            }),
+        }
+    }
+}
+
+/// Tells streams that live what became of their packets; whether the stream lives.
+fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
+    move |owner, fate| {
+        let connection = table.get(owner.slot);
+        let Some(connection) = connection.filter(|it| it.number == owner.number) else {
+            return false;
+        };
+        let half = &mut connection.halves[usize::from(owner.half)];
+        match fate {
+            Fate::Dropped => half.dropped += 1,
+            Fate::Marked => half.marked_inside += 1,
+        }
+        true
+    }
+}
+
+/// Adds to streams what became of their packets after they had ended.
+fn told_late(mut interface: ObservedInterface, late: &Late) -> ObservedInterface {
+    for (side, direction) in (0..).zip(&mut interface.directions) {
+        let streams = &mut direction.streams;
+        for stream in streams.long.iter_mut().chain(&mut streams.sample) {
+            if let Some((dropped, marked)) = late.get(&(stream.connection, side)) {
+                stream.dropped += dropped;
+                stream.marked_inside += marked;
+            }
+        }
+    }
+    interface
+}

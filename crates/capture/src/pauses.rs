@@ -1,0 +1,158 @@
+//! What keeps a stream from sending: a full receive window, or nothing to send.
+
+/// Pauses that are told one by one.
+const LONGEST: usize = 8;
+/// Shorter ones are no pauses of an application (a minimum retransmission timeout of Linux).
+const SHORTEST: u64 = 200_000_000;
+
+/// A time in which nothing was in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// When it began, in nanoseconds.
+    pub start: u64,
+    /// How long it was, in nanoseconds.
+    pub length: u64,
+}
+
+/// What a stream spent its time with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// From its first data on, in nanoseconds.
+    pub watched: u64,
+    /// With more than nine tenths of the receive window in flight, in nanoseconds.
+    pub window_limited: u64,
+    /// With nothing in flight, in nanoseconds.
+    pub empty: u64,
+    /// Pauses longer than 200 ms and two base round trips.
+    pub pauses: u64,
+}
+
+/// Follows what is in flight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    since: Option<u64>,
+    limited: bool,
+    /// Since when nothing is in flight.
+    empty: Option<u64>,
+    spent: Spent,
+    longest: Vec<Pause>,
+}
+
+impl Watch {
+    /// Data leaves. Without acknowledgments nothing tells when the last one ended: a pause then
+    /// begins with the data before it.
+    pub(crate) fn send(&mut self, time: u64, data_before: Option<u64>, base: Option<u64>) {
+        let least = SHORTEST.max(base.unwrap_or(0).saturating_mul(2));
+        self.go_on(time);
+        if let Some(start) = self.empty.take() {
+            self.pause(start, time, least);
+        } else if let Some(start) = data_before
+            && time.saturating_sub(start) > least
+        {
+            self.spent.empty += time - start;
+            self.pause(start, time, least);
+        }
+    }
+
+    /// So much is in flight now, and so much the receiver takes.
+    pub(crate) fn see(&mut self, time: u64, flight: u64, window: Option<u32>) {
+        self.go_on(time);
+        self.limited = window.is_some_and(|window| flight * 10 > u64::from(window) * 9);
+        if flight == 0 {
+            self.empty.get_or_insert(time);
+        } else {
+            self.empty = None;
+        }
+    }
+
+    /// What it was all in all, and the longest pauses in their order.
+    pub(crate) fn finish(mut self) -> (Spent, Vec<Pause>) {
+        self.longest.sort_unstable_by_key(|it| it.start);
+        (self.spent, self.longest)
+    }
+
+    fn go_on(&mut self, time: u64) {
+        let passed = time.saturating_sub(self.since.unwrap_or(time));
+        self.since = Some(time);
+        self.spent.watched += passed;
+        if self.empty.is_some() {
+            self.spent.empty += passed;
+        } else if self.limited {
+            self.spent.window_limited += passed;
+        }
+    }
+
+    fn pause(&mut self, start: u64, end: u64, least: u64) {
+        let length = end.saturating_sub(start);
+        if length <= least {
+            return;
+        }
+        self.spent.pauses += 1;
+        if self.longest.len() < LONGEST {
+            self.longest.push(Pause { start, length });
+        } else if let Some(shortest) = self.longest.iter_mut().min_by_key(|it| it.length)
+            && shortest.length < length
+        {
+            *shortest = Pause { start, length };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000;
+
+    #[test]
+    fn time_is_told_apart_by_what_is_in_flight() {
+        let mut watch = Watch::default();
+        watch.send(0, None, None);
+        watch.see(0, 100, Some(100));
+        watch.see(10 * MILLISECOND, 80, Some(100));
+        watch.see(30 * MILLISECOND, 0, Some(100));
+        watch.send(330 * MILLISECOND, Some(0), Some(20 * MILLISECOND));
+        watch.see(330 * MILLISECOND, 50, None);
+        watch.see(340 * MILLISECOND, 50, None);
+        let (spent, pauses) = watch.finish();
+        let expected = Spent {
+            watched: 340 * MILLISECOND,
+            window_limited: 10 * MILLISECOND,
+            empty: 300 * MILLISECOND,
+            pauses: 1,
+        };
+        assert_eq!(spent, expected);
+        let pause = Pause {
+            start: 30 * MILLISECOND,
+            length: 300 * MILLISECOND,
+        };
+        assert_eq!(pauses, [pause]);
+    }
+
+    #[test]
+    fn a_long_round_trip_makes_a_pause_longer() {
+        for (base, pauses) in [(None, 1), (Some(100), 1), (Some(200), 0)] {
+            let mut watch = Watch::default();
+            watch.send(0, None, None);
+            let base = base.map(|it| it * MILLISECOND);
+            watch.send(300 * MILLISECOND, Some(0), base);
+            assert_eq!(watch.finish().0.pauses, pauses, "{base:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_are_told() {
+        let (mut watch, mut time) = (Watch::default(), 0);
+        for pause in 1..=20 {
+            watch.send(time, None, None);
+            watch.see(time, 0, None);
+            time += (200 + (pause * 7) % 20) * MILLISECOND;
+        }
+        watch.send(time, None, None);
+        let (spent, pauses) = watch.finish();
+        // One of the twenty is no longer than 200 ms.
+        assert_eq!((spent.pauses, pauses.len()), (19, 8));
+        assert!(pauses.iter().all(|it| it.length >= 212 * MILLISECOND));
+        assert!(pauses.is_sorted_by_key(|it| it.start));
+    }
+}

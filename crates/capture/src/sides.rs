@@ -1,0 +1,119 @@
+//! Which way packets go past an interface: by what the capture says, else by the two stations of the
+//! link, else by giving each address a side of the link, its peers the other.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
+
+use foldhash::fast::RandomState;
+
+use crate::packet::Packet;
+
+/// How many addresses may have a side.
+const MOST_ADDRESSES: usize = 1 << 18;
+
+/// The sides of an interface, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Sides {
+    stations: [Option<u32>; 2],
+    crowded: bool,
+    addresses: HashMap<IpAddr, u8, RandomState>,
+    told: Told,
+}
+
+/// By what the side was told of how many connections and lone packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The capture says of each packet whether it came in.
+    pub by_capture: u64,
+    /// Exactly two stations talk.
+    pub by_station: u64,
+    /// An address of the two was seen before, or is private while the other one is not.
+    pub by_address: u64,
+    /// Nothing is known: the end with the higher port is on the first side.
+    pub by_port: u64,
+    /// Both addresses seem to be on the same side.
+    pub unclear: u64,
+}
+
+impl Sides {
+    /// The side (0 or 1) that a packet comes from.
+    pub(crate) fn of(&mut self, packet: &Packet) -> u8 {
+        if let Some(inbound) = packet.inbound {
+            self.told.by_capture += 1;
+            return u8::from(inbound);
+        }
+        let (source, destination) = (packet.flow.source, packet.flow.destination);
+        if let Some(side) = packet.stations.and_then(|(from, _)| self.of_station(from)) {
+            self.told.by_station += 1;
+            self.paint(source, side);
+            self.paint(destination, 1 - side);
+            return side;
+        }
+        let known = |address| self.addresses.get(address).copied();
+        let side = match (known(&source), known(&destination)) {
+            (Some(from), Some(to)) if from == to => {
+                self.told.unclear += 1;
+                return u8::from(source > destination);
+            }
+            (Some(from), _) => {
+                self.told.by_address += 1;
+                from
+            }
+            (None, Some(to)) => {
+                self.told.by_address += 1;
+                1 - to
+            }
+            (None, None) if private(source) != private(destination) => {
+                self.told.by_address += 1;
+                u8::from(!private(source))
+            }
+            (None, None) => {
+                self.told.by_port += 1;
+                u8::from(packet.flow.source_port < packet.flow.destination_port)
+            }
+        };
+        self.paint(source, side);
+        self.paint(destination, 1 - side);
+        side
+    }
+
+    /// How sides were told.
+    pub(crate) fn told(&self) -> Told {
+        self.told
+    }
+
+    /// None as soon as a third station has sent.
+    fn of_station(&mut self, from: u32) -> Option<u8> {
+        if self.crowded {
+            return None;
+        }
+        for (side, station) in (0..).zip(&mut self.stations) {
+            if *station.get_or_insert(from) == from {
+                return Some(side);
+            }
+        }
+        self.crowded = true;
+        None
+    }
+
+    fn paint(&mut self, address: IpAddr, side: u8) {
+        let room = self.addresses.len() < MOST_ADDRESSES;
+        if let Entry::Vacant(vacant) = self.addresses.entry(address)
+            && room
+        {
+            vacant.insert(side);
+        }
+    }
+}
+
+/// Addresses that are not routed in the Internet: RFC 1918, RFC 6598, RFC 4193 and those of a link.
+fn private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(it) => {
+            let [first, second, ..] = it.octets();
+            it.is_private() || it.is_link_local() || (first == 100 && second & 0xc0 == 64)
+        }
+        IpAddr::V6(it) => it.is_unique_local() || it.is_unicast_link_local(),
+    }
+}

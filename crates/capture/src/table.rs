@@ -1,0 +1,215 @@
+//! Connections that live: at most so many, found by interface, addresses and ports, and given up in
+//! the order in which they fell silent.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use foldhash::fast::RandomState;
+
+use crate::connection::{Connection, Patience};
+use crate::packet::Packet;
+
+/// Interface, protocol and both ends in their order, whichever way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    ends: [(u128, u16); 2],
+    /// Interface, protocol, whether addresses are IPv6, and where the capture says which packets come
+    /// in, whether those of the greater end do: what passes a host twice is two connections.
+    kind: u64,
+}
+
+impl Key {
+    /// The key of a packet, and whether it comes from the greater end.
+    pub(crate) fn of(packet: &Packet) -> (Self, bool) {
+        let flow = &packet.flow;
+        let (source, six) = number(flow.source);
+        let (destination, _) = number(flow.destination);
+        let from = (source, flow.source_port);
+        let to = (destination, flow.destination_port);
+        let greater = from > to;
+        let passing = match packet.inbound {
+            None => 0,
+            Some(inbound) => 1 + u64::from(inbound == greater),
+        };
+        let kind = u64::from(packet.interface) << 16
+            | u64::from(flow.protocol) << 8
+            | passing << 1
+            | u64::from(six);
+        let ends = if greater { [to, from] } else { [from, to] };
+        (Self { ends, kind }, greater)
+    }
+}
+
+fn number(address: IpAddr) -> (u128, bool) {
+    match address {
+        IpAddr::V4(it) => (u128::from(u32::from(it)), false),
+        IpAddr::V6(it) => (u128::from(it), true),
+    }
+}
+
+/// Nothing, in place of a slot's number.
+const NONE: u32 = u32::MAX;
+
+/// How long connections may be silent (ns), by patience.
+const IDLE: [u64; 3] = [60_000_000_000, 300_000_000_000, 5_000_000_000];
+
+/// Connections that live.
+#[derive(Debug)]
+pub(crate) struct Table {
+    found: HashMap<Key, u32, RandomState>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// The first and last of each patience, in the order of their last packets.
+    queues: [(u32, u32); 3],
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: Key,
+    /// Whether half 0 comes from the greater end.
+    greater: bool,
+    last: u64,
+    patience: usize,
+    before: u32,
+    behind: u32,
+    connection: Option<Box<Connection>>,
+}
+
+/// A connection and the half of it that a packet belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) slot: u32,
+    pub(crate) half: usize,
+}
+
+impl Table {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            found: HashMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            queues: [(NONE, NONE); 3],
+            most: most.clamp(1, NONE as usize - 1),
+        }
+    }
+
+    /// The connection of a packet.
+    pub(crate) fn find(&self, key: &Key, greater: bool) -> Option<Place> {
+        let slot = *self.found.get(key)?;
+        let half = usize::from(self.slots[slot as usize].greater != greater);
+        Some(Place { slot, half })
+    }
+
+    /// Takes in a new one, whose first packet is of half 0. There must be room.
+    pub(crate) fn insert(&mut self, key: Key, greater: bool, connection: Connection) -> Place {
+        let slot = Slot {
+            key,
+            greater,
+            last: 0,
+            patience: usize::MAX,
+            before: NONE,
+            behind: NONE,
+            connection: Some(Box::new(connection)),
+        };
+        let place = if let Some(free) = self.free.pop() {
+            self.slots[free as usize] = slot;
+            free
+        } else {
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        };
+        self.found.insert(key, place);
+        Place {
+            slot: place,
+            half: 0,
+        }
+    }
+
+    /// The connection of a slot; None where it has ended.
+    pub(crate) fn get(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
+    }
+
+    /// A packet of it was seen: it is the last one to fall silent.
+    pub(crate) fn touch(&mut self, slot: u32, time: u64) {
+        self.unlink(slot);
+        let it = &mut self.slots[slot as usize];
+        let Some(connection) = &it.connection else {
+            return;
+        };
+        let patience = match connection.patience() {
+            Patience::Datagrams => 0,
+            Patience::Open => 1,
+            Patience::Closed => 2,
+        };
+        let (first, last) = self.queues[patience];
+        (it.last, it.patience, it.before, it.behind) = (time, patience, last, NONE);
+        if last == NONE {
+            self.queues[patience] = (slot, slot);
+        } else {
+            self.slots[last as usize].behind = slot;
+            self.queues[patience] = (first, slot);
+        }
+    }
+
+    /// Takes out one that has been silent for too long.
+    pub(crate) fn idle(&mut self, now: u64) -> Option<Box<Connection>> {
+        for (&(first, _), idle) in self.queues.iter().zip(IDLE) {
+            if first != NONE && now.saturating_sub(self.slots[first as usize].last) > idle {
+                return self.remove(first);
+            }
+        }
+        None
+    }
+
+    /// Takes out the one that has been silent for longest, where there is no room for another one.
+    pub(crate) fn evicted(&mut self) -> Option<Box<Connection>> {
+        if self.found.len() < self.most {
+            return None;
+        }
+        self.oldest()
+    }
+
+    /// Takes out the one that has been silent for longest.
+    pub(crate) fn oldest(&mut self) -> Option<Box<Connection>> {
+        let firsts = self.queues.iter().map(|&(first, _)| first);
+        let oldest = firsts
+            .filter(|&first| first != NONE)
+            .min_by_key(|&first| self.slots[first as usize].last)?;
+        self.remove(oldest)
+    }
+
+    /// Takes out the connection of a slot.
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<Box<Connection>> {
+        self.unlink(slot);
+        let it = &mut self.slots[slot as usize];
+        let connection = it.connection.take()?;
+        self.found.remove(&it.key);
+        self.free.push(slot);
+        Some(connection)
+    }
+
+    /// How many live.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let it = &mut self.slots[slot as usize];
+        let (before, behind, patience) = (it.before, it.behind, it.patience);
+        let Some(&(first, last)) = self.queues.get(patience) else {
+            return;
+        };
+        it.patience = usize::MAX;
+        if before != NONE {
+            self.slots[before as usize].behind = behind;
+        }
+        if behind != NONE {
+            self.slots[behind as usize].before = before;
+        }
+        let first = if first == slot { behind } else { first };
+        let last = if last == slot { before } else { last };
+        self.queues[patience] = (first, last);
+    }
+}
