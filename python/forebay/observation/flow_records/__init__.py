@@ -1,0 +1,1 @@
+"""Flow records: what exporters and collectors write, read as one table, and flows made of their pieces."""

@@ -1,0 +1,169 @@
+"""Opens what somebody else wrote: plain, gzip or zstd, streamed in blocks of whole lines that are bounded in size.
+
+Nothing here knows what the text means; whatever is wrong with the file itself is one `InputError`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from forebay.errors import InputError
+from forebay.untrusted import regular
+
+__all__ = ["MOST_BYTES_OF_LINE", "Lines", "blocks", "cells_of", "lines_of", "opened", "text_of"]
+
+#: Bytes that are read at once, and that one line may have.
+BLOCK = 8 * 2**20
+MOST_BYTES_OF_LINE = 2**20
+#: Bytes of a text that is held as a whole.
+MOST_BYTES_OF_TEXT = 256 * 2**20
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Whole lines of a file, one after another.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first line, from 1.
+    text : bytes
+        The lines with their ends.
+    cut : bool
+        Whether the last of them has no end: the file may have been cut there.
+    """
+
+    first: int
+    text: bytes
+    cut: bool
+
+
+@contextmanager
+def opened(path: Path, allowed: str) -> Iterator[BinaryIO]:
+    """Open a regular file for reading, decompressed where its first bytes say gzip or zstd.
+
+    Raises
+    ------
+    InputError
+        Where there is none, it is empty, or what decompresses zstd is not installed.
+    """
+    with regular(path, allowed) as file:
+        start = file.peek(4)[:4]
+        if not start:
+            raise InputError(f"{path}: found an empty file; allowed: {allowed}")
+        if start.startswith(_GZIP):
+            with gzip.open(file) as unpacked:
+                yield cast("BinaryIO", unpacked)
+        elif start == _ZSTD:
+            with _zstd(file, path) as unpacked:
+                yield unpacked
+        elif start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(f"{path}: found UTF-16; allowed: UTF-8, as `iconv -f utf-16 -t utf-8` writes it")
+        else:
+            yield file
+
+
+def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
+    """Zstandard from the standard library (Python 3.14, PEP 784), or from its backport."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        return cast("BinaryIO", module.ZstdFile(file))
+    raise InputError(
+        f"{path}: found zstd, which this Python cannot read; allowed: a file unpacked by `zstd -d`, "
+        "or install `backports.zstd`"
+    )
+
+
+def blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes]:
+    """What a file holds, in blocks of at most `size` bytes.
+
+    Raises
+    ------
+    InputError
+        Where the compressed stream is damaged.
+    """
+    done = 0
+    while True:
+        try:
+            block = file.read(size)
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            raise InputError(f"{where}: {_damage(error, done)}; allowed: a whole file") from None
+        except Exception as error:
+            if type(error).__name__ != "ZstdError":  # derives from Exception alone, in a module that may be missing
+                raise
+            raise InputError(f"{where}: {_damage(error, done)}; allowed: a whole file") from None
+        if not block:
+            return
+        done += len(block)
+        yield block
+
+
+def _damage(error: Exception, done: int) -> str:
+    reason = " ".join(str(error).split())[:80] or type(error).__name__
+    return f"found what cannot be read behind its first {done} bytes ({reason})"
+
+
+def lines_of(pieces: Iterator[bytes], where: str) -> Iterator[Lines]:
+    """Blocks cut at ends of lines, without a mark of UTF-8 in front.
+
+    Raises
+    ------
+    InputError
+        Where a line is too long.
+    """
+    number, rest, fresh = 1, b"", True
+    for piece in pieces:
+        whole = rest + (piece.removeprefix(_MARK) if fresh else piece)
+        fresh = False
+        end = whole.rfind(b"\n") + 1
+        rest = whole[end:]
+        if len(rest) > MOST_BYTES_OF_LINE:
+            line = number + whole.count(b"\n", 0, end)
+            raise InputError(f"{where}, line {line}: found a line of more than {MOST_BYTES_OF_LINE} bytes; "
+                             "allowed: a text in lines")  # fmt: skip
+        if end:
+            yield Lines(number, whole[:end], cut=False)
+            number += whole.count(b"\n", 0, end)
+    if rest:
+        yield Lines(number, rest, cut=True)
+
+
+def cells_of(line: str, separator: str) -> list[str]:
+    """The fields of a line of a table; none where its quotes or ends make no sense."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def text_of(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
+    """A file's text as a whole; bytes that are no UTF-8 become replacement characters.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be read or expands to more than `most` bytes.
+    """
+    parts, size = [], 0
+    with opened(path, allowed) as file:
+        for block in blocks(file, str(path)):
+            parts.append(block)
+            size += len(block)
+            if size > most:
+                raise InputError(f"{path}: found more than {most} bytes of text; allowed: at most so many")
+    return b"".join(parts).removeprefix(_MARK).decode("utf-8", errors="replace")

@@ -1,0 +1,228 @@
+"""Flow records: load, sizes, arrivals and long flows, as far as exporters' records tell them.
+
+A record says that so many bytes of a flow came between two instants, nothing of when. So nothing is known of what
+happens within an active timeout, nor of round trips, windows and losses; each is said with what to measure instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay.errors import InputError
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.flow_records import formats
+from forebay.observation.flow_records.findings import Findings, Window, unknown_of
+from forebay.observation.flow_records.joining import Timeouts, gather, joined, timeouts
+from forebay.observation.flow_records.normal import Reading, schema
+from forebay.observation.flow_records.smearing import Smear, width_for
+from forebay.observation.flow_records.store import Store
+from forebay.observation.series import Series
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["FlowRecords", "read"]
+
+
+@dataclass(frozen=True)
+class FlowRecords:
+    """What flow records say of a link.
+
+    Attributes
+    ----------
+    count : int
+        Records that were read.
+    formats : tuple of str
+        Of each file: "csv", "json", "nfcapd" or "export packets".
+    first_s, last_s : float
+        Start of the first record and end of the last, in seconds of the input's clock.
+    sampling : int
+        One packet in so many was seen; 1 where all were.
+    timeouts : Timeouts
+        Of the exporter, as its records show them.
+    load : Series
+        In bit/s, with the resolution below which nothing is known.
+    long_flows : Series
+        How many long flows there were over time.
+    arrivals_s : ndarray
+        When short flows began, in order, where their beginning was seen.
+    sizes : ndarray
+        Bytes of flows that were seen from beginning to end, in ascending order; with sampling, those that are large
+        enough for an estimate.
+    estimates : mapping
+        By name, such as "load" and "size_p50".
+    unknown : tuple of Unknown
+        What records cannot tell.
+    remarks : tuple of str
+        What to know of the input, a sentence each.
+    """
+
+    count: int
+    formats: tuple[str, ...]
+    first_s: float
+    last_s: float
+    sampling: int
+    timeouts: Timeouts
+    load: Series
+    long_flows: Series
+    arrivals_s: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    estimates: Mapping[str, Estimate]
+    unknown: tuple[Unknown, ...]
+    remarks: tuple[str, ...]
+    _records: Store = field(repr=False)
+    _flows: Store = field(repr=False)
+
+    @property
+    def records(self) -> pl.LazyFrame:
+        """All records as `schema` of `flow_records.normal` says; addresses are a hash that means nothing elsewhere."""
+        return self._records.lazy()
+
+    @property
+    def flows(self) -> pl.LazyFrame:
+        """Flows joined of their records: as `flow_records.joining.joined` has them."""
+        return self._flows.lazy()
+
+
+def read(
+    paths: Iterable[Path | str],
+    *,
+    rate_bps: float | None = None,
+    sampling: int = 1,
+    output: int | None = None,
+) -> FlowRecords:
+    """Read files of flow records, of one format or several, and say what they tell.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+        Plain, gzip or zstd.
+    rate_bps : float, optional
+        Of the link in bit/s, for its utilization.
+    sampling : int
+        One packet in so many was seen, where the records do not say it themselves.
+    output : int, optional
+        Number of the output interface whose link is meant; all records by default.
+
+    Raises
+    ------
+    InputError
+        Names the file, the line, what was found and what is allowed.
+    """
+    if sampling < 1:
+        raise InputError(f"found {sampling}; allowed: 1 or more, as in 1 packet in 1000", "sampling")
+    if rate_bps is not None and not 0 < rate_bps < float("inf"):
+        raise InputError(f"found {rate_bps}; allowed: a positive rate in bit/s", "rate")
+    files = [Path(each) for each in paths]
+    if not files:
+        raise InputError(f"found no file; allowed: {formats.ALLOWED}")
+    records, reading, found = _records(files, sampling, output)
+    first, last = _span(records)
+    evidence = gather(records.buckets())
+    told = timeouts(evidence)
+    longest = max((float(each.max()) for each in evidence.lasting if each.size), default=1.0)
+    window = Window(first, last, max(1.0, told.active_s or longest), told.inactive_s)
+    width = width_for(first, last)
+    smear = Smear(first, last, width)
+    flows = Store(_flow_schema(), "pair")
+    findings = Findings(window, rate_bps)
+    for bucket in records.buckets():
+        amount = bucket["bytes"].to_numpy().astype(np.float64) * bucket["sampling"].to_numpy()
+        smear.add(bucket["start_s"].to_numpy(), bucket["end_s"].to_numpy(), amount)
+        findings.add_records(bucket)
+        pieces = joined(bucket, told.inactive_s)
+        findings.add_flows(pieces)
+        flows.add(pieces)
+    load = Series(first, width, smear.sums() * 8 / width, window.resolution_s, "bit/s")
+    return FlowRecords(
+        count=records.height,
+        formats=tuple(found),
+        first_s=first,
+        last_s=last,
+        sampling=findings.sampling,
+        timeouts=told,
+        load=load,
+        long_flows=findings.long_flows(),
+        arrivals_s=findings.arrivals(),
+        sizes=findings.sizes(),
+        estimates=findings.estimates(load),
+        unknown=unknown_of(findings, load),
+        remarks=_remarks(records, reading, told, findings, output),
+        _records=records,
+        _flows=flows,
+    )
+
+
+def _records(files: list[Path], sampling: int, output: int | None) -> tuple[Store, Reading, list[str]]:
+    """All records of all files, of one output interface where one is meant."""
+    import polars as pl
+
+    store, reading, found = Store(schema(), "pair"), Reading(), list[str]()
+    seen = 0
+    for path in files:
+        for read in formats.tables(path, reading, found):
+            table = read
+            seen += table.height
+            if output is not None:
+                table = table.filter(pl.col("output") == output)
+            if sampling > 1:
+                said = pl.col("sampling")
+                table = table.with_columns(pl.when(said > 1).then(said).otherwise(sampling).cast(pl.UInt32))
+            store.add(table)
+    if not store.height:
+        where = ", ".join(str(path) for path in files[:3])
+        what = f"{seen} records, none of output interface {output}" if seen else "no record"
+        raise InputError(f"{where}: found {what}; allowed: {formats.ALLOWED}")
+    return store, reading, found
+
+
+def _span(records: Store) -> tuple[float, float]:
+    import polars as pl
+
+    first, last = records.lazy().select(pl.col("start_s").min(), pl.col("end_s").max()).collect().row(0)
+    return float(first), float(last)
+
+
+def _flow_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return dict(joined(pl.DataFrame(schema=schema()), 1.0).schema)
+
+
+def _remarks(
+    records: Store, reading: Reading, told: Timeouts, findings: Findings, output: int | None
+) -> tuple[str, ...]:
+    """What to know of the input."""
+    import polars as pl
+
+    said = []
+    if findings.sampling > 1:
+        said.append(f"one packet in {findings.sampling} was seen; bytes and packets are multiplied by it")
+    if told.active_s is None:
+        said.append("records show no active timeout; the longest record is taken as the resolution")
+    if told.assumed:
+        said.append(f"records do not show the inactive timeout; {told.inactive_s:g} s is assumed, as exporters have it")
+    if reading.backward:
+        said.append(f"{reading.backward} records ended before they began and are taken as instants")
+    if reading.unread:
+        said.append(f"{reading.unread} sets of export packets came before their template and are left out")
+    if findings.window.short:
+        said.append("the records cover less than four times their resolution; what is cut at both ends weighs on all")
+    if findings.cut:
+        said.append(f"{findings.cut} of {findings.flows} flows were under way at the beginning or the end of the "
+                    "records; their sizes are left out")  # fmt: skip
+    if output is None:
+        used = records.lazy().group_by("output").agg(pl.col("bytes").sum()).sort("bytes", descending=True).collect()
+        known = [row for row in used.iter_rows() if row[0] is not None]
+        if len(known) > 1:
+            total = float(used["bytes"].sum()) or 1.0
+            shares = ", ".join(f"{number} ({size / total:.0%})" for number, size in known[:4])
+            said.append(f"records of {len(known)} output interfaces are counted together: {shares}"
+                        f"{', ...' if len(known) > 4 else ''}")  # fmt: skip
+    return tuple(said)
