@@ -1,0 +1,107 @@
+"""What pollers call a port's counters: SNMP's IF-MIB, OpenConfig, Prometheus exporters, and plain words.
+
+Names are compared without case and punctuation, without a module in front ("IF-MIB::") and an index behind (".3").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+__all__ = ["Quantity", "index_of", "quantity_of"]
+
+Kind = Literal["bytes", "packets", "drops", "queue", "watermark", "rate", "uptime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a name says.
+
+    Attributes
+    ----------
+    kind : str
+        Bytes, packets and drops are counted, a queue's depth, its watermark and a rate are read.
+    leaving : bool
+        Whether it is of what leaves through the port.
+    bits : int or None
+        Width of the counter where the name says it.
+    part : bool
+        Whether others add to it: unicast, multicast and broadcast packets.
+    unit : str
+        Of a depth: "byte", "packet" or unknown.
+    plain : bool
+        Whether the name leaves open if it is counted up or counted anew for each row.
+    """
+
+    kind: Kind
+    leaving: bool = True
+    bits: int | None = None
+    part: bool = False
+    unit: str = ""
+    plain: bool = False
+
+
+def _named(quantity: Quantity, names: str) -> dict[str, Quantity]:
+    return dict.fromkeys(names.split(), quantity)
+
+
+#: RFC 2863 (IF-MIB: octets of 32 bits, HC ones of 64), openconfig-interfaces and openconfig-qos (counter64),
+#: node_exporter's netdev collector and snmp_exporter, and words of tables.
+_NAMES: Mapping[str, Quantity] = {
+    **_named(Quantity("bytes", bits=64), "ifhcoutoctets outoctets transmitoctets nodenetworktransmitbytestotal"),
+    **_named(Quantity("bytes", bits=32), "ifoutoctets"),
+    **_named(Quantity("bytes"), "txbytes bytestx bytesout outbytes txoctets transmitbytes bytessent ifoutbytes"),
+    **_named(Quantity("bytes", plain=True), "bytes octets"),
+    **_named(
+        Quantity("bytes", leaving=False, bits=64), "ifhcinoctets inoctets nodenetworkreceivebytestotal receiveoctets"
+    ),
+    **_named(Quantity("bytes", leaving=False, bits=32), "ifinoctets"),
+    **_named(Quantity("bytes", leaving=False), "rxbytes bytesrx bytesin inbytes rxoctets bytesreceived"),
+    **_named(Quantity("packets", bits=64), "outpkts transmitpkts nodenetworktransmitpacketstotal"),
+    **_named(
+        Quantity("packets", bits=64, part=True),
+        "ifhcoutucastpkts ifhcoutmulticastpkts ifhcoutbroadcastpkts outunicastpkts outmulticastpkts outbroadcastpkts",
+    ),
+    **_named(Quantity("packets", bits=32, part=True), "ifoutucastpkts ifoutmulticastpkts ifoutbroadcastpkts"),
+    **_named(Quantity("packets"), "txpackets packetstx packetsout outpackets txpkts transmitpackets packetssent"),
+    **_named(Quantity("packets", plain=True), "packets pkts"),
+    **_named(Quantity("packets", leaving=False, bits=64), "inpkts nodenetworkreceivepacketstotal receivepkts"),
+    **_named(Quantity("packets", leaving=False), "rxpackets packetsrx packetsin inpackets rxpkts"),
+    **_named(Quantity("drops", bits=64), "outdiscards droppedpkts nodenetworktransmitdroptotal"),
+    **_named(Quantity("drops", bits=32), "ifoutdiscards"),
+    **_named(Quantity("drops"), "txdrops dropstx outdrops txdropped outdropped taildrops txdiscards"),
+    **_named(Quantity("drops", plain=True), "drops drop dropped discards droppedpackets"),
+    **_named(Quantity("drops", leaving=False, bits=64), "indiscards nodenetworkreceivedroptotal"),
+    **_named(Quantity("drops", leaving=False, bits=32), "ifindiscards"),
+    **_named(Quantity("drops", leaving=False), "rxdrops indrops rxdropped"),
+    **_named(Quantity("watermark", unit="byte"), "maxqueuelen maxperiodicqueuelen watermarkbytes maxqueuebytes"),
+    **_named(Quantity("watermark", unit="packet"), "watermarkpackets maxqueuepackets"),
+    **_named(Quantity("watermark"), "watermark queuewatermark maxqueue maxqueuedepth peakqueue highwatermark"),
+    **_named(Quantity("queue", unit="byte"), "avgqueuelen instantqueuelen queuebytes backlogbytes queuedepthbytes"),
+    **_named(Quantity("queue", unit="packet"), "ifoutqlen queuepackets backlogpackets queuedepthpackets"),
+    **_named(Quantity("queue"), "queuedepth queue qlen queuelen queuelength backlog depth"),
+    **_named(Quantity("rate"), "bps bitspersecond outbps txbps outrate outbitrate"),
+    **_named(Quantity("uptime"), "sysuptime uptime sysuptimeinstance"),
+}
+
+
+@lru_cache(maxsize=10_000)
+def quantity_of(name: str) -> Quantity | None:
+    """What a name says; None where it says nothing that is known."""
+    return _NAMES.get(_bare(name))
+
+
+def index_of(name: str) -> str | None:
+    """The index of a port behind a name of SNMP, as in ifHCOutOctets.3."""
+    found = re.search(r"[A-Za-z]\.(\d+)$", name.strip()[-80:])
+    return found[1] if found else None
+
+
+def _bare(name: str) -> str:
+    name = name.strip()[:300]
+    name = re.sub(r"\{.*|\.\d+$", "", name)  # labels of Prometheus, an index of SNMP
+    name = re.split(r"::|/", name.rstrip("/"))[-1].rpartition(":")[2]
+    return re.sub(r"[^a-z0-9]", "", name.lower())

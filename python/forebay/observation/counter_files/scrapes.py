@@ -1,0 +1,81 @@
+"""Counters as Prometheus shows them: texts of scrapes with timestamps, one after another.
+
+The exposition format 0.0.4 (timestamps in milliseconds) and OpenMetrics 1.0 (in seconds).
+"""
+
+from __future__ import annotations
+
+import re
+
+from forebay.errors import InputError
+from forebay.observation.counter_files.names import quantity_of
+from forebay.observation.counter_files.readings import Readings
+from forebay.observation.counter_files.sheets import number_of
+from forebay.observation.instants import instant
+from forebay.untrusted import shown
+
+__all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
+
+#: No way of matching is tried twice: the time is linear.
+_SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)(?:\s++(\S++))?')
+_LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
+PORTS = ("device", "interface", "ifName", "ifDescr", "ifIndex", "port", "interface_name")
+QUEUES = ("queue", "queue_id", "queue_name", "class")
+
+
+def is_scrape(text: str) -> bool:
+    """Whether the first line that says something is of the exposition format."""
+    for line in text[:65536].split("\n"):
+        if re.match(r"# (HELP|TYPE|UNIT|EOF)", line):
+            return True
+        if line.strip() and not line.startswith("#"):
+            found = _SAMPLE.match(line.strip())
+            return found is not None and ("{" in line or "," not in line) and _is_number(found[3])
+    return False
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_scrapes(text: str, where: str) -> Readings:
+    """Read scrapes; lines of other metrics are passed over.
+
+    Raises
+    ------
+    InputError
+        Where a counter of a port has no timestamp, or no number.
+    """
+    readings = Readings()
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, start=1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        found = _SAMPLE.match(line)
+        if found is None or quantity_of(found[1]) is None:
+            readings.ignored += 1
+            continue
+        name, labels, value_text, stamp = found.groups()
+        when = instant(stamp) if stamp is not None else None
+        if when is None:
+            if number == len(lines):  # it has no end: the file may have been cut there
+                break
+            what = "no timestamp" if stamp is None else f"the timestamp {shown(stamp)}"
+            raise InputError(f"{where}, line {number}: found {what} behind {shown(name)}; allowed: scrapes with "
+                             "timestamps, or the answer of a range query as JSON")  # fmt: skip
+        value = number_of(value_text, name, f"{where}, line {number}")
+        if value is not None:
+            readings.add(port_of_labels(dict(_LABEL.findall(labels or ""))), name, when, value)
+    return readings
+
+
+def port_of_labels(labels: dict[str, str]) -> str:
+    """The port, and the queue where there is one, that labels name."""
+    port = next((labels[each] for each in PORTS if labels.get(each)), "")
+    queue = next((labels[each] for each in QUEUES if labels.get(each)), None)
+    return port if queue is None else f"{port} queue {queue}".strip()

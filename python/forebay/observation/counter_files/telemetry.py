@@ -1,0 +1,140 @@
+"""Counters in JSON: gNMI as gnmic and Telegraf write it, Prometheus' range queries, and objects of anybody's.
+
+Wherever a number stands under a name that is known it is a reading, at the instant and of the port that are named
+beside it or above it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from forebay.observation.counter_files.readings import Readings
+from forebay.observation.counter_files.scrapes import port_of_labels
+from forebay.observation.instants import instant
+from forebay.observation.objects import objects
+
+__all__ = ["read_telemetry"]
+
+MOST_LEVELS = 60
+TIMES = ("timestamp", "time", "ts", "@timestamp", "_time")
+PORTS = ("interface_name", "interface", "ifName", "ifDescr", "device", "port", "if_name", "ifname", "port_name")
+QUEUES = ("queue", "queue_name", "queue-name", "queue_id")
+#: Objects whose entries are of the object that holds them.
+LABELS = ("tags", "labels", "metric")
+
+_PORT = re.compile(r"interface\[(?:name|interface-id)=([^\]]{1,100})\]")
+_QUEUE = re.compile(r"queue\[name=([^\]]{1,100})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    instant: float | None = None
+    port: str = ""
+    queue: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.port} queue {self.queue}".strip() if self.queue else self.port
+
+
+def read_telemetry(text: str, where: str) -> Readings:
+    """Read a JSON text, or several one after another.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    readings = Readings()
+    for each in _documents(text, where):
+        _walk(each, _Place(), readings, 0)
+    return readings
+
+
+def _documents(text: str, where: str) -> Iterator[Any]:
+    try:
+        yield json.loads(text)
+    except (ValueError, RecursionError):  # several, or one that is cut
+        yield from (each for _, each in objects(iter([text.encode()]), where))
+
+
+def _walk(node: Any, place: _Place, readings: Readings, level: int) -> None:
+    if level > MOST_LEVELS:
+        return
+    if isinstance(node, list):
+        for each in node:
+            _walk(each, place, readings, level + 1)
+    elif isinstance(node, dict):
+        if isinstance(node.get("metric"), dict) and ("values" in node or "value" in node):
+            _query(node, readings)
+            return
+        here = _placed(node, place)
+        for name, value in node.items():
+            if isinstance(value, list | dict):
+                if name not in LABELS:
+                    _walk(value, _by_path(name, here), readings, level + 1)
+            elif here.instant is not None and (number := _number(value)) is not None:
+                readings.add(_by_path(name, here).name, name, here.instant, number)
+
+
+def _placed(node: Mapping[str, Any], place: _Place) -> _Place:
+    """Where and when the entries of an object are, by what stands beside them."""
+    when = next((found for each in TIMES if (found := _instant(node.get(each))) is not None), None)
+    if when is not None:
+        place = replace(place, instant=when)
+    beside = {**node}
+    for each in LABELS:
+        if isinstance(node.get(each), dict):
+            beside |= node[each]
+    port = next((beside[each] for each in PORTS if isinstance(beside.get(each), str)), None)
+    if port is None and isinstance(node.get("name"), str) and isinstance(node.get("state"), dict):
+        port = node["name"]  # an entry of OpenConfig's list of interfaces
+    queue = next((str(beside[each]) for each in QUEUES if isinstance(beside.get(each), str | int)), None)
+    place = replace(place, port=port or place.port, queue=queue or place.queue)
+    for each in ("prefix", "path", "Path"):
+        if isinstance(node.get(each), str):
+            place = _by_path(node[each], place)
+    return place
+
+
+def _by_path(path: str, place: _Place) -> _Place:
+    port, queue = _PORT.search(path), _QUEUE.search(path)
+    return replace(place, port=port[1] if port else place.port, queue=queue[1] if queue else place.queue)
+
+
+def _query(node: Mapping[str, Any], readings: Readings) -> None:
+    """A series of the answer of a range query of Prometheus."""
+    labels = {str(name): str(value) for name, value in node["metric"].items()}
+    name = labels.get("__name__", "")
+    pairs = node.get("values", [node.get("value")])
+    for pair in pairs if isinstance(pairs, list) else []:
+        if isinstance(pair, list) and len(pair) == 2:
+            when, value = _instant(pair[0]), _number(pair[1])
+            if when is not None and value is not None:
+                readings.add(port_of_labels(labels), name, when, value)
+
+
+def _instant(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return instant(str(value))
+    except ValueError:  # more digits than Python prints
+        return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return int(value) if isinstance(value, str) and value.isdigit() and len(value) < 21 else _real(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _real(value: float | str) -> float:
+    return value if isinstance(value, int) and value < 2**64 else float(value)

@@ -1,0 +1,337 @@
+"""A port's counters, polled: load and its quantiles, losses, and what queue watermarks say.
+
+All of it is of whole poll intervals. What happens within one, bursts and short queues first, is averaged away; only a
+watermark looks into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay.errors import InputError
+from forebay.observation.counter_files.names import Kind, Quantity
+from forebay.observation.counter_files.readings import Readings
+from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
+from forebay.observation.counter_files.sheets import read_sheet
+from forebay.observation.counter_files.telemetry import read_telemetry
+from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
+from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.intervals import (
+    batch_ratio,
+    independent_of,
+    quantile,
+    share_without_events,
+    weighted_quantile,
+)
+from forebay.observation.opening import text_of
+from forebay.untrusted import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ALLOWED", "Counters", "read"]
+
+ALLOWED = "counters of a port over time: a table, JSON of SNMP or gNMI, or what Prometheus exports"
+MOST_BYTES = 64 * 2**20
+#: Bytes of the smallest frame on a wire, for what packets a second a rate allows.
+SMALLEST_PACKET = 40
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a port's counters say.
+
+    Attributes
+    ----------
+    port : str
+        Whose counters they are, as the file names it.
+    starts_s, seconds : ndarray
+        Beginnings and lengths of the poll intervals in which nothing was lost.
+    bits_per_second : ndarray
+        Mean load of each.
+    drops, packets : ndarray
+        Counted in each; empty where they are not.
+    interval_s : float
+        Median of the poll intervals: below it nothing is known.
+    wraps, restarts : int
+        How often a counter of bytes, packets or drops wrapped, and in how many intervals one began anew.
+    estimates : mapping
+        By name, such as "load" and "loss".
+    unknown : tuple of Unknown
+        What counters cannot tell.
+    remarks : tuple of str
+        What to know of the input, a sentence each.
+    """
+
+    port: str
+    starts_s: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    bits_per_second: NDArray[np.float64]
+    drops: NDArray[np.float64]
+    packets: NDArray[np.float64]
+    interval_s: float
+    wraps: int
+    restarts: int
+    estimates: Mapping[str, Estimate]
+    unknown: tuple[Unknown, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass
+class _Port:
+    """A port's counters by kind, its gauges with their units, and whether its bytes are counted in 32 bits."""
+
+    counted: dict[Kind, list[Counted]] = field(default_factory=dict)
+    gauges: dict[Kind, tuple[NDArray[np.float64], str]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    narrow: bool = False
+
+
+def read(path: Path | str, rate_bps: float | None = None, *, port: str | None = None) -> Counters:
+    """Read a file of counters and say what they tell.
+
+    Parameters
+    ----------
+    path : path
+        Plain, gzip or zstd.
+    rate_bps : float, optional
+        Of the link in bit/s: for its utilization, and to tell a wrap from a restart.
+    port : str, optional
+        Which port, where the file has several.
+
+    Raises
+    ------
+    InputError
+        Names the file, the line, what was found and what is allowed.
+    """
+    if rate_bps is not None and not 0 < rate_bps < float("inf"):
+        raise InputError(f"found {rate_bps}; allowed: a positive rate in bit/s", "rate")
+    where = str(path)
+    text = text_of(Path(path), ALLOWED, MOST_BYTES)
+    start = text.lstrip()[:1]
+    if start in ("{", "["):
+        readings = read_telemetry(text, where)
+    elif "\0" in text[:4096]:
+        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
+    else:
+        readings = read_scrapes(text, where) if is_scrape(text) else read_sheet(text, where)
+    chosen = _chosen(readings, port, where)
+    return _told(chosen, _port(readings, chosen, rate_bps), rate_bps, where)
+
+
+def _chosen(readings: Readings, port: str | None, where: str) -> str:
+    """The port that is meant."""
+    known = sorted(readings.ports)
+    if not known:
+        raise InputError(f"{where}: found no counter of a port; allowed: {ALLOWED}")
+    names = ", ".join(shown(each) for each in known[:8]) + (", ..." if len(known) > 8 else "")
+    if port is None:
+        if len(known) == 1:
+            return known[0]
+        raise InputError(f"{where}: found counters of {len(known)} ports ({names}); allowed: one of them", "port")
+    if port not in readings.ports:
+        raise InputError(f"found {shown(port)}; allowed: {names}", "port")
+    return port
+
+
+def _port(readings: Readings, name: str, rate_bps: float | None) -> _Port:
+    """Sort out a port's counters: those of what leaves where there are any, wide ones before narrow ones."""
+    found: dict[Kind, list[tuple[Quantity, list[tuple[float, float]]]]] = {}
+    for _, quantity, series in readings.of(name):
+        if len(series) >= 2:
+            found.setdefault(quantity.kind, []).append((quantity, series))
+    port = _Port()
+    restarts = [
+        after[0] for _, series in found.pop("uptime", []) for before, after in pairwise(series) if after[1] < before[1]
+    ]
+    anew = any(quantity.plain and is_anew(series) for quantity, series in found.get("bytes", []))
+    if anew:
+        port.remarks.append("columns are taken as amounts of each row, because they fall as often as they rise")
+    rates: dict[Kind, float] = {}
+    if rate_bps is not None:
+        # A tenth more: polls are not as punctual as their times.
+        rates = {"bytes": 1.1 * rate_bps / 8, "packets": 1.1 * rate_bps / 8 / SMALLEST_PACKET}
+        rates["drops"] = rates["packets"]
+    for kind, all_series in found.items():
+        best = _best(all_series)
+        if kind == "rate" and "bytes" in found:
+            continue
+        if kind in ("queue", "watermark"):
+            values = np.array([float(value) for _, series in best for _, value in series])
+            port.gauges[kind] = (values, best[0][0].unit)
+            continue
+        if not best[0][0].leaving:
+            port.remarks.append(f"{kind} are of what arrives at the port, because none are there of what leaves it")
+        counts = []
+        for quantity, series in best:
+            if kind == "rate" or (quantity.plain and anew):
+                counts.append(_amounts(series, rate=kind == "rate"))
+                continue
+            each = counted(series, quantity.bits, rates.get(kind), restarts)
+            port.narrow |= kind == "bytes" and (quantity.bits == 32 or each.wraps > 0)
+            counts.append(each)
+        port.counted["bytes" if kind == "rate" else kind] = counts
+    return port
+
+
+def _best(
+    all_series: Sequence[tuple[Quantity, list[tuple[float, float]]]],
+) -> list[tuple[Quantity, list[tuple[float, float]]]]:
+    """Of counters of one kind the one that says most, or all that add up."""
+
+    def order(each: tuple[Quantity, list[tuple[float, float]]]) -> tuple[bool, bool, int]:
+        quantity = each[0]
+        return (not quantity.leaving, quantity.part, -(quantity.bits or 33))
+
+    first = min(all_series, key=order)[0]
+    if not first.part:
+        return [min(all_series, key=order)]
+    return [each for each in all_series if (each[0].part, each[0].bits, each[0].leaving) == (True, first.bits, True)]
+
+
+def _amounts(series: Sequence[tuple[float, float]], *, rate: bool) -> Counted:
+    """Of a column that says the amount of the interval that ends at its row, or the mean rate in bit/s."""
+    times = np.array([instant for instant, _ in series])
+    values = np.array([float(value) for _, value in series])[1:]
+    if rate:
+        values = values / 8 * np.diff(times)
+    return Counted(times, np.concatenate([[0.0], np.cumsum(values)]), np.zeros(values.size, dtype=bool), 0)
+
+
+def _told(name: str, port: _Port, rate_bps: float | None, where: str) -> Counters:
+    base = next((port.counted[kind][0] for kind in ("bytes", "packets", "drops") if kind in port.counted), None)
+    if base is None and not port.gauges:
+        raise InputError(f"{where}: found fewer than two polls of every counter; allowed: two at least")
+    times = base.times_s if base is not None else np.zeros(0)
+    sums = {kind: sum(each.at(times) for each in counts) for kind, counts in port.counted.items()}
+    broken = np.zeros(max(0, times.size - 1), dtype=bool)
+    for counts in port.counted.values():
+        for each in counts:
+            broken |= each.breaks(times)
+    amounts = {kind: np.diff(total)[~broken] for kind, total in sums.items()}
+    seconds = np.diff(times)[~broken]
+    if not seconds.size:
+        amounts = {}
+    interval = float(np.median(np.diff(times))) if times.size > 1 else 0.0
+    remarks = list(port.remarks)
+    wraps = sum(each.wraps for counts in port.counted.values() for each in counts)
+    if broken.any():
+        remarks.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter began anew or was "
+                       "not read")  # fmt: skip
+    if port.narrow and not _is_unambiguous(interval, rate_bps):
+        most = 2**32 * 8 / interval
+        if rate_bps is None:
+            remarks.append(f"bytes are counted in 32 bits: a load above {most / 1e6:.0f} Mbit/s would look lower")
+        else:
+            amounts.pop("bytes", None)
+    told = _Told(seconds, amounts, interval, rate_bps, port)
+    return Counters(
+        port=name,
+        starts_s=times[:-1][~broken],
+        seconds=seconds,
+        bits_per_second=amounts["bytes"] * 8 / seconds if "bytes" in amounts else np.zeros(0),
+        drops=amounts.get("drops", np.zeros(0)),
+        packets=amounts.get("packets", np.zeros(0)),
+        interval_s=interval,
+        wraps=wraps,
+        restarts=int(broken.sum()),
+        estimates=told.estimates(),
+        unknown=told.unknown(),
+        remarks=tuple(remarks),
+    )
+
+
+def _is_unambiguous(interval_s: float, rate_bps: float | None) -> bool:
+    """Whether a counter of 32 bits wraps at most once between two polls."""
+    return rate_bps is not None and interval_s * rate_bps / 8 < 2**32
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Numbers out of amounts between polls."""
+
+    seconds: NDArray[np.float64]
+    amounts: Mapping[Kind, NDArray[np.float64]]
+    interval_s: float
+    rate_bps: float | None
+    port: _Port
+
+    def estimates(self) -> dict[str, Estimate]:
+        """All numbers by name."""
+        found = self._of_load() | self._of_packets()
+        for kind, (values, unit) in self.port.gauges.items():
+            source = "the highest depth since the poll before" if kind == "watermark" else "depths at polls"
+            worth = independent_of(values)
+            for share in (50, 95, 99):
+                found[f"{kind}_p{share}"] = quantile(values, share / 100, unit, source, worth)
+            most = float(values.max())
+            found[f"{kind}_max"] = Estimate(most, most, np.inf, unit, source, int(values.size))
+        return found
+
+    def _of_load(self) -> dict[str, Estimate]:
+        size = self.amounts.get("bytes")
+        if size is None or not size.size:
+            return {}
+        source = f"bytes between polls {self.interval_s:g} s apart"
+        found = {"load": batch_ratio(size * 8, self.seconds, "bit/s", source)}
+        rates = size * 8 / self.seconds
+        worth = independent_of(rates)
+        for share in (50, 95, 99):
+            found[f"load_p{share}"] = weighted_quantile(rates, self.seconds, share / 100, "bit/s", source, worth)
+        if self.rate_bps is not None:
+            for name in list(found):
+                over = scaled(found[name], 1 / self.rate_bps, "")
+                found[name.replace("load", "utilization")] = replace(over, source=f"{source}, over the link's rate")
+        return found
+
+    def _of_packets(self) -> dict[str, Estimate]:
+        found = {}
+        packets, drops, size = (self.amounts.get(kind) for kind in ("packets", "drops", "bytes"))
+        if packets is None or not packets.sum():
+            return {}
+        if size is not None:
+            found["packet_size"] = batch_ratio(size, packets, "byte", "bytes over packets between polls")
+        if drops is not None:
+            # RFC 2863 would have discards among the packets; most devices count what was sent.
+            offered = packets + drops
+            source = "drops over packets and drops between polls"
+            found["loss"] = (
+                batch_ratio(drops, offered, "", source)
+                if drops.any()
+                else share_without_events(float(offered.sum()), source)
+            )
+        return found
+
+    def unknown(self) -> tuple[Unknown, ...]:
+        """What these counters cannot tell."""
+        capture = "capture packets at the port: `forebay observe port.pcapng`"
+        said = [
+            Unknown(
+                f"load over less than {self.interval_s:g} s", "counters are read at the polls only",
+                f"{capture}, or read queue watermarks",
+            ),
+            Unknown("number of flows, their sizes and arrivals", "counters add all flows up", "export flow records"),
+            Unknown("base round trips and congestion controllers", "counters have no connections",
+                    "ask the servers' sockets: `ss -tin`"),
+        ]  # fmt: skip
+        if "bytes" not in self.amounts:
+            why = "no counter of bytes was read"
+            if self.port.narrow:
+                why = f"a counter of 32 bits wraps more than once in {self.interval_s:g} s at this rate"
+            said.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
+        if not {"drops", "packets"} <= self.amounts.keys():
+            said.append(Unknown("losses", "drops and packets are not both there", "poll ifOutDiscards and packets too"))
+        if "watermark" not in self.port.gauges:
+            said.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, where the "
+                                "device has one"))  # fmt: skip
+        if self.rate_bps is None:
+            said.append(Unknown("utilization", "the link's rate is not given", "give `--rate`"))
+        return tuple(said)
