@@ -1,0 +1,300 @@
+"""A server's own sockets: what `ss -tin` says of each connection, by controller and by what limits it.
+
+The kernel's counters (`struct tcp_info`, Linux 4.10 and later: bytes_acked, busy, rwnd_limited, minrtt) are cumulative,
+so several dumps of one time after another say what happened between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay.errors import InputError
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.intervals import batch_ratio, quantile, share_without_events
+from forebay.observation.socket_dumps import ALLOWED, Dump, Socket, dumps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Change", "Group", "Sockets", "read"]
+
+#: Share of its busy time in which one thing held a connection back, from which on it is limited by it.
+MOSTLY = 0.5
+#: Share of the time between two dumps in which a connection was busy, below which its application had nothing to send.
+BUSY = 0.5
+#: Bytes from which on a connection has a rate and a share of retransmissions worth saying.
+FEWEST_BYTES = 100_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one connection did, between two dumps where it is in several, else since it began.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Between the dumps; None where they have no dates or the socket is in one only.
+    acknowledged, sent, retransmitted : float or None
+        Bytes.
+    segments, segments_retransmitted : float or None
+        Segments with data that were sent, and retransmissions.
+    busy_s, receiver_s, buffer_s : float
+        Seconds with data outstanding, and those of them in which the receiver's window or the sender's own buffer was
+        what held it back.
+    """
+
+    seconds: float | None
+    acknowledged: float | None
+    sent: float | None
+    retransmitted: float | None
+    segments: float | None
+    segments_retransmitted: float | None
+    busy_s: float
+    receiver_s: float
+    buffer_s: float
+
+    @property
+    def rate_bps(self) -> float | None:
+        """Mean rate in bit/s: over the time between dumps, else over the time in which it was busy."""
+        seconds = self.seconds or self.busy_s
+        return self.acknowledged * 8 / seconds if self.acknowledged is not None and seconds else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The connections of one controller.
+
+    Attributes
+    ----------
+    controller : str
+        As the kernel names it, such as "cubic".
+    sockets, sending : int
+        How many there are, and how many of them moved 100 kB or more.
+    limited : mapping
+        How many of those that send are limited by "application", "receiver", "sender's buffer" and "congestion".
+    estimates : mapping
+        By name, such as "base_rtt_p50", "retransmission_rate" and "rate_p50".
+    """
+
+    controller: str
+    sockets: int
+    sending: int
+    limited: Mapping[str, int]
+    estimates: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """What a server's sockets say.
+
+    Attributes
+    ----------
+    dumps : int
+        How many there are.
+    sockets : tuple of Socket
+        Each connection as it was last seen; addresses are not kept.
+    changes : tuple of Change
+        Of each of them.
+    groups : tuple of Group
+        By controller, the one with most connections first.
+    estimates : mapping
+        Of all together, by name.
+    unknown : tuple of Unknown
+        What sockets cannot tell.
+    remarks : tuple of str
+        What to know of the input, a sentence each.
+    ignored : mapping
+        What was not understood, by name, and how often.
+    """
+
+    dumps: int
+    sockets: tuple[Socket, ...]
+    changes: tuple[Change, ...]
+    groups: tuple[Group, ...]
+    estimates: Mapping[str, Estimate]
+    unknown: tuple[Unknown, ...]
+    remarks: tuple[str, ...]
+    ignored: Mapping[str, int]
+
+
+def read(text: str, where: str = "sockets") -> Sockets:
+    """Read the output of `ss -tin`, `ss -tino` or `ss -tinem`, one dump or several one after another.
+
+    Parameters
+    ----------
+    text : str
+        With lines of dates between dumps or without.
+    where : str
+        What to call it in errors.
+
+    Raises
+    ------
+    InputError
+        Where no connection is in it.
+    """
+    found, ignored = dumps(text)
+    seen: dict[int, list[tuple[float | None, Socket]]] = {}
+    for dump in found:
+        for socket in dump.sockets:
+            seen.setdefault(socket.number, []).append((dump.instant_s, socket))
+    if not seen:
+        raise InputError(f"{where}: found no connection; allowed: {ALLOWED}")
+    sockets = tuple(each[-1][1] for each in seen.values())
+    changes = tuple(_change(each) for each in seen.values())
+    limits = tuple(map(_limit, sockets, changes))
+    controllers = sorted({each.controller for each in sockets}, key=lambda name: (_count(sockets, name), name))
+    groups = tuple(_group(name, sockets, changes, limits) for name in reversed(controllers))
+    return Sockets(
+        dumps=len(found),
+        sockets=sockets,
+        changes=changes,
+        groups=groups,
+        estimates=_estimates(sockets, changes),
+        unknown=_unknown(sockets, found),
+        remarks=_remarks(sockets, found),
+        ignored=ignored,
+    )
+
+
+def _count(sockets: Iterable[Socket], controller: str) -> int:
+    return sum(each.controller == controller for each in sockets)
+
+
+def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
+    """What a connection did from its first dump to its last, or since it began where there is one."""
+    (begin, first), (end, last) = seen[0], seen[-1]
+    alone = len(seen) == 1
+    seconds = end - begin if not alone and begin is not None and end is not None and end > begin else None
+
+    def between(of: Callable[[Socket], float | None]) -> float | None:
+        before, after = (0.0 if alone else of(first)), of(last)
+        return None if after is None or before is None else max(0.0, after - before)
+
+    return Change(
+        seconds=seconds,
+        acknowledged=between(lambda each: each.bytes_acked),
+        sent=between(lambda each: each.bytes_sent),
+        # ss leaves out what is zero.
+        retransmitted=between(lambda each: None if each.bytes_sent is None else each.bytes_retrans or 0.0),
+        segments=between(lambda each: each.data_segs_out),
+        segments_retransmitted=between(lambda each: each.retransmitted or 0.0),
+        busy_s=between(lambda each: each.busy_s or 0.0) or 0.0,
+        receiver_s=between(lambda each: each.rwnd_limited_s or 0.0) or 0.0,
+        buffer_s=between(lambda each: each.sndbuf_limited_s or 0.0) or 0.0,
+    )
+
+
+def _sends(change: Change) -> bool:
+    return change.acknowledged is not None and change.acknowledged >= FEWEST_BYTES
+
+
+def _limit(socket: Socket, change: Change) -> str:
+    """What holds a connection back most of the time; congestion is what is left."""
+    if change.busy_s > 0:
+        if change.receiver_s >= MOSTLY * change.busy_s:
+            return "receiver"
+        if change.buffer_s >= MOSTLY * change.busy_s:
+            return "sender's buffer"
+    if change.seconds is not None and socket.busy_s is not None and change.busy_s < BUSY * change.seconds:
+        return "application"
+    return "application" if socket.app_limited else "congestion"
+
+
+def _group(controller: str, sockets: Sequence[Socket], changes: Sequence[Change], limits: Sequence[str]) -> Group:
+    mine = [at for at, each in enumerate(sockets) if each.controller == controller]
+    sending = [at for at in mine if _sends(changes[at])]
+    kinds = ("application", "receiver", "sender's buffer", "congestion")
+    return Group(
+        controller=controller,
+        sockets=len(mine),
+        sending=len(sending),
+        limited={kind: sum(limits[at] == kind for at in sending) for kind in kinds},
+        estimates=_estimates([sockets[at] for at in mine], [changes[at] for at in mine]),
+    )
+
+
+def _estimates(sockets: Sequence[Socket], changes: Sequence[Change]) -> dict[str, Estimate]:
+    """Numbers of several connections."""
+    found = {}
+    trips = _floats(each.minrtt_s for each in sockets)
+    if trips.size:
+        for share in (10, 50, 90):
+            found[f"base_rtt_p{share}"] = quantile(trips, share / 100, "s", "minrtt of sockets")
+    smoothed = _floats(each.rtt_s for each in sockets)
+    if smoothed.size:
+        found["rtt_p50"] = quantile(smoothed, 0.5, "s", "smoothed round trips of sockets")
+    sending = [each for each in changes if _sends(each)]
+    rates = _floats(each.rate_bps for each in sending)
+    if rates.size:
+        source = "bytes acknowledged between dumps" if sending[0].seconds else "bytes acknowledged while busy"
+        for share in (10, 50, 90):
+            found[f"rate_p{share}"] = quantile(rates, share / 100, "bit/s", source)
+        if all(each.seconds for each in sending):
+            total = float(rates.sum())
+            found["rate"] = Estimate(total, total, total, "bit/s", f"{source}, all sockets together", int(rates.size))
+    return found | _retransmissions(sending)
+
+
+def _retransmissions(sending: Sequence[Change]) -> dict[str, Estimate]:
+    """The share of what was sent that was sent again, by bytes where the kernel counts them, else by segments."""
+    for again, sent, name in (
+        ([each.retransmitted for each in sending], [each.sent for each in sending], "bytes"),
+        ([each.segments_retransmitted for each in sending], [each.segments for each in sending], "segments"),
+    ):
+        pairs = [(part, whole) for part, whole in zip(again, sent, strict=True) if part is not None and whole]
+        if not pairs:
+            continue
+        source = f"{name} retransmitted over {name} sent"
+        above, below = _floats(part for part, _ in pairs), _floats(whole for _, whole in pairs)
+        if above.any():
+            # Connections are independent of each other; their order means nothing.
+            found = batch_ratio(above, below, "", source)
+            return {
+                "retransmission_rate": replace(found, high=min(found.high, 1.0) if found.value <= 1 else found.high)
+            }
+        segments = sum(each.segments or 0.0 for each in sending)
+        return {"retransmission_rate": share_without_events(segments, source)}
+    return {}
+
+
+def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
+    return np.array([each for each in values if each is not None], dtype=np.float64)
+
+
+def _unknown(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[Unknown, ...]:
+    capture = "capture packets at the link: `forebay observe port.pcapng`"
+    said = [
+        Unknown("the link's rate and buffer", "sockets see a path, not its links", capture),
+        Unknown("flows of other hosts", "only this host's sockets are here", "export flow records of the port"),
+        Unknown("arrivals and sizes of transfers", "a dump shows what is open, not what came and went",
+                "capture packets, or export flow records"),
+    ]  # fmt: skip
+    if all(each.minrtt_s is None for each in sockets):
+        said.append(
+            Unknown(
+                "base round trips", "this kernel or `ss` prints no minrtt", "use iproute2 4.10 or later, or capture"
+            )
+        )
+    if len(found) < 2:
+        said.append(
+            Unknown("rates over time", "there is one dump only", "run `date; ss -tin` every second for a minute")
+        )
+    elif all(each.instant_s is None for each in found):
+        said.append(Unknown("rates between dumps", "dumps have no dates", "run `date; ss -tin` each time"))
+    return tuple(said)
+
+
+def _remarks(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[str, ...]:
+    said = []
+    if any(each.minrtt_s is not None for each in sockets):
+        said.append("minrtt is the least of the last five minutes: a queue that never drains is in it")
+    nameless = sum(each.controller == "unknown" for each in sockets)
+    if nameless:
+        said.append(f"{nameless} of {len(sockets)} sockets do not say their controller")
+    if len(found) > 1:
+        said.append(f"{len(found)} dumps are compared; a socket that is in one only counts since it began")
+    return tuple(said)
