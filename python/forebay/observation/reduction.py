@@ -1,0 +1,137 @@
+"""A sample as a scenario's `cdf` of few points, such that every quantile stays within some percent of the sample's.
+
+The points lie on the line of the fewest segments through a tube around the sample's quantile function, as in Imai and
+Iri, An optimal algorithm for approximating a piecewise linear function, 1986, but with corners on a grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.laws import Cdf
+from forebay.observation.sample import BEYOND, Sample
+
+__all__ = ["MOST_POINTS", "TOLERANCE", "Reduced", "reduced"]
+
+MOST_POINTS = 20
+TOLERANCE = 0.05
+#: What is allowed instead, as a multiple, beyond the quantiles that a sample tells: there each is one observation.
+BEYOND_TOLD = 4.0
+
+#: Jumps of a quantile function whose sides are looked at; of more, none stands out.
+MOST_JUMPS = 40
+
+#: Heights within the tolerance that a segment may end at, as shares of it.
+_HEIGHTS = np.array([0.0, -0.9, 0.9, -0.45, 0.45])
+#: Steps of the search for a tolerance that needs few enough points, between two of which one is twice the other.
+_STEPS = 4
+
+Numbers = NDArray[np.float64]
+_Knots = list[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The points, and how far a quantile that the sample tells is off at most, as a share of it."""
+
+    law: Cdf
+    error: float
+
+
+def reduced(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0) -> Reduced:
+    """Reduce a sample to at most so many points.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of any size.
+    most : int
+        Points at most, at least 2.
+    floor : float
+        Differences up to this do not matter however small the quantile is.
+
+    Returns
+    -------
+    Reduced
+        Of 5 % where so many points are enough, else of what they reach.
+    """
+    shares = _grid(sample)
+    values = sample.quantile(shares)
+    told = np.minimum(shares, 1 - shares) * sample.count >= BEYOND
+    factor = np.where(told, 1.0, BEYOND_TOLD)
+
+    def walked(tolerance: float) -> _Knots | None:
+        return _walked(shares, values, tolerance * factor * values + floor, most)
+
+    low = high = TOLERANCE
+    while (found := walked(high)) is None:
+        low, high = high, 2 * high
+    for _ in range(_STEPS if high > TOLERANCE else 0):
+        middle = (low * high) ** 0.5
+        fewer = walked(middle)
+        low, high, found = (middle, high, found) if fewer is None else (low, middle, fewer)
+    law = Cdf(tuple((float(value), float(share)) for share, value in found))
+    off = np.maximum(np.abs(law.quantile(shares) - values) - floor, 0.0) / (values * factor)
+    return Reduced(law, float(np.max(off)))
+
+
+def _grid(sample: Sample) -> Numbers:
+    """Probabilities at which quantiles are compared: evenly, and in both tails as far as the sample reaches."""
+    even = np.linspace(0.0, 1.0, 201)
+    depth = max(2.4, np.log10(2 * sample.count))
+    tail = 10.0 ** -np.arange(2.4, depth + 1e-9, 0.1)
+    # Where many values are equal the quantile function jumps: both sides of each jump count.
+    shares, values = sample._knots
+    jumps = np.flatnonzero(np.diff(values) > 0.1 * values[:-1])
+    sides = np.concatenate((shares[jumps], shares[jumps + 1])) if jumps.size <= MOST_JUMPS else np.array([])
+    return np.unique(np.clip(np.concatenate((even, tail, 1 - tail, sides)), 0.0, 1.0))
+
+
+def _walked(shares: Numbers, values: Numbers, room: Numbers, most: int) -> _Knots | None:
+    """Knots (share, value) of the rising line of the fewest segments that keeps so near to the values; none above most.
+
+    Knots are grid points at one of a few heights; a breadth-first search over them finds the fewest.
+    """
+    # Both ends rise, as the values do, though the room changes.
+    low, high = np.maximum.accumulate(values - room), np.minimum.accumulate((values + room)[::-1])[::-1]
+    heights = np.maximum(values[:, None] + _HEIGHTS * room[:, None], 0.0)
+    heights = np.clip(heights, low[:, None], high[:, None])
+    parents = np.full(heights.shape, -1)
+    parents[0] = np.arange(heights.shape[1])
+    layer = [(0, level) for level in range(heights.shape[1])]
+    last = shares.size - 1
+    knots = 1
+    while not np.any(parents[last] >= 0):
+        knots += 1
+        if knots > most:
+            return None
+        following = []
+        for at, level in layer:
+            reached = _reached(shares[at:] - shares[at], low[at:], high[at:], heights[at:], heights[at, level])
+            fresh = np.argwhere(reached & (parents[at + 1 : at + 1 + reached.shape[0]] < 0))
+            for ahead, other in fresh:
+                parents[at + 1 + ahead, other] = at * heights.shape[1] + level
+                following.append((int(at + 1 + ahead), int(other)))
+        # The farthest first: they make the longest segments.
+        layer = sorted(following, reverse=True)
+    at, level = last, int(np.argmax(parents[last] >= 0))
+    found = [(float(shares[at]), float(heights[at, level]))]
+    while at > 0:
+        at, level = divmod(int(parents[at, level]), heights.shape[1])
+        found.append((float(shares[at]), float(heights[at, level])))
+    return found[::-1]
+
+
+def _reached(run: Numbers, low: Numbers, high: Numbers, heights: Numbers, height: float) -> NDArray[np.bool_]:
+    """Which heights of the grid points behind the first one rising line from there reaches within the tube."""
+    run = run[1:]
+    least = np.maximum.accumulate(np.maximum((low[1:] - height) / run, 0.0))
+    most = np.minimum.accumulate((high[1:] - height) / run)
+    # The next point is always reached: quantiles do not fall.
+    possible = max(1, int(np.argmax(least > most)) if np.any(least > most) else run.size)
+    slopes = (heights[1 : possible + 1] - height) / run[:possible, None]
+    slack = 1e-9 * (np.abs(most[:possible]) + least[:possible])[:, None]
+    return np.asarray((slopes >= least[:possible, None] - slack) & (slopes <= most[:possible, None] + slack))

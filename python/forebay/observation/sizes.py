@@ -1,0 +1,127 @@
+"""Sizes of transfers: their quantiles, and a law for the scenario, fitted where it passes a test, else empirical."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.fitting import FEWEST, LEVEL, Fit, first_that_passes, fit_exponential, fit_heavy, fit_lognormal
+from forebay.observation.laws import Cdf, Choice, Law, Mixture, Pareto
+from forebay.observation.reduction import Reduced, reduced
+from forebay.observation.sample import Quantile, Sample
+
+__all__ = ["MOST_TESTED", "Sizes", "sizes"]
+
+#: Values that a law is tested with at most: no law of four parameters is that of a million real transfers, and one that
+#: a thousand of them cannot refute is close enough to size a buffer with.
+MOST_TESTED = 1000
+#: The fewest values that are reduced to a `cdf`; fewer are a `choice`.
+FEWEST_POINTS = 5
+#: Seed of what is drawn, so that the same input gives the same answer.
+_SEED = 20_060_302
+
+_NAMES = {"Exponential": "exponential", "Lognormal": "log-normal", "Mixture": "log-normal with a Pareto tail"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large transfers are.
+
+    Attributes
+    ----------
+    quantiles : tuple of Quantile
+        Those that the sample is large enough for, in bytes.
+    mean : Estimate
+        In bytes.
+    law : Cdf, Choice, or a fitted law
+        For the scenario, in bytes.
+    why : str
+        What the law is and why this one.
+    reduced : Reduced or None
+        The empirical law of few points, and how far its quantiles are off; none of a handful of values.
+    fitted : Fit or None
+        The law that passes, where one does.
+    sample : Sample
+        The data.
+    """
+
+    quantiles: tuple[Quantile, ...]
+    mean: Estimate
+    law: Law
+    why: str
+    reduced: Reduced | None
+    fitted: Fit | None
+    sample: Sample
+
+
+def sizes(sample: Sample, source: str) -> Sizes:
+    """Describe sizes.
+
+    Parameters
+    ----------
+    sample : Sample
+        In bytes.
+    source : str
+        Where they come from, in a clause.
+    """
+    quantiles = sample.quantiles("byte", source)
+    empirical = reduced(sample, floor=0.5) if sample.count >= FEWEST_POINTS else None
+    fitters = (fit_exponential, fit_lognormal, fit_heavy)
+    fitted, tried = first_that_passes(sample.drawn(MOST_TESTED, np.random.default_rng(_SEED)), fitters, _SEED)
+    mean = mean_of(sample, "byte", source)
+    if fitted is not None:
+        why = (
+            f"{_NAMES[type(fitted.law).__name__]}, which passes Anderson and Darling's test with {fitted.count:,} of "
+            f"{sample.count:,.0f} (p = {fitted.probability:.2g})"
+        )
+        return Sizes(quantiles, mean, _bounded(fitted.law, sample), why, empirical, fitted, sample)
+    if empirical is None:
+        values = np.round(np.sqrt(sample.low * sample.high))
+        return Sizes(quantiles, mean, Choice(tuple(map(float, values))), "the few that were seen", None, None, sample)
+    return Sizes(quantiles, mean, empirical.law, _empirical(empirical, tried, sample.count), empirical, None, sample)
+
+
+def mean_of(sample: Sample, unit: str, source: str) -> Estimate:
+    """Mean of independent values with Student's interval; of heavy tails it is too narrow, as any is."""
+    from forebay.statistics import student_quantile
+
+    count, mean = sample.count, sample.mean
+    if count < 2:
+        return Estimate(mean, -math.inf, math.inf, unit, source, round(count))
+    error = sample.deviation / math.sqrt(count - 1)
+    half = student_quantile((1 + CONFIDENCE) / 2, max(1, round(count) - 1)) * error
+    return Estimate(mean, max(0.0, mean - half), mean + half, unit, source, round(count))
+
+
+def _empirical(empirical: Reduced, tried: tuple[Fit, ...], count: float) -> str:
+    within = f"quantiles within {_percent(empirical.error)}"
+    points = f"the distribution of {count:,.0f} in {len(empirical.law.points)} points, {within}"
+    if not tried:
+        return f"{points}; fewer than {FEWEST} are too few to test a law with"
+    names = [_NAMES[type(fit.law).__name__] for fit in tried]
+    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{points}; {told} fail Anderson and Darling's test (p < {LEVEL:g})"
+
+
+def _percent(share: float) -> str:
+    return f"{max(100 * share, 0.1):.2g} %"
+
+
+def _bounded(law: Law, sample: Sample) -> Law:
+    """The law without a tail beyond what was seen: what nobody has seen is not put into a simulation."""
+    if not isinstance(law, Mixture):
+        return law
+    largest = float(sample.high[-1])
+    parts = []
+    for weight, part in law.parts:
+        tail = isinstance(part, Pareto) and part.minimum < 0.99 * largest
+        parts.append((weight, Pareto(part.shape, part.minimum, largest) if tail and isinstance(part, Pareto) else part))
+    return Mixture(tuple(parts))
+
+
+def law_of(law: Law) -> str:
+    """What kind of law it is, in words."""
+    return "empirical" if isinstance(law, Cdf | Choice) else _NAMES.get(type(law).__name__, type(law).__name__.lower())
