@@ -1,0 +1,194 @@
+"""Starts of transfers: how many a second, whether they come at random, and a law of the gaps for the scenario."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.fitting import FEWEST, LEVEL, Fit, fit_exponential, fit_weibull, tested
+from forebay.observation.laws import Choice, Exponential, Law
+from forebay.observation.reduction import reduced
+from forebay.observation.sample import Sample
+from forebay.observation.sizes import MOST_TESTED
+
+__all__ = ["Arrivals", "Dispersion", "arrivals"]
+
+#: Windows that the rate's interval rests on, and the fewest that tell a dispersion.
+BATCHES, FEWEST_WINDOWS = 20, 12
+#: The fewest arrivals for batches.
+FEWEST_BATCHED = 5 * BATCHES
+#: The most gaps that a law is made of.
+MOST_GAPS = 200_000
+#: Gaps below the resolution of any clock are alike.
+FLOOR_S = 1e-6
+_SEED = 20_060_303
+
+Kind = Literal["poisson", "bursty", "smooth", "unknown"]
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Dispersion:
+    """Variance over mean of the counts in windows of one length: 1 of a Poisson process at any length."""
+
+    scale_s: float
+    index: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """How transfers begin.
+
+    Attributes
+    ----------
+    rate : Estimate
+        A second.
+    kind : {"poisson", "bursty", "smooth", "unknown"}
+        Beside a Poisson process; unknown where they are too few to tell.
+    gap : Law or None
+        Of the seconds from one to the next, for the scenario; none of fewer than two arrivals.
+    why : str
+        The evidence, in a sentence without its end.
+    dispersion : tuple of Dispersion
+        From short windows to long ones.
+    gaps : Sample or None
+        The data, in seconds.
+    """
+
+    rate: Estimate
+    kind: Kind
+    gap: Law | None
+    why: str
+    dispersion: tuple[Dispersion, ...]
+    gaps: Sample | None
+
+
+def arrivals(times: ArrayLike, begin: float, end: float, source: str) -> Arrivals:
+    """Describe the starts that were seen in a span.
+
+    Parameters
+    ----------
+    times : array_like
+        In seconds, in any order; those outside of the span do not count.
+    begin, end : float
+        The span that was watched.
+    source : str
+        Where they come from, in a clause.
+
+    Raises
+    ------
+    ValueError
+        Where the span is empty.
+    """
+    if not (math.isfinite(begin) and math.isfinite(end) and begin < end):
+        msg = f"expected a span, found {begin} to {end}"
+        raise ValueError(msg)
+    found = np.sort(np.asarray(times, float).ravel())
+    found = found[(found >= begin) & (found < end)] - begin
+    span = end - begin
+    dispersion = tuple(_dispersion(found, span, source))
+    rate = _rate(found, span, dispersion, source)
+    gaps = np.maximum(np.diff(found), FLOOR_S)
+    if gaps.size == 0:
+        gap = Exponential(1 / rate.value) if rate.value > 0 else None
+        return Arrivals(rate, "unknown", gap, "too few to tell how they come", dispersion, None)
+    kind, fit, why = _judged(gaps, dispersion)
+    sample = Sample.of(gaps[:MOST_GAPS])
+    return Arrivals(rate, kind, _gap_law(kind, rate, fit, sample), why, dispersion, sample)
+
+
+def _windows(found: Numbers, span: float, windows: int) -> Numbers:
+    return np.histogram(found, bins=windows, range=(0.0, span))[0].astype(float)
+
+
+def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], source: str) -> Estimate:
+    """By batches where there are many, else Poisson's with the dispersion that was seen."""
+    from scipy.special import chdtri
+
+    from forebay.statistics import mean_interval
+
+    count = found.size
+    if count >= FEWEST_BATCHED:
+        inside = mean_interval(_windows(found, span, BATCHES), CONFIDENCE)
+        scale = BATCHES / span
+        return Estimate(count / span, max(0.0, inside.low * scale), inside.high * scale, "1/s", source, count)
+    # Garwood's interval of a count, of as many independent arrivals as tell the same.
+    over = max([1.0, *(each.index.value for each in dispersion[-1:])])
+    told = count / over
+    tail = (1 - CONFIDENCE) / 2
+    low = float(chdtri(2 * told, 1 - tail)) / 2 if told > 0 else 0.0
+    high = float(chdtri(2 * told + 2, tail)) / 2
+    return Estimate(count / span, min(low * over, count) / span, max(high * over, count) / span, "1/s", source, count)
+
+
+def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
+    """At lengths from an arrival on average to a twelfth of the span, each twice the one before."""
+    from scipy.special import chdtri
+
+    told: list[Dispersion] = []
+    if found.size < FEWEST_WINDOWS:
+        return told
+    windows = 1 << int(math.log2(max(found.size, FEWEST_WINDOWS)))
+    while windows >= FEWEST_WINDOWS:
+        counts = _windows(found, span, windows)
+        index = float(np.var(counts, ddof=1) / np.mean(counts))
+        # What a Poisson process would scatter by: the ends are those of index times chi-square over its degrees.
+        ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+        low, high = (index * (windows - 1) / float(chdtri(windows - 1, p)) for p in ends)
+        told.append(Dispersion(span / windows, Estimate(index, min(low, index), max(high, index), "", source, windows)))
+        windows //= 2
+    return told
+
+
+def _judged(gaps: Numbers, dispersion: tuple[Dispersion, ...]) -> tuple[Kind, Fit | None, str]:
+    """Poisson where neither the counts at any length nor the gaps refute it."""
+    from scipy.special import chdtrc
+
+    random = np.random.default_rng(_SEED)
+    kept = np.sort(gaps if gaps.size <= MOST_TESTED else random.choice(gaps, MOST_TESTED, replace=False))
+    fit = tested(kept, fit_exponential, _SEED)
+    if fit is None or not dispersion:
+        return "unknown", fit, f"fewer than {FEWEST} are too few to tell how they come"
+    # Half of the error goes to the gaps, half to the counts at all lengths together.
+    level = LEVEL / 2 / len(dispersion)
+    scores = []
+    for each in dispersion:
+        degrees = each.index.samples - 1
+        above = float(chdtrc(degrees, each.index.value * degrees))
+        scores.append((min(above, 1 - above) * 2, each))
+    worst = max(scores, key=lambda score: abs(math.log(max(score[1].index.value, 1e-9))) if score[0] < level else -1.0)
+    if worst[0] < level:
+        index = worst[1].index.value
+        kind: Kind = "bursty" if index > 1 else "smooth"
+        how = "burstier" if index > 1 else "smoother"
+        return kind, fit, f"{how} than Poisson: counts in {_seconds(worst[1].scale_s)} vary {index:.2g} times as much"
+    if fit.probability <= LEVEL / 2:
+        spread = float(np.std(gaps) / np.mean(gaps))
+        kind = "bursty" if spread > 1 else "smooth"
+        return kind, fit, f"no Poisson process: gaps are not exponential (coefficient of variation {spread:.2g})"
+    scales = f"{_seconds(dispersion[0].scale_s)} to {_seconds(dispersion[-1].scale_s)}"
+    gaps_are = f"gaps are exponential (p = {fit.probability:.2g})"
+    return "poisson", fit, f"a Poisson process: counts vary as its do from {scales}, and {gaps_are}"
+
+
+def _seconds(seconds: float) -> str:
+    from forebay.formatting import duration
+
+    return duration(float(f"{seconds:.2g}"))
+
+
+def _gap_law(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sample) -> Law:
+    """Exponential of the measured rate where nothing speaks against it, else Weibull if it passes, else empirical."""
+    if kind in {"poisson", "unknown"} or fit is None:
+        return Exponential(1 / rate.value)
+    weibull = tested(sample.drawn(MOST_TESTED, np.random.default_rng(_SEED)), fit_weibull, _SEED)
+    if weibull is not None and weibull.passes:
+        return weibull.law
+    if sample.count < 5:
+        return Choice(tuple(map(float, sample.low)))
+    return reduced(sample, floor=FLOOR_S).law

@@ -1,0 +1,100 @@
+"""The regime of a link, in the words of the closed forms, from what was measured: transparent, elastic or overload.
+
+After Auge and Roberts (NGI 2006): transparent where no flow fills the link, elastic where flows fill what the rest
+leaves, overload where traffic that does not yield offers more than the link carries. Thresholds are those of the closed
+forms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from forebay.formatting import counted
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.load import FILLED, Load
+
+__all__ = ["Regime", "percent", "regime_of"]
+
+#: Share of the time that a link must limit its flows for, to be elastic without long ones.
+SELDOM = 0.1
+
+Name = Literal["transparent", "elastic", "overload", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """How traffic and link stand to each other.
+
+    Attributes
+    ----------
+    name : {"transparent", "elastic", "overload", "unknown"}
+    reason : str
+        What decides, in a clause.
+    evidence : tuple of str
+        What was measured, a sentence each.
+    """
+
+    name: Name
+    reason: str
+    evidence: tuple[str, ...]
+
+
+def percent(share: float) -> str:
+    """A share as one writes it."""
+    return f"{100 * share:.3g} %"
+
+
+def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> Regime:
+    """Name the regime.
+
+    Parameters
+    ----------
+    load : Load
+        What the link carried.
+    limited : Estimate or Unknown
+        Long flows that this link limits, at a time on average.
+    unyielding : Estimate or Unknown
+        What traffic that does not yield to losses offers, as a share of the link's rate: its load over the share of its
+        packets that gets through.
+    """
+    evidence = tuple(_evidence(load, limited, unyielding))
+    if isinstance(unyielding, Estimate) and unyielding.value >= 1:
+        doubt = "" if unyielding.low >= 1 else ", though the interval reaches below all of it"
+        return Regime(
+            "overload", f"traffic that does not yield offers {percent(unyielding.value)} of the link{doubt}", evidence
+        )
+    if isinstance(limited, Estimate) and limited.value >= 0.5:
+        flows = counted(max(1, round(limited.value)), "long flow")
+        take = "takes" if round(limited.value) <= 1 else "take"
+        doubt = "" if limited.low >= 0.5 else ", though the interval reaches down to none"
+        return Regime("elastic", f"{flows} {take} what the rest leaves{doubt}", evidence)
+    if isinstance(load.filled, Unknown):
+        return Regime("unknown", f"not identifiable, because {load.filled.because}", evidence)
+    full = percent(load.filled.value)
+    if load.filled.value < SELDOM:
+        doubt = "" if load.filled.high < SELDOM else ", though the interval reaches above a tenth"
+        return Regime("transparent", f"the link itself limits flows {full} of the time{doubt}", evidence)
+    doubt = "" if load.filled.low >= SELDOM else ", though the interval reaches below a tenth"
+    return Regime("elastic", f"transfers fill the link while they last, {full} of the time{doubt}", evidence)
+
+
+def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> list[str]:
+    told = []
+    if isinstance(load.utilization, Estimate):
+        told.append(f"The link is used to {_interval(load.utilization)}.")
+    if isinstance(load.filled, Estimate):
+        full = f"full ({percent(FILLED)} of its rate or more)"
+        told.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
+    if isinstance(limited, Estimate):
+        between = f"({limited.low:.3g} to {limited.high:.3g})"
+        told.append(f"Long flows that this link limits: {limited.value:.3g} at a time {between}.")
+    else:
+        told.append(f"How many long flows this link limits is not known, because {limited.because}.")
+    if isinstance(unyielding, Estimate):
+        told.append(f"Traffic that does not yield offers {_interval(unyielding)} of the link.")
+    return told
+
+
+def _interval(share: Estimate) -> str:
+    return f"{percent(share.value)} ({percent(share.low)} to {percent(share.high)})"
