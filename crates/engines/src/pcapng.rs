@@ -3,15 +3,21 @@
 //! One interface looks at the target link as tcpdump does: it sees each packet when its transmission begins.
 //! A scenario may ask for the side before the queue instead, which sees each packet when it arrives,
 //! with a comment where it is dropped, or for both. Packets are raw IPv4 (LINKTYPE_RAW) with TCP
-//! headers, or UDP for unresponsive traffic; of each only the headers are captured, with the lengths
-//! that the whole has. Acknowledgments are there where they cross the link. Times are nanoseconds
+//! headers, or UDP for unresponsive traffic ([`headers`]); of each only the headers are captured, with the
+//! lengths that the whole has. Acknowledgments are there where they cross the link; those that come back past
+//! its router otherwise are an interface of their own where the scenario asks for them. Times are nanoseconds
 //! since the start of the run.
 
+mod headers;
+
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use forebay_scenario::{Capture, PacketRecord, Segment, TracedGroup, Traces};
+use forebay_scenario::{Capture, HeaderRecord, PacketRecord, Traces};
+
+use self::headers::{Frame, Way, headers};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -22,17 +28,14 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const LINKTYPE_RAW: u16 = 101;
 
 const OPTION_COMMENT: u16 = 1;
+const OPTION_FLAGS: u16 = 2;
 const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 
-const IPV4: usize = 20;
-const UDP: usize = 8;
-/// The least and most of a TCP header.
-const TCP: (usize, usize) = (20, 60);
-
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
+/// Directions of a packet in its flags.
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
 
 /// Writes the traced packets to a file.
 ///
@@ -62,8 +65,8 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
     );
     end_options(&mut section);
     block(out, SECTION_HEADER, &section)?;
-    let sides = sides(traces.capture);
-    for side in sides {
+    let sides = sides(traces);
+    for side in &sides {
         let mut interface = Vec::new();
         interface.extend(LINKTYPE_RAW.to_le_bytes());
         interface.extend(0u16.to_le_bytes());
@@ -74,21 +77,23 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
         end_options(&mut interface);
         block(out, INTERFACE_DESCRIPTION, &interface)?;
     }
-    for sight in sights(&traces.packets, sides) {
-        let record = &traces.packets[sight.record];
-        let group = traces
-            .groups
-            .get(record.group as usize)
-            .copied()
-            .unwrap_or_default();
-        packet(out, &sight, record, group)?;
+    let identifications = Identifications::of(traces);
+    for sight in sights(traces, &sides) {
+        packet(out, &sight, &frame(traces, &sight, &identifications))?;
     }
     Ok(())
 }
 
-/// A side of the queue.
+/// Whether the scenario asks for the packets of both directions, and for what they say.
+fn both_ways(traces: &Traces) -> bool {
+    !(traces.headers.is_empty() && traces.acknowledgments.is_empty())
+}
+
+/// A side of the queue, or what comes back past it. An acknowledgment is seen before the packets of that
+/// instant that it lets its sender send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
+    Acknowledgments,
     Arrivals,
     Departures,
 }
@@ -97,6 +102,7 @@ impl Side {
     /// The name of its interface.
     fn name(self) -> &'static str {
         match self {
+            Self::Acknowledgments => "acknowledgments",
             Self::Arrivals => "arrivals",
             Self::Departures => "departures",
         }
@@ -105,171 +111,136 @@ impl Side {
     /// When it sees a packet, in seconds; never one that is dropped before.
     fn sees(self, packet: &PacketRecord) -> Option<f64> {
         match self {
-            Self::Arrivals => Some(packet.time_s),
+            Self::Acknowledgments | Self::Arrivals => Some(packet.time_s),
             Self::Departures => (!packet.dropped).then_some(packet.time_s + packet.wait_s),
         }
     }
 }
 
 /// The sides that a capture looks at, an interface each.
-fn sides(capture: Capture) -> &'static [Side] {
-    match capture {
+fn sides(traces: &Traces) -> Vec<Side> {
+    let of_queue: &[Side] = match traces.capture {
         Capture::Departures => &[Side::Departures],
         Capture::Arrivals => &[Side::Arrivals],
         Capture::Both => &[Side::Arrivals, Side::Departures],
-    }
+    };
+    let back = both_ways(traces).then_some(Side::Acknowledgments);
+    of_queue.iter().copied().chain(back).collect()
 }
 
 /// A packet at one of the interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sight {
     nanoseconds: u64,
-    interface: u32,
     side: Side,
+    interface: u32,
     record: usize,
 }
 
-fn sights(packets: &[PacketRecord], sides: &[Side]) -> Vec<Sight> {
-    let mut all = Vec::with_capacity(packets.len() * sides.len());
+fn sights(traces: &Traces, sides: &[Side]) -> Vec<Sight> {
+    let mut all = Vec::with_capacity(traces.packets.len() * sides.len());
     for (interface, &side) in (0..).zip(sides) {
-        let seen = packets.iter().enumerate();
-        all.extend(seen.filter_map(|(record, packet)| {
+        let sight = |(record, packet): (usize, &PacketRecord)| {
             // A float-to-integer cast saturates.
             let nanoseconds = (side.sees(packet)? * 1e9).round() as u64;
             Some(Sight {
                 nanoseconds,
-                interface,
                 side,
+                interface,
                 record,
             })
-        }));
+        };
+        if side == Side::Acknowledgments {
+            let back = traces.acknowledgments.iter().map(|back| &back.packet);
+            all.extend(back.enumerate().filter_map(sight));
+        } else {
+            all.extend(traces.packets.iter().enumerate().filter_map(sight));
+        }
     }
     all.sort_unstable();
     all
 }
 
-fn packet(
-    out: &mut impl Write,
-    sight: &Sight,
-    record: &PacketRecord,
-    group: TracedGroup,
-) -> io::Result<()> {
-    let marked = record.marked && sight.side == Side::Departures;
-    let data = headers(record, group, marked);
-    let mut body = Vec::with_capacity(128);
-    body.extend(sight.interface.to_le_bytes());
-    body.extend(((sight.nanoseconds >> 32) as u32).to_le_bytes());
-    body.extend((sight.nanoseconds as u32).to_le_bytes());
-    body.extend((data.len() as u32).to_le_bytes());
-    body.extend(record.bytes.max(data.len() as u32).to_le_bytes());
-    body.extend(&data);
-    pad(&mut body);
-    if record.dropped {
-        option(&mut body, OPTION_COMMENT, b"dropped");
-        end_options(&mut body);
-    }
-    block(out, ENHANCED_PACKET, &body)
+/// What identifies packets in their IP headers, where a capture has both directions: each end of a connection
+/// counts its packets. Else the packet's number does.
+struct Identifications {
+    packets: Vec<u16>,
+    acknowledgments: Vec<u16>,
 }
 
-/// The IPv4 header and what follows it, without payload.
-fn headers(record: &PacketRecord, group: TracedGroup, marked: bool) -> Vec<u8> {
-    let transport = if group.responsive {
-        (group.header as usize)
-            .saturating_sub(IPV4)
-            .clamp(TCP.0, TCP.1)
-            & !3
-    } else {
-        UDP
-    };
-    let total = (record.bytes as usize).max(IPV4 + transport) as u16;
-    // Neither SYNs nor acknowledgments without data are ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
-    let ecn = match (marked, record.segment != Segment::Data) {
-        (true, _) => 3,
-        (false, true) => 0,
-        (false, false) => group.ecn,
-    };
-    let mut header = Vec::with_capacity(IPV4 + transport);
-    header.extend([0x45, ecn]);
-    header.extend(total.to_be_bytes());
-    header.extend((record.packet as u16).to_be_bytes());
-    // Do not fragment; time to live 64; checksum below.
-    header.extend([0x40, 0, 64, if group.responsive { 6 } else { 17 }, 0, 0]);
-    let ends = Ends::of(record, group);
-    header.extend(ends.from.0);
-    header.extend(ends.to.0);
-    let sum = checksum(&header).to_be_bytes();
-    header[10..12].copy_from_slice(&sum);
-    header.extend(ends.from.1.to_be_bytes());
-    header.extend(ends.to.1.to_be_bytes());
-    if group.responsive {
-        let (sequence, acknowledged) = numbers(record);
-        header.extend(sequence.to_be_bytes());
-        header.extend(acknowledged.to_be_bytes());
-        let flags = match record.segment {
-            Segment::Syn => SYN,
-            Segment::SynAck => SYN | ACK,
-            Segment::Data | Segment::Ack => ACK,
+impl Identifications {
+    fn of(traces: &Traces) -> Self {
+        let mut counts: HashMap<(u32, bool), u16> = HashMap::new();
+        let mut next = |packet: &PacketRecord| {
+            let sender = (packet.connection, packet.segment.acknowledges());
+            let count = counts.entry(sender).or_default();
+            *count = count.wrapping_add(1);
+            *count
         };
-        header.extend([((transport / 4) as u8) << 4, flags]);
-        header.extend([0xff, 0xff, 0, 0, 0, 0]);
-        // No-operation options up to the header's length.
-        header.resize(IPV4 + transport, 1);
-    } else {
-        header.extend((total - IPV4 as u16).to_be_bytes());
-        header.extend([0, 0]);
-    }
-    header
-}
-
-/// Address and port of where a packet comes from and of where it goes.
-struct Ends {
-    from: ([u8; 4], u16),
-    to: ([u8; 4], u16),
-}
-
-impl Ends {
-    /// Each connection has a sender of its own; all receivers are one. What nobody answers goes to the
-    /// discard port (RFC 863).
-    fn of(record: &PacketRecord, group: TracedGroup) -> Self {
-        let [_, a, b, c] = record.connection.to_be_bytes();
-        let sender = ([10, a, b, c], 10_000 + (record.group % 50_000) as u16);
-        let receiver = ([192, 0, 2, 1], if group.responsive { 5001 } else { 9 });
-        if record.segment.acknowledges() {
-            Self {
-                from: receiver,
-                to: sender,
-            }
-        } else {
-            Self {
-                from: sender,
-                to: receiver,
-            }
+        let packets = traces.packets.iter();
+        let back = traces.acknowledgments.iter();
+        Self {
+            packets: if both_ways(traces) {
+                packets.map(&mut next).collect()
+            } else {
+                packets.map(|packet| packet.packet as u16).collect()
+            },
+            acknowledgments: back.map(|back| next(&back.packet)).collect(),
         }
     }
 }
 
-/// Sequence and acknowledgment numbers of a packet with TCP. The sender's count bytes from packet 0 on;
-/// a SYN has the one before its data, and the receiver's own is 0.
-fn numbers(record: &PacketRecord) -> (u32, u32) {
-    let bytes = |packets: u64| packets.wrapping_mul(u64::from(record.payload)) as u32;
-    match record.segment {
-        Segment::Data => (bytes(record.packet), 1),
-        Segment::Syn => (bytes(record.packet + 1).wrapping_sub(1), 0),
-        Segment::Ack => (1, bytes(record.packet)),
-        Segment::SynAck => (0, bytes(record.packet)),
+/// What an interface sees.
+fn frame<'a>(traces: &'a Traces, sight: &Sight, all: &Identifications) -> Frame<'a> {
+    let at = sight.record;
+    let (record, header, way, identification) = if sight.side == Side::Acknowledgments {
+        let back = &traces.acknowledgments[at];
+        (
+            &back.packet,
+            &back.header,
+            Way::Back,
+            all.acknowledgments[at],
+        )
+    } else {
+        let header = traces.headers.get(at).unwrap_or(&HeaderRecord::Plain);
+        (&traces.packets[at], header, Way::Link, all.packets[at])
+    };
+    let group = traces.groups.get(record.group as usize);
+    Frame {
+        record,
+        header,
+        group: group.copied().unwrap_or_default(),
+        way,
+        identification,
+        marked: record.marked && sight.side == Side::Departures,
+        directed: both_ways(traces),
     }
 }
 
-/// The Internet checksum (RFC 1071).
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes
-        .chunks(2)
-        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
+fn packet(out: &mut impl Write, sight: &Sight, frame: &Frame<'_>) -> io::Result<()> {
+    let data = headers(frame);
+    let mut body = Vec::with_capacity(160);
+    body.extend(sight.interface.to_le_bytes());
+    body.extend(((sight.nanoseconds >> 32) as u32).to_le_bytes());
+    body.extend((sight.nanoseconds as u32).to_le_bytes());
+    body.extend((data.len() as u32).to_le_bytes());
+    body.extend(frame.record.bytes.max(data.len() as u32).to_le_bytes());
+    body.extend(&data);
+    pad(&mut body);
+    if frame.record.dropped {
+        option(&mut body, OPTION_COMMENT, b"dropped");
     }
-    !(sum as u16)
+    if frame.directed {
+        let direction = match frame.way {
+            Way::Link => OUTBOUND,
+            Way::Back => INBOUND,
+        };
+        option(&mut body, OPTION_FLAGS, &direction.to_le_bytes());
+    }
+    if frame.record.dropped || frame.directed {
+        end_options(&mut body);
+    }
+    block(out, ENHANCED_PACKET, &body)
 }
 
 /// A block: type, length, body, length again.
@@ -299,7 +270,9 @@ fn pad(body: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use super::headers::checksum;
     use super::*;
+    use forebay_scenario::{AcknowledgmentRecord, SaidRecord, Segment, TracedGroup};
 
     fn record(time_s: f64, packet: u64, bytes: u32) -> PacketRecord {
         PacketRecord {
@@ -321,6 +294,8 @@ mod tests {
         responsive: true,
         header: 52,
         ecn: 2,
+        selective: true,
+        receive_window: None,
     };
 
     fn traces(capture: Capture) -> Traces {
@@ -389,7 +364,7 @@ mod tests {
             let (captured, original) = (word(body, 12) as usize, word(body, 16));
             let data = &body[20..20 + captured];
             assert_eq!(
-                checksum(&data[..IPV4]),
+                checksum(&data[..20]),
                 0,
                 "a header with its checksum sums to zero"
             );
@@ -455,86 +430,120 @@ mod tests {
         assert_eq!(side(1), captured(Capture::Departures).1);
     }
 
-    #[test]
-    fn headers_have_the_lengths_of_their_packets() {
-        let traces = traces(Capture::default());
-        let of = |at: usize| {
-            headers(
-                &traces.packets[at],
-                traces.groups[traces.packets[at].group as usize],
-                false,
-            )
+    /// The same with what the packets say, and three acknowledgments: one comes as data sets out, and one of
+    /// a real connection.
+    fn two_way(capture: Capture) -> Traces {
+        let mut traces = traces(capture);
+        let said = |timestamp| {
+            HeaderRecord::Said(SaidRecord {
+                timestamp,
+                ..SaidRecord::default()
+            })
         };
-        let (syn, data, datagram) = (of(0), of(1), of(4));
-        assert_eq!(
-            (syn.len(), syn[33], data.len(), data[33]),
-            (52, SYN, 52, ACK)
-        );
-        // 32 bytes of TCP header, of which 12 are options.
-        assert_eq!(data[32] >> 4, 8);
-        assert_eq!(data[12..16], [10, 1, 2, 3]);
-        assert_eq!((datagram.len(), datagram[9]), (28, 17));
-        assert_eq!(u16::from_be_bytes([datagram[22], datagram[23]]), 9);
-        assert_eq!(u16::from_be_bytes([datagram[24], datagram[25]]), 65_515);
-        // Headers of other sizes than real ones have: what is captured stays a packet.
-        for (header, bytes) in [(0, 1), (1000, 1500), (41, 60)] {
-            let group = TracedGroup {
-                responsive: true,
-                header,
-                ..TracedGroup::default()
-            };
-            let data = headers(&record(0.0, 1, bytes), group, false);
-            assert!(
-                (40..=80).contains(&data.len())
-                    && data.len() == IPV4 + usize::from(data[32] >> 4) * 4
-            );
-        }
+        traces.headers = vec![
+            said(499),
+            said(999),
+            said(1000),
+            said(1000),
+            HeaderRecord::Plain,
+        ];
+        let mut real = headers(&Frame {
+            record: &traces.packets[3],
+            header: &HeaderRecord::Plain,
+            group: TCP_GROUP,
+            way: Way::Back,
+            identification: 77,
+            marked: false,
+            directed: true,
+        });
+        // 60 bytes long, of which 52 are headers.
+        real[3] = 60;
+        real[10..12].fill(0);
+        let sum = checksum(&real[..20]).to_be_bytes();
+        real[10..12].copy_from_slice(&sum);
+        let back = |time_s, bytes, header| AcknowledgmentRecord {
+            packet: PacketRecord {
+                wait_s: 0.0,
+                segment: Segment::Ack,
+                ..record(time_s, 3, bytes)
+            },
+            header,
+        };
+        traces.acknowledgments = vec![
+            back(1.002, 52, said(1002)),
+            back(1.001_000_001, 52, said(1001)),
+            back(4.0, 60, HeaderRecord::Whole(real.into())),
+        ];
+        traces
     }
 
-    /// A connection as a reader of captures follows it: each side's numbers go on from the other's.
+    fn both(capture: Capture) -> Vec<u8> {
+        let mut file = Vec::new();
+        pcapng(&two_way(capture), &mut file).unwrap();
+        file
+    }
+
+    /// What comes back has an interface of its own behind the others, which see the same packets as without it.
     #[test]
-    fn numbers_follow_from_the_handshake_on() {
-        let opening = PacketRecord {
-            segment: Segment::Syn,
-            ..record(0.0, 7, 52)
+    fn acknowledgments_come_back_past_the_queue() {
+        for capture in [Capture::Departures, Capture::Arrivals, Capture::Both] {
+            let (interfaces, seen) = read(&both(capture));
+            let (others, alone) = captured(capture);
+            assert_eq!(interfaces, others + 1);
+            let (back, there): (Vec<_>, Vec<_>) =
+                seen.iter().partition(|each| each.0 == others as u32);
+            let without_growth = |seen: &[Seen]| -> Vec<_> {
+                // SYNs have their options.
+                seen.iter()
+                    .map(|each| (each.0, each.1, each.2.max(60), each.3, each.4))
+                    .collect()
+            };
+            assert_eq!(without_growth(&there), without_growth(&alone));
+            let back: Vec<_> = back.iter().map(|each| (each.1, each.2)).collect();
+            assert_eq!(
+                back,
+                [
+                    (1_001_000_001, 52),
+                    (1_002_000_000, 52),
+                    (4_000_000_000, 60)
+                ]
+            );
+        }
+        // Of one instant, what lets a sender send comes first.
+        let (_, seen) = read(&both(Capture::Departures));
+        let at = |time| {
+            seen.iter()
+                .filter(move |each| each.1 == time)
+                .map(|each| each.0)
         };
-        let answer = PacketRecord {
-            segment: Segment::SynAck,
-            packet: 8,
-            ..opening
-        };
-        let data = record(0.1, 8, 1500);
-        let last = record(0.2, 9, 700);
-        let acknowledgment = PacketRecord {
-            segment: Segment::Ack,
-            ..record(0.3, 10, 52)
-        };
-        let seen = [&opening, &answer, &data, &last, &acknowledgment];
-        let [
-            (syn, none),
-            (server, answered),
-            (first, expects),
-            (second, _),
-            (own, all),
-        ] = seen.map(numbers);
-        assert_eq!((none, server), (0, 0));
-        assert_eq!(answered, syn.wrapping_add(1));
-        assert_eq!((first, expects), (answered, 1));
-        assert_eq!(
-            second,
-            first.wrapping_add(1448),
-            "a short packet is where it belongs"
-        );
-        assert_eq!((own, all), (1, second.wrapping_add(1448)));
-        let flags = |record: &PacketRecord| headers(record, TCP_GROUP, false)[33];
-        assert_eq!(seen.map(flags), [SYN, SYN | ACK, ACK, ACK, ACK]);
-        let ends = |record: &PacketRecord| {
-            let header = headers(record, TCP_GROUP, false);
-            let from = (header[12..16].to_vec(), header[20..22].to_vec());
-            let to = (header[16..20].to_vec(), header[22..24].to_vec());
-            (from, to)
-        };
-        let (there, back) = (ends(&data), ends(&acknowledgment));
-        assert_eq!((there.0, there.1), (back.1, back.0));
+        assert_eq!(at(1_001_000_001).collect::<Vec<_>>(), [1, 0]);
+    }
+
+    /// Each packet says which way it goes, and is told apart from all others of its sender.
+    #[test]
+    fn packets_of_both_directions_are_told_apart() {
+        let mut found = Vec::new();
+        for (kind, body) in blocks(&both(Capture::Arrivals)) {
+            if kind != ENHANCED_PACKET {
+                continue;
+            }
+            let captured = u32::from_le_bytes(body[12..16].try_into().unwrap()) as usize;
+            let identification = u16::from_be_bytes([body[24], body[25]]);
+            let flags = [OPTION_FLAGS as u8, 0, 4, 0];
+            let told = body[20 + captured.next_multiple_of(4)..]
+                .chunks(4)
+                .collect::<Vec<_>>();
+            let at = told.iter().position(|word| *word == flags).unwrap();
+            let direction = u32::from_le_bytes(told[at + 1].try_into().unwrap());
+            let interface = body[0];
+            assert_eq!(direction, if interface == 1 { INBOUND } else { OUTBOUND });
+            if identification != 77 {
+                found.push((body[32..36].to_vec(), identification));
+            }
+        }
+        assert_eq!(found.len(), 7);
+        found.sort();
+        found.dedup();
+        assert_eq!(found.len(), 7, "{found:?}");
     }
 }

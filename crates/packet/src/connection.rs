@@ -295,7 +295,7 @@ impl Connection {
             return Reception::Stale;
         }
         let arrival = self.arrival(packet, now);
-        if self.control.receiver.gathers() && !self.control.sender.connecting() {
+        if self.gathers() {
             let marked = false;
             self.control.receiver.gather(Held { arrival, marked });
             return Reception::Delayed;
@@ -571,21 +571,22 @@ impl Connection {
         sender.next > sender.unacknowledged && sender.timers.retransmission() >= timer_at
     }
 
-    /// A timer has expired.
-    pub(crate) fn time_out(&mut self, now: Time) {
+    /// A timer has expired: whether an acknowledgment has come of it.
+    pub(crate) fn time_out(&mut self, now: Time) -> bool {
         let timers = &self.control.sender.timers;
         let other = timers.expired(Timer::Reordering, now) || timers.expired(Timer::Probe, now);
         if other && !timers.expired(Timer::Retransmission, now) {
             self.recovery.on_timer(&mut self.control, now);
-            return;
+            return false;
         }
         let receiver = &self.control.receiver;
         if receiver.expected() > self.control.sender.unacknowledged || receiver.unannounced() > 0 {
             // The receiver's delayed acknowledgment is older than the timer: it comes first.
             self.acknowledge(None, now);
-            return;
+            return true;
         }
         self.timeout
             .expire(&mut self.control, &mut self.recovery, now);
+        false
     }
 }

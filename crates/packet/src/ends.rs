@@ -3,7 +3,7 @@
 use forebay_congestion::packet::Window;
 use forebay_discipline::Label;
 use forebay_random::{Purpose, StreamKey};
-use forebay_scenario::{DelayedAck, Segment};
+use forebay_scenario::{DelayedAck, FlowGroup, HeaderRecord, SaidRecord, Segment, Workload};
 use forebay_simulation::{
     Alarm, Direction, Ends, Event, Group, Identity, Kind, Place, Progress, Refusal, Turn,
     unsupported,
@@ -13,6 +13,7 @@ use forebay_units::{Bytes, Time};
 
 use crate::connection::{Connection, Lateness, Opening};
 use crate::reverse::RemoteReceiver;
+use crate::trail::{Selects, Trail};
 
 /// A flow whose ends are simulated.
 pub(crate) type SimulatedFlow = Flow<SimulatedEnds>;
@@ -27,6 +28,10 @@ pub(crate) struct SimulatedEnds {
     pub(crate) timer: Alarm,
     /// Whether its packets go straight to the first link, all of one size and not recorded.
     pub(crate) direct: bool,
+    /// Whether they go straight there, and what they say is not recorded.
+    pub(crate) straight: bool,
+    /// Whether its receiver stands apart, or what its packets say is recorded.
+    pub(crate) special: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
 
@@ -36,6 +41,8 @@ pub(crate) struct SimulatedEnds {
     pub(crate) delayed_ack: Alarm,
     /// Bytes of a SYN.
     syn_bytes: u32,
+    /// What its packets say, where that is recorded.
+    pub(crate) trail: Option<Box<Trail>>,
 }
 
 impl SimulatedEnds {
@@ -53,10 +60,76 @@ impl SimulatedEnds {
             receiver: None,
             timer: Alarm::OFF,
             direct: group.spec.access.is_none() && !stack.handshake,
+            straight: group.spec.access.is_none(),
+            special: false,
             pacing_armed: false,
             delayed_ack: Alarm::OFF,
             syn_bytes: stack.syn().get() as u32,
+            trail: None,
         })
+    }
+
+    // --- What its packets say, where that is recorded ---
+
+    /// A connection is opened, for so many packets with data. It ends with them where its user opens another for
+    /// the next, though without a handshake that has no number to spare for the end.
+    pub(crate) fn note_opening(&mut self, spec: &FlowGroup, packets: Option<u64>) {
+        let Some(trail) = &mut self.trail else {
+            return;
+        };
+        let closes = matches!(
+            spec.workload,
+            Workload::Finite { .. } | Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        );
+        let first = self.connection.first();
+        let packets = packets.filter(|_| closes && spec.stack.handshake);
+        let end = packets.map(|packets| first.saturating_add(1).saturating_add(packets));
+        trail.begin(first, end);
+    }
+
+    /// The sender sends the packet with these low bits of its number.
+    pub(crate) fn note_departure(&mut self, number: u32, now: Time) {
+        let packet = self.connection.full_number(number);
+        if let Some(trail) = &mut self.trail {
+            trail.send(packet, now);
+        }
+    }
+
+    /// Packets reach the receiver.
+    pub(crate) fn note_arrivals(&mut self, packets: impl IntoIterator<Item = u64>) {
+        if let Some(trail) = &mut self.trail {
+            packets.into_iter().for_each(|packet| trail.arrive(packet));
+        }
+    }
+
+    /// The receiver acknowledges what it has: which acknowledgment it is, and what it says.
+    pub(crate) fn note_answer(&mut self, now: Time) -> Option<(Identity, SaidRecord)> {
+        let selects = if self.connection.selects() {
+            Selects::Blocks
+        } else {
+            Selects::Nothing
+        };
+        let trail = self.trail.as_mut()?;
+        let said = trail.acknowledge(now, selects);
+        let (latest, number) = trail.latest();
+        let segment = if self.connection.is_syn(latest) && number == latest + 1 {
+            Segment::SynAck
+        } else {
+            Segment::Ack
+        };
+        Some((Identity { number, segment }, said))
+    }
+
+    /// The same of one that sets out over links with this number: the packet that it awaits.
+    pub(crate) fn note_answer_on_links(&mut self, number: u32, now: Time) -> Option<u64> {
+        let (identity, said) = self.note_answer(now)?;
+        self.trail.as_mut()?.set_out(number, said);
+        Some(identity.number)
+    }
+
+    /// Bytes of an acknowledgment.
+    pub(crate) fn answer_bytes(&self) -> u32 {
+        self.syn_bytes
     }
 
     /// The receiver waits before it acknowledges, until then at most.
@@ -132,6 +205,28 @@ impl Ends for SimulatedEnds {
         }
     }
 
+    fn header(&mut self, number: u32, direction: Direction) -> HeaderRecord {
+        let packet = self.connection.full_number(number);
+        let said = self.trail.as_mut().and_then(|trail| match direction {
+            Direction::Data => trail.at_link(packet),
+            Direction::Acknowledgment => trail.answer(number),
+        });
+        said.map_or(HeaderRecord::Plain, HeaderRecord::Said)
+    }
+
+    fn lose(&mut self, number: u32, direction: Direction) {
+        let packet = self.connection.full_number(number);
+        let Some(trail) = &mut self.trail else {
+            return;
+        };
+        match direction {
+            Direction::Data => trail.lose(packet),
+            Direction::Acknowledgment => {
+                trail.take_answer(number);
+            }
+        }
+    }
+
     fn identify(&self, number: u32, direction: Direction) -> Identity {
         let (number, sent) =
             if let (Some(receiver), Direction::Acknowledgment) = (&self.receiver, direction) {
@@ -160,6 +255,11 @@ impl Ends for SimulatedEnds {
 
     fn record_packets(&mut self) {
         self.direct = false;
+    }
+
+    fn record_headers(&mut self) {
+        (self.direct, self.straight, self.special) = (false, false, true);
+        self.trail = Some(Box::default());
     }
 
     fn delay_back(&self) -> Time {

@@ -8,6 +8,7 @@
 mod apart;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use forebay_random::Purpose;
 use forebay_scenario::{FlowGroup, Scenario, Stack};
@@ -138,9 +139,8 @@ impl<'a> SimulatedHosts<'a> {
     ) -> Completed {
         let turn = Turn::of(event);
         let flow = &mut self.flows[turn.flow];
-        if flow.ends.receiver.is_some() {
-            self.receive_apart(event, network, timeline);
-            return None;
+        if flow.ends.special {
+            return self.receive_specially(event, network, timeline);
         }
         let packet = flow.ends.connection.full_number(event.packet());
         if event.is_unmarked_delivery() && flow.ends.connection.deliver_beyond(packet, event.time) {
@@ -183,8 +183,10 @@ impl<'a> SimulatedHosts<'a> {
         let mut completed = None;
         for segment in flow.ends.connection.take_gathered(turn.now, most) {
             // Each acknowledgment lets its sender send, also among others of one instant.
-            let connection = &mut self.flows[turn.flow].ends.connection;
-            if connection.deliver_merged(&segment, turn.now) == Reception::Acknowledged {
+            let ends = &mut self.flows[turn.flow].ends;
+            ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
+            if ends.connection.deliver_merged(&segment, turn.now) == Reception::Acknowledged {
+                self.tell(turn, timeline);
                 completed = self.send_allowed(turn, network, timeline).or(completed);
             }
         }
@@ -194,6 +196,7 @@ impl<'a> SimulatedHosts<'a> {
             .is_some_and(|due| due <= turn.now)
         {
             connection.acknowledge_delayed(turn.now);
+            self.tell(turn, timeline);
             completed = self.send_allowed(turn, network, timeline).or(completed);
         }
         let flow = &mut self.flows[turn.flow];
@@ -290,9 +293,11 @@ impl<'a> SimulatedHosts<'a> {
     fn transmit(&mut self, sent: Sent, network: &mut Network, timeline: &mut Timeline<'_>) {
         let Sent { turn, number } = sent;
         let flow = &self.flows[turn.flow];
-        if flow.access.is_none() {
+        if flow.ends.straight {
             let packet = set_out(turn, number, flow.size(number));
             network.offer(packet, &mut self.flows, timeline);
+        } else if flow.ends.trail.is_some() {
+            self.transmit_told(sent, network, timeline);
         } else {
             self.flows[turn.flow].enter_access(
                 turn.flow,
@@ -338,7 +343,9 @@ impl<'a> SimulatedHosts<'a> {
             timeline.calendar.push(event);
             return None;
         }
-        flow.ends.connection.time_out(turn.now);
+        if flow.ends.connection.time_out(turn.now) {
+            self.tell(turn, timeline);
+        }
         self.send_allowed(turn, network, timeline)
     }
 }
@@ -370,7 +377,7 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         let number = self.flows.unresponsive.len() as u32;
         let flow = &mut self.flows[of];
         let late = lateness(group, group.draws.key(flow.index, Purpose::Processing));
-        flow.ends.direct = false;
+        (flow.ends.direct, flow.ends.special) = (false, true);
         flow.ends.receiver = Some(Box::new(RemoteReceiver::new(
             number,
             delay,
@@ -415,6 +422,7 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         if let Some(receiver) = &mut ends.receiver {
             receiver.restart(ends.connection.first());
         }
+        ends.note_opening(group.spec, opening.packets);
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 //! Events, traffic, links and what is measured are those of [`forebay_simulation`]; here are the two
 //! ends of every connection. A delivery reaches the [`hosts`], which hold them: a [`connection`] (a
 //! sender and its receiver, or one apart in [`reverse`]) says what may be sent, and that goes through
-//! the flow's access link into the network. Each file uses only files below it.
+//! the flow's access link into the network. What packets say is kept on a [`trail`] where it is recorded.
+//! Each file uses only files below it.
 
 mod connection;
 mod demand;
@@ -16,6 +17,7 @@ mod links_and_marks;
 #[cfg(test)]
 mod random_scenarios;
 mod reverse;
+mod trail;
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,

@@ -102,6 +102,11 @@ impl RemoteReceiver {
         self.receiver.take_gathered(now, most)
     }
 
+    /// The next packet in order.
+    pub(crate) fn awaited(&self) -> u64 {
+        self.receiver.expected()
+    }
+
     /// The flow of its acknowledgments.
     pub(crate) fn acks(&self) -> UnresponsiveId {
         UnresponsiveId::new(self.acks as usize)

@@ -70,9 +70,9 @@ pub use overrides::Override;
 pub use policer::{Policer, Yellow};
 pub use quantile::{listed_quantiles, sorted_quantile};
 pub use report::{
-    Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, Lateness, LinkReport, MAX_LISTED_FLOWS, PacketRecord, QueueSample, Report,
-    Segment, TracedGroup, Traces, TransferRecord,
+    AcknowledgmentRecord, Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport,
+    FlowSample, GroupReport, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
+    PacketRecord, QueueSample, Report, SaidRecord, Segment, TracedGroup, Traces, TransferRecord,
 };
 pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;

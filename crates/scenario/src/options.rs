@@ -5,7 +5,7 @@ use forebay_units::Time;
 use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
-use crate::form::{Any, List, Maybe, Number, Whole, Within, Words};
+use crate::form::{Any, List, Maybe, Number, Switch, Whole, Within, Words};
 use crate::keys::{Context, Form, Grammar, Section, keys, words};
 use crate::node::ScenarioError;
 use crate::schema::{entry, required, words as one_of};
@@ -61,6 +61,9 @@ keys! {
         until: Option<Time> = None, key(Maybe(Any));
         /// On which side of the target link's queue `packets.pcapng` sees the packets.
         capture: Capture = Capture::default(), key(Words);
+        /// Whether `packets.pcapng` has the acknowledgments, too, that return past the target link's router
+        /// without crossing that link, and the options of TCP headers.
+        acknowledgments: bool = false, key(Switch);
     }
 }
 

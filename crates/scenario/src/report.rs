@@ -279,6 +279,13 @@ pub struct Traces {
     pub queue: Vec<QueueSample>,
     /// Every arrival at the target link.
     pub packets: Vec<PacketRecord>,
+    /// What the headers of these say, one for each where `trace.acknowledgments` asks for it; else none.
+    #[serde(skip)]
+    pub headers: Vec<HeaderRecord>,
+    /// Acknowledgments that pass the target link's router on their way back, where that asks for them, in the
+    /// order in which they reach their senders.
+    #[serde(skip)]
+    pub acknowledgments: Vec<AcknowledgmentRecord>,
     /// Every transfer that began in the traced time, in the order of completion.
     pub transfers: Vec<TransferRecord>,
     /// What the packets of each flow group look like.
@@ -297,6 +304,10 @@ pub struct TracedGroup {
     pub header: u32,
     /// ECN codepoint of its data packets in the IP header (RFC 3168 section 5): 0, 1 or 2.
     pub ecn: u8,
+    /// Whether its receivers acknowledge selectively (RFC 2018).
+    pub selective: bool,
+    /// The receiver's window in packets; none is unlimited.
+    pub receive_window: Option<u64>,
 }
 
 /// A sample of a flow.
@@ -410,3 +421,41 @@ pub struct PacketRecord {
     /// Time it waits, in seconds; zero where it was dropped.
     pub wait_s: f64,
 }
+
+/// An acknowledgment as it passes the target link's router on its way back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AcknowledgmentRecord {
+    /// What there is to say of any packet; its time is that of its passing, and it does not wait.
+    pub packet: PacketRecord,
+    /// What its header says.
+    pub header: HeaderRecord,
+}
+
+/// What the headers of a packet say, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HeaderRecord {
+    /// Nothing beside what [`PacketRecord`] says: nobody answers such packets.
+    #[default]
+    Plain,
+    /// What a simulated connection says.
+    Said(SaidRecord),
+    /// The bytes of a real packet, from the IP header to the end of the TCP header.
+    Whole(Box<[u8]>),
+}
+
+/// What the TCP header of a simulated packet says beside its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SaidRecord {
+    /// When the packet set out, in milliseconds since the run began (`TSval` of RFC 7323, without an offset).
+    pub timestamp: u32,
+    /// The other end's timestamp that it echoes; none where nothing has come from there yet.
+    pub echo: Option<u32>,
+    /// Blocks that have arrived beyond a hole (RFC 2018), the one that caused the acknowledgment first: the
+    /// low bits of their first packet and of the one behind their last. Equal ones are none.
+    pub blocks: [(u32, u32); MAX_BLOCKS],
+    /// Whether its connection ends with it, or, of an acknowledgment, whether that end has arrived.
+    pub finishes: bool,
+}
+
+/// Blocks of a selective acknowledgment beside timestamps (RFC 2018 section 3).
+pub const MAX_BLOCKS: usize = 3;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_scenario::{
-    EngineError, FlowGroup, FlowSample, Footprint, Format, Need, PacketRecord, Scenario,
-    TransferRecord, Waiting,
+    AcknowledgmentRecord, EngineError, FlowGroup, FlowSample, Footprint, Format, HeaderRecord,
+    Need, PacketRecord, Scenario, TransferRecord, Waiting,
 };
 use forebay_units::Bytes;
 
@@ -412,6 +412,26 @@ fn records_are_counted_and_kept_in_lists_that_double() {
     assert!(
         (0.0..72.0).contains(&more),
         "and of those that wait a place in a tree: {more}"
+    );
+    // Of both directions: headers beside the packets, the acknowledgments, and what is said on the way.
+    let both = trace("packets") + "acknowledgments = true\n";
+    let of = |more: &str| room_for_ten(&bulk(""), more).needs(&Each::default(), true);
+    let (packets, all) = (only(of(&trace("packets"))), of(&both));
+    let keys: Vec<_> = all.iter().map(|need| need.key.as_str()).collect();
+    let key = "trace.acknowledgments";
+    assert_eq!(keys, ["trace.record", key, key]);
+    assert_eq!(all[0].what, packets.what);
+    let count: f64 = packets.what.split(' ').next().unwrap().parse().unwrap();
+    let header = size_of::<HeaderRecord>() as f64;
+    let more = (all[0].bytes - packets.bytes) / count / header;
+    assert!((more - 3.0).abs() < 1e-3, "{more}");
+    // The link carries 8 Mb/s in packets of 1000 bytes for ten seconds, each of which may be acknowledged.
+    let each = size_of::<AcknowledgmentRecord>() as f64;
+    let acknowledgments = all[1].bytes / each / 3.0;
+    let carried = 10_000.0;
+    assert!(
+        (carried..carried + 500.0).contains(&acknowledgments),
+        "{acknowledgments}"
     );
     let windows = needs("count = 7", "cwnd");
     assert_eq!(windows.what, "77 samples");

@@ -112,6 +112,7 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("trace.from", "\"3s\""),
     ("trace.until", "\"9s\""),
     ("trace.capture", "\"both\""),
+    ("trace.acknowledgments", "true"),
 ];
 
 /// Keys whose value says more than one thing, or is written otherwise than it is read.

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use forebay_congestion::packet::Window;
 use forebay_discipline::Label;
-use forebay_scenario::Segment;
+use forebay_scenario::{HeaderRecord, Segment};
 use forebay_units::Time;
 
 /// Both ends of one connection: a sender and its receiver.
@@ -25,6 +25,12 @@ pub trait Ends: Debug {
     /// What an acknowledgment of this number, or else a data packet, says.
     fn identify(&self, number: u32, direction: Direction) -> Identity;
 
+    /// What the header of a data packet says as it comes to the target link, or of an acknowledgment that
+    /// crosses it; asked once for each.
+    fn header(&mut self, _number: u32, _direction: Direction) -> HeaderRecord {
+        HeaderRecord::Plain
+    }
+
     /// A link has lost the data packet, or the acknowledgment, with this number.
     fn lose(&mut self, _number: u32, _direction: Direction) {}
 
@@ -33,6 +39,9 @@ pub trait Ends: Debug {
 
     /// Each data packet is to be seen by the network, and none dealt with in short.
     fn record_packets(&mut self) {}
+
+    /// What the headers of its packets say is to be known from now on.
+    fn record_headers(&mut self) {}
 
     /// From the receiver to the sender, where that is not within the delay to the receiver.
     fn delay_back(&self) -> Time;

@@ -72,7 +72,7 @@ pub use lanes::in_turn;
 pub use link::{Departures, Link, is_counted, takes_turns};
 pub use network::Network;
 pub use prefetch::prefetch;
-pub use recorder::Recorder;
+pub use recorder::{Recorder, Returned};
 pub use refusal::{Refusal, unsupported};
 pub use report::report;
 pub use simulation::Simulation;

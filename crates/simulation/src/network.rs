@@ -219,17 +219,15 @@ impl Network {
                 return;
             }
         };
-        let fate = if let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) {
-            hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
-            Fate::Departs(time, packet.mark)
-        } else {
+        let Some(time) = link.arrive(packet.arrival, packet.size, hop.account) else {
             self.drop(packet, at, (flows, &mut timeline.recorder));
-            Fate::Dropped
+            return;
         };
+        hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
         if hop.link == self.recorded.link() {
-            timeline
-                .recorder
-                .record_packet(Observed { packet, fate }, flows);
+            let fate = Fate::Departs(time, packet.mark);
+            let observed = Observed { packet, fate };
+            timeline.recorder.record_packet(observed, flows);
         }
     }
 
@@ -309,7 +307,10 @@ impl Network {
                 let departing = Departing { packet, time };
                 cross(medium, self.hops[offered.at], departing, (flows, timeline));
             }
-            Fate::Dropped => self.drop(packet, offered.at, (flows, &mut timeline.recorder)),
+            Fate::Dropped => {
+                self.drop(packet, offered.at, (flows, &mut timeline.recorder));
+                return;
+            }
             Fate::Waits => {}
         }
         if offered.link == self.recorded.link() {
@@ -398,7 +399,7 @@ impl Network {
         link.arm(at, &mut timeline.calendar);
     }
 
-    /// A packet is lost when it arrives.
+    /// A packet is lost when it arrives. It is recorded first: its ends forget what is lost.
     #[cold]
     #[inline(never)]
     fn drop<E: Ends>(
@@ -408,6 +409,10 @@ impl Network {
         (flows, recorder): (&mut Flows<E>, &mut Recorder<'_>),
     ) {
         let hop = &self.hops[at];
+        if hop.link == self.recorded.link() {
+            let fate = Fate::Dropped;
+            recorder.record_packet(Observed { packet, fate }, flows);
+        }
         let loss = Loss {
             packet,
             now: packet.arrival,

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use forebay_discipline::Ecn;
 use forebay_scenario::{
-    FlowGroup, FlowSample, PacketRecord, QueueSample, Recorded, Scenario, Segment, TracedGroup,
-    Traces,
+    AcknowledgmentRecord, FlowGroup, FlowSample, HeaderRecord, PacketRecord, QueueSample, Recorded,
+    Recovery, Scenario, Segment, TracedGroup, Traces,
 };
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 
 use crate::codepoint::codepoint;
 use crate::congestion_events::CongestionEvents;
 use crate::ends::{Direction, Ends, Identity};
 use crate::event::Mark;
 use crate::flow::{Flow, Flows, InFlight, Transit};
-use crate::ids::{FlowId, GroupId};
+use crate::ids::{FlowId, GroupId, ResponsiveId};
 use crate::link::Link;
 use crate::sampler::Sampler;
 use crate::transfers;
@@ -31,6 +31,7 @@ pub struct Recorder<'a> {
     warm: bool,
     traces: Option<Box<Traces>>,
     record_packets: bool,
+    record_headers: bool,
     /// What sends packets at the target link, where each takes a time of its own.
     sender: Option<Transmitter>,
     /// Records of packets that wait for their fate.
@@ -78,6 +79,7 @@ impl<'a> Recorder<'a> {
             warm: false,
             traces: None,
             record_packets: false,
+            record_headers: false,
             sender: None,
             waiting: BTreeMap::new(),
             sampled: Usage::default(),
@@ -94,11 +96,18 @@ impl<'a> Recorder<'a> {
             ..Traces::default()
         }));
         self.record_packets = self.traces_of(Recorded::Packets);
+        self.record_headers = self.record_packets && self.scenario.trace().acknowledgments;
     }
 
     /// Whether each packet at the target link is recorded.
     pub fn records_packets(&self) -> bool {
         self.record_packets
+    }
+
+    /// Whether what headers say is recorded, and acknowledgments that cross no link.
+    #[inline]
+    pub fn records_headers(&self) -> bool {
+        self.record_headers
     }
 
     /// What was recorded over time.
@@ -206,20 +215,23 @@ impl<'a> Recorder<'a> {
     pub(crate) fn record_packet<E: Ends>(
         &mut self,
         Observed { packet, fate }: Observed,
-        flows: &Flows<E>,
+        flows: &mut Flows<E>,
     ) {
-        let (now, trace) = (packet.arrival, self.scenario.trace());
-        if now < trace.from || trace.until.is_some_and(|until| now > until) {
+        let now = packet.arrival;
+        let header = self.record_headers.then(|| header(&packet, flows));
+        if !self.traces_at(now) {
             return;
         }
         let seen = Seen::of(&packet, flows);
-        let (wait, payload) = (self.wait(&packet, fate), self.payload(&seen, flows));
+        let payload = self.payload(flows.transit(seen.connection));
+        let wait = self.wait(&packet, fate);
         let Some(traces) = &mut self.traces else {
             return;
         };
         if fate == Fate::Waits {
             self.waiting.insert(key(&packet), traces.packets.len());
         }
+        traces.headers.extend(header);
         traces.packets.push(PacketRecord {
             time_s: now.as_secs_f64(),
             flow: self.first_numbers[seen.group.index()] + seen.index,
@@ -250,13 +262,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Whether what happens then is traced.
+    fn traces_at(&self, now: Time) -> bool {
+        let trace = self.scenario.trace();
+        now >= trace.from && trace.until.is_none_or(|until| now <= until)
+    }
+
     /// Payload of the full packets of a flow.
-    fn payload<E: Ends>(&self, seen: &Seen, flows: &Flows<E>) -> u32 {
-        let header = self.scenario.flows()[seen.group.index()].header().get() as u32;
-        flows
-            .transit(seen.connection)
-            .packet_bytes
-            .saturating_sub(header)
+    fn payload(&self, transit: &Transit) -> u32 {
+        let header = self.scenario.flows()[transit.group.index()].header().get() as u32;
+        transit.packet_bytes.saturating_sub(header)
     }
 
     /// How long a packet waits before it goes into transmission at the target link, in seconds.
@@ -268,6 +283,95 @@ impl<'a> Recorder<'a> {
         let begin = sender.map_or(departure, |sender| sender.start(departure, packet.size));
         begin.saturating_sub(packet.arrival).as_secs_f64()
     }
+}
+
+/// An acknowledgment that reaches its sender.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// Whose packets it acknowledges.
+    pub flow: ResponsiveId,
+    /// When.
+    pub now: Time,
+    /// Which one it is.
+    pub identity: Identity,
+    /// Its bytes, headers included.
+    pub bytes: u32,
+    /// What its header says.
+    pub header: HeaderRecord,
+}
+
+impl Recorder<'_> {
+    /// Records an acknowledgment as it passes the target link's router on its way back, where it does so
+    /// without crossing the link.
+    #[cold]
+    #[inline(never)]
+    pub fn record_acknowledgment<E: Ends>(&mut self, returned: Returned, flows: &Flows<E>) {
+        let flow = &flows[returned.flow];
+        let transit = &flow.transit;
+        let Some(way) = self.way_from_router(flow) else {
+            return;
+        };
+        let passed = returned.now.saturating_sub(way);
+        if !self.traces_at(passed) {
+            return;
+        }
+        let packet = PacketRecord {
+            time_s: passed.as_secs_f64(),
+            flow: self.first_numbers[transit.group.index()] + flow.index as u32,
+            group: transit.group.index() as u32,
+            connection: FlowId::Responsive(returned.flow).number().bits(),
+            packet: returned.identity.number,
+            bytes: returned.bytes,
+            segment: returned.identity.segment,
+            payload: self.payload(transit),
+            dropped: false,
+            marked: false,
+            wait_s: 0.0,
+        };
+        if let Some(traces) = &mut self.traces {
+            let header = returned.header;
+            let record = AcknowledgmentRecord { packet, header };
+            traces.acknowledgments.push(record);
+        }
+    }
+
+    /// How long an acknowledgment takes from the target link's router to its sender: as long as a full packet
+    /// takes the other way where nothing waits, but no longer than what is left of the round trip behind the
+    /// last link. None where it does not come by, or crosses the link.
+    fn way_from_router<E: Ends>(&self, flow: &Flow<E>) -> Option<Time> {
+        let transit = &flow.transit;
+        let spec = &self.scenario.flows()[transit.group.index()];
+        let target = self.scenario.target_index();
+        let before = spec.path.iter().position(|&link| link == target)?;
+        if spec.reverse.contains(&target) {
+            return None;
+        }
+        let size = Bytes::new(u64::from(transit.packet_bytes));
+        let access = spec.access.as_ref();
+        let access = access.map_or(Time::ZERO, |access| access.rate.time_to_send(size));
+        let way = spec.path[..before].iter().fold(access, |way, &link| {
+            let link = &self.scenario.links()[link];
+            way.saturating_add(link.rate.time_to_send(size))
+                .saturating_add(link.delay)
+        });
+        let behind = match flow.ends.delay_back() {
+            Time::ZERO => transit.return_delay,
+            back => back,
+        };
+        Some(way.min(behind))
+    }
+}
+
+/// What the header of a packet at the target link says.
+fn header<E: Ends>(packet: &InFlight, flows: &mut Flows<E>) -> HeaderRecord {
+    let (of, direction) = match packet.flow {
+        FlowId::Responsive(flow) => (flow, Direction::Data),
+        FlowId::Unresponsive(flow) => match flows[flow].acks_of {
+            Some(of) => (of, Direction::Acknowledgment),
+            None => return HeaderRecord::Plain,
+        },
+    };
+    flows[of].ends.header(packet.number, direction)
 }
 
 /// Whose packet is seen, and which.
@@ -329,5 +433,7 @@ fn traced(spec: &FlowGroup) -> TracedGroup {
             Ecn::Scalable => 1,
             Ecn::Classic => 2,
         },
+        selective: spec.stack.recovery != Recovery::NewReno,
+        receive_window: spec.stack.receive_window.map(|packets| packets as u64),
     }
 }

@@ -90,7 +90,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         recorder.record_traces(self.network.target());
         if recorder.records_packets() {
             self.network.record_packets();
-            self.traffic.record_packets();
+            self.traffic.record_packets(recorder);
         }
         let trace = self.scenario.trace();
         let before = trace.from.saturating_sub(trace.every);

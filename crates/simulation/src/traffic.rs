@@ -175,9 +175,9 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     }
 
     /// From now on each packet at the target link is recorded.
-    pub(crate) fn record_packets(&mut self) {
+    pub(crate) fn record_packets(&mut self, recorder: &Recorder<'_>) {
         for flow in &mut self.hosts.flows_mut().responsive {
-            flow.ends.record_packets();
+            record(&mut flow.ends, recorder);
         }
     }
 
@@ -377,9 +377,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             flow
         } else {
             let flow = self.add_flow(number, 0, network)?;
-            if timeline.recorder.records_packets() {
-                self.hosts.flows_mut()[flow].ends.record_packets();
-            }
+            record(&mut self.hosts.flows_mut()[flow].ends, &timeline.recorder);
             let name = &self.groups[number.index()].spec.name;
             self.hosts.flows().check_count(self.most_flows, name)?;
             flow
@@ -401,5 +399,15 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         }
         let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
         rounds.for_each(|rounds| rounds.end(end));
+    }
+}
+
+/// Has each packet of a connection seen, and what its headers say, where that is recorded.
+fn record<E: Ends>(ends: &mut E, recorder: &Recorder<'_>) {
+    if recorder.records_packets() {
+        ends.record_packets();
+    }
+    if recorder.records_headers() {
+        ends.record_headers();
     }
 }

@@ -43,6 +43,21 @@ impl Connection {
         self.first
     }
 
+    /// The next packet in order at its receiver.
+    pub(crate) fn awaited(&self) -> u64 {
+        self.control.receiver.expected()
+    }
+
+    /// Whether that acknowledges selectively.
+    pub(crate) fn selects(&self) -> bool {
+        self.recovery.is_selective()
+    }
+
+    /// Whether packets wait on its card before it sees them; a SYN does not.
+    pub(crate) fn gathers(&self) -> bool {
+        self.control.receiver.gathers() && !self.control.sender.connecting()
+    }
+
     /// When a delayed acknowledgment is due, where one is.
     pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
         self.control.receiver.acknowledgment_due()

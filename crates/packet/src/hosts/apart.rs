@@ -27,23 +27,27 @@ impl SimulatedHosts<'_> {
         let packet = connection.full_number(event.packet());
         if packet < connection.first() {
             // Of an earlier transfer.
+            flow.ends.note_arrivals([packet]);
             return;
         }
         let (arrival, marked) = (
             connection.arrival(packet, turn.now),
             !event.is_unmarked_delivery(),
         );
-        if receiver.gathers() && !connection.is_syn(packet) {
+        let opens = connection.is_syn(packet);
+        if receiver.gathers() && !opens {
             receiver.gather(Held { arrival, marked });
             let due = receiver.acknowledgment_due();
             flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
             return;
         }
         let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
-        if !waits || connection.is_syn(packet) {
+        flow.ends.note_arrivals([packet]);
+        if !waits || opens {
             self.acknowledge(turn, network, timeline);
         } else {
-            let due = receiver.acknowledgment_due();
+            let receiver = flow.ends.receiver.as_ref();
+            let due = receiver.and_then(|receiver| receiver.acknowledgment_due());
             flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
         }
     }
@@ -61,7 +65,9 @@ impl SimulatedHosts<'_> {
         let gathered =
             receiver.map_or_else(Vec::new, |receiver| receiver.take_gathered(turn.now, most));
         for segment in gathered {
-            let receiver = self.flows[turn.flow].ends.receiver.as_mut();
+            let ends = &mut self.flows[turn.flow].ends;
+            ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
+            let receiver = ends.receiver.as_mut();
             let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
             if reply.is_some_and(|reply| reply != Reply::Later) {
                 self.acknowledge(turn, network, timeline);
@@ -83,10 +89,16 @@ impl SimulatedHosts<'_> {
         network: &mut Network,
         timeline: &mut Timeline<'_>,
     ) {
-        let Some(receiver) = &mut self.flows[turn.flow].ends.receiver else {
+        let ends = &mut self.flows[turn.flow].ends;
+        let Some(receiver) = &mut ends.receiver else {
             return;
         };
         let (flow, number) = (receiver.acks(), receiver.set_out());
+        if ends.trail.is_some() {
+            let awaited = receiver.awaited();
+            let told = ends.note_answer_on_links(number, turn.now);
+            debug_assert_eq!(told, Some(awaited));
+        }
         let packet = self.flows.set_out(flow, number, turn.now);
         network.offer(packet, &mut self.flows, timeline);
     }
@@ -101,6 +113,9 @@ impl SimulatedHosts<'_> {
     ) -> Completed {
         let (now, number) = (event.time, event.packet());
         let flow = self.flows[event.flow().unresponsive()].acks_of?;
+        if self.flows[flow].ends.trail.is_some() {
+            self.tell_from_links(Turn { flow, now }, number, timeline);
+        }
         let SimulatedEnds {
             connection,
             receiver: Some(receiver),

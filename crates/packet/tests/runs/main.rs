@@ -2,6 +2,7 @@
 //! scenario.
 
 mod acknowledgments;
+mod captures;
 mod cellular;
 mod classes;
 mod controllers;

@@ -90,7 +90,7 @@ impl Scenario {
     /// dropped among them. Each acknowledgment lets a sender send two at most, so that no more are under
     /// way than have been carried, and the first windows; where a window or a size bounds them there may
     /// be another copy of each, for packets that wait for long are sent again.
-    fn unanswered(&self, group: &FlowGroup) -> f64 {
+    pub(super) fn unanswered(&self, group: &FlowGroup) -> f64 {
         let carried = self.carried(group) + self.first_windows(group) + ahead(group);
         if matches!(group.workload, Workload::OpenLoop { .. }) {
             return carried;
@@ -284,7 +284,7 @@ impl Scenario {
 
     /// Packets of a group that propagate or wait at access links: a link's rate times the delay
     /// behind it.
-    fn propagating(&self, group: &FlowGroup) -> f64 {
+    pub(super) fn propagating(&self, group: &FlowGroup) -> f64 {
         let packet = smallest(group);
         let rate = |at: usize| self.links()[at].highest_rate().as_bytes_per_second();
         let Some((&last, inner)) = group.path.split_last() else {

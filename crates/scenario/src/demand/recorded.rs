@@ -3,7 +3,9 @@
 use super::Need;
 use super::at_once::{Waiting, smallest, swung};
 use crate::options::{Recorded, TraceOptions};
-use crate::report::{FlowSample, PacketRecord, QueueSample, TransferRecord};
+use crate::report::{
+    AcknowledgmentRecord, FlowSample, HeaderRecord, PacketRecord, QueueSample, TransferRecord,
+};
 use crate::scenario::Scenario;
 use crate::workload::Workload;
 
@@ -12,6 +14,13 @@ const COPIES: f64 = 3.0;
 
 /// A record of a packet that waits is found again in a tree.
 const RECORD_THAT_WAITS: f64 = 72.0;
+
+/// What a packet said as it was sent is found again in a tree when it arrives, whose nodes are half full at
+/// least.
+const SAID: f64 = 96.0;
+
+/// What is kept of a connection to know what its packets say.
+const TRAIL: f64 = 1024.0;
 
 impl Scenario {
     /// What `[trace]` records.
@@ -47,8 +56,44 @@ impl Scenario {
             let mut packets = self.captured(trace, span);
             packets.bytes += RECORD_THAT_WAITS * waiting[self.target_index()].packets;
             needs.push(packets);
+            if trace.acknowledgments {
+                needs.push(self.returned(span));
+                needs.push(self.said(waiting));
+            }
         }
         needs
+    }
+
+    /// Records of acknowledgments that return past the target link's router: one at most for each packet that the
+    /// link carries.
+    fn returned(&self, span: f64) -> Need {
+        let target = self.target_index();
+        let part = span / self.seconds().max(1e-12);
+        let returning = || {
+            let groups = self.target_flows().filter(|group| group.responsive());
+            groups.filter(|group| !group.reverse.contains(&target))
+        };
+        let size = returning().map(smallest).fold(f64::INFINITY, f64::min);
+        let link = self.target().highest_rate().as_bytes_per_second() * span / size;
+        let paths: f64 = returning().map(|group| part * self.carried(group)).sum();
+        // What was on its way when the traced time began.
+        let before: f64 = returning().map(|group| self.first_windows(group)).sum();
+        let each = size_of::<AcknowledgmentRecord>() as f64 * COPIES;
+        let key = "trace.acknowledgments".to_owned();
+        Need::new(key, paths.min(link) + before, "acknowledgment", each)
+    }
+
+    /// What the packets say that are on their way.
+    fn said(&self, waiting: &[Waiting]) -> Need {
+        let groups = self.flows().iter().filter(|group| group.responsive());
+        let under_way = groups.map(|group| self.propagating(group).min(self.unanswered(group)));
+        let queued = waiting.iter().map(|at| at.packets);
+        let packets = under_way.sum::<f64>() + queued.sum::<f64>();
+        let key = "trace.acknowledgments".to_owned();
+        let mut need = Need::new(key, packets, "packet under way", SAID);
+        let groups = self.flows().iter().filter(|group| group.responsive());
+        need.bytes += TRAIL * groups.map(|group| self.alive(group).1).sum::<f64>();
+        need
     }
 
     /// Records of transfers: of all that begin in the traced time.
@@ -95,7 +140,12 @@ impl Scenario {
             back.map(|group| 2.0 * part * self.carried(group) + self.first_windows(group));
         // Two packets are sent for each that is acknowledged.
         let packets = 2.0 * carried + first + pushed.sum::<f64>() + acknowledgments.sum::<f64>();
-        let each = size_of::<PacketRecord>() as f64 * COPIES;
+        let header = if trace.acknowledgments {
+            size_of::<HeaderRecord>()
+        } else {
+            0
+        };
+        let each = (size_of::<PacketRecord>() + header) as f64 * COPIES;
         debug_assert!(trace.record.contains(&Recorded::Packets));
         Need::new("trace.record".to_owned(), packets, "packet", each)
     }

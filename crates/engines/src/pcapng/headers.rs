@@ -1,0 +1,312 @@
+//! The headers of a traced packet: IPv4, and TCP with what its connection said, or UDP where nobody answers. Those of
+//! real packets stay as they were.
+
+use forebay_scenario::{HeaderRecord, PacketRecord, SaidRecord, Segment, TracedGroup};
+
+const IPV4: usize = 20;
+const UDP: usize = 8;
+/// The least and most of a TCP header.
+const TCP: (usize, usize) = (20, 60);
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+/// Congestion experienced (RFC 3168 section 5).
+const MARK: u8 = 3;
+
+// Options of TCP: their kinds, and lengths where these are constant.
+const NO_OPERATION: u8 = 1;
+const SEGMENT_SIZE: [u8; 2] = [2, 4];
+const WINDOW_SCALE: [u8; 2] = [3, 3];
+const SACK_PERMITTED: [u8; 2] = [4, 2];
+const SACK: u8 = 5;
+const TIMESTAMPS: [u8; 2] = [8, 10];
+
+/// Headers of this many bytes have room for timestamps in each packet: with two no-operations, as RFC 7323
+/// appendix A recommends.
+const STAMPED: u32 = (IPV4 + TCP.0 + 12) as u32;
+
+/// The largest shift of a window (RFC 7323 section 2.3).
+const MOST_SHIFT: u8 = 14;
+
+/// A packet as an interface sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) record: &'a PacketRecord,
+    pub(super) header: &'a HeaderRecord,
+    pub(super) group: TracedGroup,
+    pub(super) way: Way,
+    /// In its IP header.
+    pub(super) identification: u16,
+    /// Whether it carries a mark there.
+    pub(super) marked: bool,
+    /// Whether the capture has both directions, and says so of each packet.
+    pub(super) directed: bool,
+}
+
+/// Where a packet passes the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Over the target link, which carries the bytes that it has.
+    Link,
+    /// Back to its sender.
+    Back,
+}
+
+/// The IP header and what follows it, without payload.
+pub(super) fn headers(frame: &Frame<'_>) -> Vec<u8> {
+    match frame.header {
+        HeaderRecord::Whole(bytes) => real(bytes, frame.marked),
+        HeaderRecord::Said(said) if frame.group.responsive => made(frame, Some(said)),
+        HeaderRecord::Said(_) | HeaderRecord::Plain => made(frame, None),
+    }
+}
+
+/// Those of a real packet, which the link may have marked.
+fn real(bytes: &[u8], marked: bool) -> Vec<u8> {
+    let mut header = bytes.to_vec();
+    if marked && header.len() >= IPV4 {
+        header[1] |= MARK;
+        let end = (4 * usize::from(header[0] & 0x0f)).clamp(IPV4, header.len());
+        header[10..12].fill(0);
+        let sum = checksum(&header[..end]).to_be_bytes();
+        header[10..12].copy_from_slice(&sum);
+    }
+    header
+}
+
+/// Those of a simulated packet.
+fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
+    let Frame { record, group, .. } = *frame;
+    let options = said.map_or_else(Vec::new, |said| options(frame, said));
+    let transport = if group.responsive {
+        let whole = (group.header as usize).saturating_sub(IPV4);
+        let least = (TCP.0 + options.len()).next_multiple_of(4);
+        (whole.clamp(TCP.0, TCP.1) & !3).max(least)
+    } else {
+        UDP
+    };
+    let total = (record.bytes as usize).max(IPV4 + transport) as u16;
+    // Neither SYNs nor acknowledgments without data are ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
+    let ecn = match (frame.marked, record.segment != Segment::Data) {
+        (true, _) => MARK,
+        (false, true) => 0,
+        (false, false) => group.ecn,
+    };
+    let mut header = Vec::with_capacity(IPV4 + transport);
+    header.extend([0x45, ecn]);
+    header.extend(total.to_be_bytes());
+    header.extend(frame.identification.to_be_bytes());
+    // Do not fragment; time to live 64; checksum below.
+    header.extend([0x40, 0, 64, if group.responsive { 6 } else { 17 }, 0, 0]);
+    let ends = Ends::of(record, group);
+    header.extend(ends.from.0);
+    header.extend(ends.to.0);
+    let sum = checksum(&header).to_be_bytes();
+    header[10..12].copy_from_slice(&sum);
+    header.extend(ends.from.1.to_be_bytes());
+    header.extend(ends.to.1.to_be_bytes());
+    if group.responsive {
+        let finishes = said.is_some_and(|said| said.finishes);
+        let (sequence, acknowledged) = numbers(record, finishes);
+        header.extend(sequence.to_be_bytes());
+        header.extend(acknowledged.to_be_bytes());
+        let flags = match record.segment {
+            Segment::Syn => SYN,
+            Segment::SynAck => SYN | ACK,
+            Segment::Data if finishes => FIN | ACK,
+            Segment::Data | Segment::Ack => ACK,
+        };
+        header.extend([((transport / 4) as u8) << 4, flags]);
+        let window = said.map_or(u16::MAX, |_| window(record, group));
+        header.extend(window.to_be_bytes());
+        // Neither a checksum nor urgent data.
+        header.extend([0; 4]);
+        header.extend(options);
+        header.resize(IPV4 + transport, NO_OPERATION);
+    } else {
+        header.extend((total - IPV4 as u16).to_be_bytes());
+        header.extend([0, 0]);
+    }
+    header
+}
+
+/// Address and port of where a packet comes from and of where it goes.
+struct Ends {
+    from: ([u8; 4], u16),
+    to: ([u8; 4], u16),
+}
+
+impl Ends {
+    /// Each connection has a sender of its own; all receivers are one. What nobody answers goes to the
+    /// discard port (RFC 863).
+    fn of(record: &PacketRecord, group: TracedGroup) -> Self {
+        let [_, a, b, c] = record.connection.to_be_bytes();
+        let sender = ([10, a, b, c], 10_000 + (record.group % 50_000) as u16);
+        let receiver = ([192, 0, 2, 1], if group.responsive { 5001 } else { 9 });
+        if record.segment.acknowledges() {
+            Self {
+                from: receiver,
+                to: sender,
+            }
+        } else {
+            Self {
+                from: sender,
+                to: receiver,
+            }
+        }
+    }
+}
+
+/// Sequence and acknowledgment numbers of a packet with TCP. The sender's count bytes from packet 0 on;
+/// a SYN has the one before its data, and the receiver's own is 0. The end that has arrived counts one.
+fn numbers(record: &PacketRecord, finishes: bool) -> (u32, u32) {
+    match record.segment {
+        Segment::Data => (bytes_before(record, record.packet as u32), 1),
+        Segment::Syn => {
+            let data = bytes_before(record, (record.packet + 1) as u32);
+            (data.wrapping_sub(1), 0)
+        }
+        Segment::Ack => {
+            let data = bytes_before(record, record.packet as u32);
+            (1, data.wrapping_add(u32::from(finishes)))
+        }
+        Segment::SynAck => (0, bytes_before(record, record.packet as u32)),
+    }
+}
+
+/// The sequence number at which a packet of a connection begins.
+fn bytes_before(record: &PacketRecord, packet: u32) -> u32 {
+    packet.wrapping_mul(record.payload)
+}
+
+// --- What a connection says ---
+
+/// The options of a packet's TCP header.
+fn options(frame: &Frame<'_>, said: &SaidRecord) -> Vec<u8> {
+    let Frame { record, group, .. } = *frame;
+    let stamped = group.header >= STAMPED;
+    let mut options = Vec::with_capacity(TCP.1 - TCP.0);
+    if record.segment.opens() {
+        options.extend(SEGMENT_SIZE);
+        options.extend(segment_size(record, group).to_be_bytes());
+        if group.selective {
+            options.extend(SACK_PERMITTED);
+        }
+        if stamped {
+            options.extend(timestamps(record, said));
+        }
+        options.extend(WINDOW_SCALE);
+        options.push(shift(record, group));
+        return options;
+    }
+    if stamped {
+        options.extend([NO_OPERATION; 2]);
+        options.extend(timestamps(record, said));
+    }
+    let blocks = said.blocks.iter().filter(|block| block.0 != block.1);
+    let blocks: Vec<_> = blocks.take(most_blocks(frame, options.len())).collect();
+    if !blocks.is_empty() {
+        options.extend([NO_OPERATION; 2]);
+        options.extend([SACK, 2 + 8 * blocks.len() as u8]);
+        for &&(from, to) in &blocks {
+            options.extend(bytes_before(record, from).to_be_bytes());
+            options.extend(bytes_before(record, to).to_be_bytes());
+        }
+    }
+    options
+}
+
+/// Blocks that find room behind so many bytes of options: on the link a packet is no longer than it was
+/// there.
+fn most_blocks(frame: &Frame<'_>, before: usize) -> usize {
+    let room = match frame.way {
+        Way::Back => TCP.1,
+        Way::Link => (frame.record.bytes as usize)
+            .saturating_sub(IPV4)
+            .min(TCP.1),
+    };
+    room.saturating_sub(TCP.0 + before + 4) / 8
+}
+
+/// The largest segment that an end takes: without the options of each packet (RFC 6691).
+fn segment_size(record: &PacketRecord, group: TracedGroup) -> u16 {
+    let options = group.header.saturating_sub((IPV4 + TCP.0) as u32);
+    let size = record.payload.saturating_add(options);
+    size.min(u32::from(u16::MAX)) as u16
+}
+
+/// The timestamps option: each end of a connection has a clock with an offset of its own. What has not
+/// been heard of yet is echoed as zero (RFC 7323 section 3.2).
+fn timestamps(record: &PacketRecord, said: &SaidRecord) -> [u8; 10] {
+    let acknowledges = record.segment.acknowledges();
+    let offset = |receiver| offset(record.connection, receiver);
+    let value = said.timestamp.wrapping_add(offset(acknowledges));
+    let echo = said
+        .echo
+        .map(|echo| echo.wrapping_add(offset(!acknowledges)));
+    let mut option = [0; 10];
+    option[..2].copy_from_slice(&TIMESTAMPS);
+    option[2..6].copy_from_slice(&value.to_be_bytes());
+    option[6..].copy_from_slice(&echo.unwrap_or(0).to_be_bytes());
+    option
+}
+
+/// Offset of the clock at an end of a connection: the finalizer of SplitMix64 (Steele et al. 2014) of its name.
+fn offset(connection: u32, receiver: bool) -> u32 {
+    let mut bits = u64::from(connection) << 1 | u64::from(receiver);
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (bits ^ bits >> 31) as u32
+}
+
+/// Bytes that the receiver of a connection takes; none is as many as can be said.
+fn receive_window(record: &PacketRecord, group: TracedGroup) -> Option<u64> {
+    let packets = group.receive_window?;
+    Some(packets.saturating_mul(u64::from(record.payload)))
+}
+
+/// How far windows are shifted: as little as suffices.
+fn shift(record: &PacketRecord, group: TracedGroup) -> u8 {
+    let fits = |window: u64, shift: u8| window >> shift <= u64::from(u16::MAX);
+    receive_window(record, group).map_or(MOST_SHIFT, |window| {
+        let mut shifts = 0..MOST_SHIFT;
+        shifts
+            .find(|&shift| fits(window, shift))
+            .unwrap_or(MOST_SHIFT)
+    })
+}
+
+/// The window as a header has it: the receiver's, shifted but in its SYN (RFC 7323 section 2.2). The sender's
+/// own is as large as can be.
+fn window(record: &PacketRecord, group: TracedGroup) -> u16 {
+    let own = if record.segment.acknowledges() {
+        receive_window(record, group)
+    } else {
+        None
+    };
+    let shift = if record.segment.opens() {
+        0
+    } else {
+        shift(record, group)
+    };
+    let window = own.map_or(u64::MAX, |window| window >> shift);
+    window.min(u64::from(u16::MAX)) as u16
+}
+
+/// The Internet checksum (RFC 1071).
+pub(super) fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What packets say, where that is recorded: hosts keep a trail of it ([`crate::trail`]), and the recorder learns of
+//! each acknowledgment that reaches its sender.
+
+use forebay_scenario::HeaderRecord;
+use forebay_simulation::{
+    Completed, Direction, Ends, Event, Identity, Network, Returned, Timeline, Turn,
+};
+
+use super::{Sent, SimulatedHosts, set_out};
+use crate::connection::Reception;
+
+impl SimulatedHosts<'_> {
+    /// A delivery to a receiver that stands apart, or whose connection has a trail.
+    #[inline(never)]
+    pub(super) fn receive_specially(
+        &mut self,
+        event: Event,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        let turn = Turn::of(event);
+        let ends = &mut self.flows[turn.flow].ends;
+        if ends.receiver.is_some() {
+            self.receive_apart(event, network, timeline);
+            return None;
+        }
+        let packet = ends.connection.full_number(event.packet());
+        if !ends.connection.gathers() {
+            ends.note_arrivals([packet]);
+        }
+        let answer = if event.is_unmarked_delivery() {
+            ends.connection.deliver(packet, event.time)
+        } else {
+            ends.connection.deliver_marked(packet, event.time)
+        };
+        match answer {
+            Reception::Acknowledged => {
+                self.tell(turn, timeline);
+                return self.send_allowed(turn, network, timeline);
+            }
+            Reception::Delayed => {
+                let due = ends.connection.acknowledgment_due();
+                ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
+            }
+            Reception::Stale => {}
+        }
+        None
+    }
+
+    /// Hands a packet to the network, and keeps what it says.
+    #[inline(never)]
+    pub(super) fn transmit_told(
+        &mut self,
+        Sent { turn, number }: Sent,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let flow = &mut self.flows[turn.flow];
+        flow.ends.note_departure(number, turn.now);
+        if flow.access.is_none() {
+            let packet = set_out(turn, number, flow.size(number));
+            network.offer(packet, &mut self.flows, timeline);
+        } else {
+            flow.enter_access(turn.flow, (turn.now, number), &mut timeline.calendar);
+        }
+    }
+
+    /// An acknowledgment of all that has arrived has just reached its sender, over a constant delay.
+    pub(super) fn tell(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
+        let ends = &mut self.flows[turn.flow].ends;
+        let Some((identity, said)) = ends.note_answer(turn.now) else {
+            return;
+        };
+        debug_assert_eq!(identity.number, ends.connection.awaited());
+        if let Some(trail) = &mut ends.trail {
+            trail.hear(&said);
+        }
+        self.record(turn, (identity, HeaderRecord::Said(said)), timeline);
+    }
+
+    /// The acknowledgment with this number reaches its sender, over links.
+    pub(super) fn tell_from_links(&mut self, turn: Turn, number: u32, timeline: &mut Timeline<'_>) {
+        let ends = &mut self.flows[turn.flow].ends;
+        let identity = ends.identify(number, Direction::Acknowledgment);
+        let Some(trail) = &mut ends.trail else {
+            return;
+        };
+        let said = trail.take_answer(number);
+        if let Some(said) = &said {
+            trail.hear(said);
+        }
+        let header = said.map_or(HeaderRecord::Plain, HeaderRecord::Said);
+        self.record(turn, (identity, header), timeline);
+    }
+
+    fn record(
+        &self,
+        Turn { flow, now }: Turn,
+        (identity, header): (Identity, HeaderRecord),
+        timeline: &mut Timeline<'_>,
+    ) {
+        let bytes = self.flows[flow].ends.answer_bytes();
+        let returned = Returned {
+            flow,
+            now,
+            identity,
+            bytes,
+            header,
+        };
+        timeline
+            .recorder
+            .record_acknowledgment(returned, &self.flows);
+    }
+}

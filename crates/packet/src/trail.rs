@@ -1,0 +1,379 @@
+//! What the packets of a connection say in their TCP headers beside their numbers, where that is recorded:
+//! timestamps (RFC 7323), what has arrived beyond a hole (RFC 2018) or twice (RFC 2883), and the end.
+//!
+//! No packet goes another way for it: the simulated ends know more than headers tell.
+
+use std::collections::{BTreeMap, HashMap};
+
+use forebay_scenario::{MAX_BLOCKS, SaidRecord};
+use forebay_units::Time;
+
+/// What both ends of a connection have said, and what of it is still on its way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    // --- The sender ---
+    /// Of the data packets that have neither arrived nor been lost: their numbers, and which of all
+    /// transmissions each is.
+    data: BTreeMap<(u64, u64), Sent>,
+    transmissions: u64,
+    /// The newest timestamp that it has had from the receiver.
+    heard: Option<u32>,
+    /// The packet behind the last one, where the connection ends with that.
+    end: Option<u64>,
+
+    // --- The receiver ---
+    /// The timestamp that it echoes (`TS.Recent`).
+    recent: Option<u32>,
+    /// What it awaited when it acknowledged last (`Last.ACK.sent`).
+    acknowledged: u64,
+    /// The first packet of the connection.
+    first: u64,
+    arrivals: Arrivals,
+    /// Of the acknowledgments that cross links and have neither arrived nor been lost.
+    answers: HashMap<u32, SaidRecord>,
+}
+
+/// A transmission of a data packet.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    timestamp: u32,
+    echo: Option<u32>,
+    /// Whether it has come to the target link.
+    seen: bool,
+}
+
+impl Trail {
+    /// A connection begins whose packets are numbered from `first` on; it ends in front of packet `end`, where
+    /// it ends. What was said on an earlier one may still be on its way.
+    pub(crate) fn begin(&mut self, first: u64, end: Option<u64>) {
+        (self.first, self.end, self.acknowledged) = (first, end, first);
+        (self.heard, self.recent) = (None, None);
+        self.arrivals = Arrivals::new(first);
+    }
+
+    // --- Data ---
+
+    /// The sender sends a packet.
+    pub(crate) fn send(&mut self, packet: u64, now: Time) {
+        let sent = Sent {
+            timestamp: milliseconds(now),
+            echo: self.heard,
+            seen: false,
+        };
+        self.transmissions += 1;
+        self.data.insert((packet, self.transmissions), sent);
+    }
+
+    /// What a packet says that comes to the target link: of its transmissions the first that has not.
+    pub(crate) fn at_link(&mut self, packet: u64) -> Option<SaidRecord> {
+        let mut transmissions = self.data.range_mut((packet, 0)..=(packet, u64::MAX));
+        let (_, sent) = transmissions.find(|(_, sent)| !sent.seen)?;
+        sent.seen = true;
+        Some(SaidRecord {
+            timestamp: sent.timestamp,
+            echo: sent.echo,
+            finishes: self.end == Some(packet + 1),
+            ..SaidRecord::default()
+        })
+    }
+
+    /// A packet is lost: of its transmissions the first.
+    pub(crate) fn lose(&mut self, packet: u64) {
+        self.take(packet);
+    }
+
+    /// A packet reaches the receiver.
+    pub(crate) fn arrive(&mut self, packet: u64) {
+        let sent = self.take(packet);
+        if packet < self.first {
+            return;
+        }
+        self.arrivals.add(packet);
+        // RFC 7323 section 4.3, (2): a delayed acknowledgment answers the first packet that it is for, and what
+        // arrives beyond a hole is not answered.
+        let Some(Sent { timestamp, .. }) = sent else {
+            return;
+        };
+        let newer = self.recent.is_none_or(|recent| recent <= timestamp);
+        if newer && packet <= self.acknowledged {
+            self.recent = Some(timestamp);
+        }
+    }
+
+    /// The first transmission of a packet is no longer on its way.
+    fn take(&mut self, packet: u64) -> Option<Sent> {
+        let mut transmissions = self.data.range((packet, 0)..=(packet, u64::MAX));
+        let (&first, _) = transmissions.next()?;
+        self.data.remove(&first)
+    }
+
+    // --- Acknowledgments ---
+
+    /// The receiver acknowledges what has arrived, with a selective acknowledgment of the rest or without.
+    pub(crate) fn acknowledge(&mut self, now: Time, selects: Selects) -> SaidRecord {
+        let blocks = match selects {
+            Selects::Blocks => self.arrivals.blocks(),
+            Selects::Nothing => [(0, 0); MAX_BLOCKS],
+        };
+        self.arrivals.repeated = None;
+        self.acknowledged = self.arrivals.awaited;
+        SaidRecord {
+            timestamp: milliseconds(now),
+            echo: self.recent,
+            blocks,
+            finishes: self.end.is_some_and(|end| end <= self.acknowledged),
+        }
+    }
+
+    /// An acknowledgment reaches the sender.
+    pub(crate) fn hear(&mut self, said: &SaidRecord) {
+        self.heard = self.heard.max(Some(said.timestamp));
+    }
+
+    /// The packet that has arrived last, and the next one that is awaited.
+    pub(crate) fn latest(&self) -> (u64, u64) {
+        (self.arrivals.latest, self.arrivals.awaited)
+    }
+
+    /// An acknowledgment with this number sets out over links.
+    pub(crate) fn set_out(&mut self, number: u32, said: SaidRecord) {
+        self.answers.insert(number, said);
+    }
+
+    /// What it says.
+    pub(crate) fn answer(&self, number: u32) -> Option<SaidRecord> {
+        self.answers.get(&number).copied()
+    }
+
+    /// It has reached the sender, or was lost.
+    pub(crate) fn take_answer(&mut self, number: u32) -> Option<SaidRecord> {
+        self.answers.remove(&number)
+    }
+}
+
+/// Whether an acknowledgment tells of packets beyond a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Selects {
+    Blocks,
+    Nothing,
+}
+
+/// Which packets have arrived.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    /// The next packet in order.
+    awaited: u64,
+    /// Those beyond it, in blocks from a packet up to another that has not arrived; the one that changed last is
+    /// the first (RFC 2018 section 4).
+    beyond: Vec<(u64, u64)>,
+    /// The end of the furthest block.
+    furthest: u64,
+    latest: u64,
+    /// The latest one, where it had arrived before (RFC 2883).
+    repeated: Option<u64>,
+}
+
+impl Arrivals {
+    /// Nothing has arrived, and `first` is awaited.
+    fn new(first: u64) -> Self {
+        Self {
+            awaited: first,
+            furthest: first,
+            ..Self::default()
+        }
+    }
+
+    /// A packet arrives.
+    fn add(&mut self, packet: u64) {
+        self.latest = packet;
+        if packet < self.awaited {
+            self.repeated = Some(packet);
+            return;
+        }
+        let block = self.join(packet);
+        if block.0 <= self.awaited {
+            self.awaited = block.1;
+        } else {
+            self.beyond.insert(0, block);
+        }
+        self.furthest = self.furthest.max(block.1);
+    }
+
+    /// The block that a packet makes of its neighbors, which are taken out.
+    fn join(&mut self, packet: u64) -> (u64, u64) {
+        let mut joined = (packet, packet + 1);
+        if packet > self.furthest {
+            return joined;
+        }
+        // At most one ends here and one begins here.
+        for _ in 0..2 {
+            let touches = |block: &(u64, u64)| block.0 <= joined.1 && joined.0 <= block.1;
+            let Some(at) = self.beyond.iter().position(touches) else {
+                break;
+            };
+            let block = self.beyond.remove(at);
+            if (block.0..block.1).contains(&packet) {
+                self.repeated = Some(packet);
+            }
+            joined = (joined.0.min(block.0), joined.1.max(block.1));
+        }
+        joined
+    }
+
+    /// What a selective acknowledgment tells of: the low bits of the numbers.
+    fn blocks(&self) -> [(u32, u32); MAX_BLOCKS] {
+        let repeated = self.repeated.map(|packet| (packet, packet + 1));
+        let mut told = repeated.into_iter().chain(self.beyond.iter().copied());
+        std::array::from_fn(|_| {
+            let block = told.next();
+            block.map_or((0, 0), |(from, to)| (from as u32, to as u32))
+        })
+    }
+}
+
+/// Whole milliseconds since the run began, as 32 bits hold them.
+fn milliseconds(now: Time) -> u32 {
+    (now.as_picos() / Time::from_millis(1).as_picos()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn ms(time: u64) -> Time {
+        Time::from_millis(time)
+    }
+
+    fn trail(first: u64) -> Trail {
+        let mut trail = Trail::default();
+        trail.begin(first, None);
+        trail
+    }
+
+    fn echo(trail: &mut Trail) -> Option<u32> {
+        trail.acknowledge(ms(999), Selects::Blocks).echo
+    }
+
+    /// The examples of RFC 7323 section 4.3: segments A to E with timestamps 1 to 5.
+    #[test]
+    fn what_is_echoed_is_as_of_the_rfc() {
+        // (A): in order, all with one acknowledgment.
+        let mut all = trail(1);
+        for packet in 1..=3 {
+            all.send(packet, ms(packet));
+            all.arrive(packet);
+        }
+        assert_eq!(echo(&mut all), Some(1));
+        // (B) and (C): A, C, B, E, D arrive, each acknowledged at once.
+        let mut hole = trail(1);
+        for packet in 1..=5 {
+            hole.send(packet, ms(packet));
+        }
+        let echoes = [1, 3, 2, 5, 4].map(|packet| {
+            hole.arrive(packet);
+            echo(&mut hole)
+        });
+        assert_eq!(echoes, [1, 1, 2, 2, 4].map(Some));
+    }
+
+    #[test]
+    fn each_transmission_says_its_own_time() {
+        let mut trail = trail(1);
+        trail.send(1, ms(10));
+        trail.hear(&SaidRecord {
+            timestamp: 77,
+            ..SaidRecord::default()
+        });
+        trail.send(1, ms(250));
+        let seen: Vec<_> = (0..3)
+            .map(|_| trail.at_link(1).map(|said| (said.timestamp, said.echo)))
+            .collect();
+        assert_eq!(seen, [Some((10, None)), Some((250, Some(77))), None]);
+        trail.lose(1);
+        trail.arrive(1);
+        assert_eq!(echo(&mut trail), Some(250), "the one that was not lost");
+        assert_eq!(trail.data.len(), 0);
+    }
+
+    #[test]
+    fn a_connection_knows_nothing_of_the_one_before() {
+        let mut trail = trail(1);
+        for packet in [1, 2, 4] {
+            trail.send(packet, ms(packet));
+        }
+        trail.arrive(1);
+        trail.arrive(4);
+        let said = trail.acknowledge(ms(5), Selects::Blocks);
+        trail.hear(&said);
+        trail.begin(10, Some(12));
+        // One of the earlier is late.
+        trail.arrive(2);
+        trail.send(10, ms(20));
+        trail.send(11, ms(20));
+        let said = trail.at_link(10).unwrap();
+        assert_eq!((said.echo, said.finishes), (None, false));
+        assert!(trail.at_link(11).unwrap().finishes);
+        trail.arrive(10);
+        let said = trail.acknowledge(ms(21), Selects::Blocks);
+        assert_eq!(said.blocks, [(0, 0); MAX_BLOCKS]);
+        assert_eq!((said.echo, said.finishes), (Some(20), false));
+        trail.arrive(11);
+        assert!(trail.acknowledge(ms(22), Selects::Blocks).finishes);
+    }
+
+    #[test]
+    fn without_selective_acknowledgments_no_blocks_are_told() {
+        let mut trail = trail(1);
+        trail.arrive(5);
+        assert_eq!(
+            trail.acknowledge(ms(1), Selects::Nothing).blocks,
+            [(0, 0); MAX_BLOCKS]
+        );
+        assert_eq!(
+            trail.acknowledge(ms(1), Selects::Blocks).blocks,
+            [(5, 6), (0, 0), (0, 0)]
+        );
+    }
+
+    #[test]
+    fn what_arrives_twice_is_told_first_and_once() {
+        let mut trail = trail(1);
+        for packet in [1, 3, 5, 3] {
+            trail.arrive(packet);
+        }
+        let mut told = || trail.acknowledge(ms(1), Selects::Blocks).blocks;
+        assert_eq!(told(), [(3, 4), (3, 4), (5, 6)]);
+        assert_eq!(told(), [(3, 4), (5, 6), (0, 0)]);
+        trail.arrive(1);
+        let mut told = || trail.acknowledge(ms(1), Selects::Blocks).blocks;
+        assert_eq!(told(), [(1, 2), (3, 4), (5, 6)]);
+    }
+
+    proptest! {
+        /// Whatever arrives in whatever order: what is awaited is the lowest that has not arrived, the blocks are
+        /// the maximal runs beyond it, and the first one holds what arrived last.
+        #[test]
+        fn blocks_are_what_has_arrived_beyond_the_hole(packets in prop::collection::vec(1u64..60, 1..200)) {
+            let (mut arrivals, mut set) = (Arrivals::new(1), BTreeSet::new());
+            for packet in packets {
+                let fresh = set.insert(packet);
+                arrivals.repeated = None;
+                arrivals.add(packet);
+                prop_assert_eq!(arrivals.repeated, (!fresh).then_some(packet));
+                let awaited = (1..).find(|p| !set.contains(p)).unwrap();
+                prop_assert_eq!(arrivals.awaited, awaited);
+                let starts = set.iter().filter(|&&p| p > awaited && !set.contains(&(p - 1)));
+                let runs = starts.map(|&from| (from, (from..).find(|p| !set.contains(p)).unwrap()));
+                let mut found = arrivals.beyond.clone();
+                found.sort_unstable();
+                prop_assert_eq!(found, runs.collect::<Vec<_>>());
+                if packet > awaited {
+                    let (from, to) = arrivals.beyond[0];
+                    prop_assert!((from..to).contains(&packet));
+                }
+            }
+        }
+    }
+}
