@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forebay_congestion::packet::Window;
 use forebay_discipline::{Ecn, Label};
-use forebay_scenario::Segment as SegmentKind;
+use forebay_scenario::{HeaderRecord, Segment as SegmentKind};
 use forebay_simulation::{Direction, Ends, Identity, Progress, UnresponsiveId};
 use forebay_units::{Bytes, Time};
 
@@ -14,7 +14,7 @@ use crate::side::Side;
 use crate::slots::Slots;
 use crate::tcp::Connection;
 use crate::tcp_info::TcpInfo;
-use crate::wire::{Segment, codepoint};
+use crate::wire::{Segment, codepoint, headers};
 
 /// No sender is further ahead of what was acknowledged (RFC 7323 section 2.3): what claims to be was forged.
 const MOST_WINDOW: u64 = 1 << 30;
@@ -303,6 +303,17 @@ impl Ends for SocketEnds {
             number: behind.unwrap_or(0),
             segment: kind,
         }
+    }
+
+    fn header(&mut self, number: u32, direction: Direction) -> HeaderRecord {
+        let slots = match direction {
+            Direction::Data => &self.data,
+            Direction::Acknowledgment => &self.answers,
+        };
+        let packet = slots.get(number).map(headers);
+        packet.map_or(HeaderRecord::Plain, |header| {
+            HeaderRecord::Whole(header.into())
+        })
     }
 
     fn lose(&mut self, number: u32, direction: Direction) {

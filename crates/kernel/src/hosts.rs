@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use forebay_scenario::{FlowGroup, Scenario};
 use forebay_simulation::{
-    Completed, Event, FlowId, Flows, Group, GroupId, HopNumber, Hosts, InFlight, Kind, Mark,
-    Network, Opening, Place, Refusal, ResponsiveId, Timeline, Transit, Turn, Unresponsive,
-    UnresponsiveId, WayBack,
+    Completed, Direction, Ends, Event, FlowId, Flows, Group, GroupId, HopNumber, Hosts, InFlight,
+    Kind, Mark, Network, Opening, Place, Refusal, ResponsiveId, Returned, Timeline, Transit, Turn,
+    Unresponsive, UnresponsiveId, WayBack,
 };
 use forebay_units::{Bytes, Time};
 
@@ -275,7 +275,7 @@ impl<'a> SocketHosts<'a> {
     }
 
     /// A packet reaches its receiver, or an acknowledgment its sender.
-    fn arrive(&mut self, event: Event, marked: Mark) -> Completed {
+    fn arrive(&mut self, event: Event, marked: Mark, timeline: &mut Timeline<'_>) -> Completed {
         self.lateness.add(self.late);
         match self.flows.of_number(event.flow()) {
             FlowId::Responsive(flow) => {
@@ -288,6 +288,16 @@ impl<'a> SocketHosts<'a> {
             }
             FlowId::Unresponsive(acks) => {
                 let flow = self.flows[acks].acks_of?;
+                if timeline.recorder.records_headers() {
+                    self.record(
+                        Turn {
+                            flow,
+                            now: event.time,
+                        },
+                        event.packet(),
+                        timeline,
+                    );
+                }
                 let ends = &mut self.flows[flow].ends;
                 let packet = ends.answers.take(event.packet())?;
                 let segment = Segment::read(&packet, Side::Far);
@@ -301,6 +311,22 @@ impl<'a> SocketHosts<'a> {
                 completed.then_some(flow)
             }
         }
+    }
+
+    /// The acknowledgment with this number, which reaches its sender, is recorded.
+    fn record(&mut self, Turn { flow, now }: Turn, number: u32, timeline: &mut Timeline<'_>) {
+        let direction = Direction::Acknowledgment;
+        let ends = &mut self.flows[flow].ends;
+        let returned = Returned {
+            flow,
+            now,
+            identity: ends.identify(number, direction),
+            bytes: ends.acknowledgment_size(number, 0),
+            header: ends.header(number, direction),
+        };
+        timeline
+            .recorder
+            .record_acknowledgment(returned, &self.flows);
     }
 
     // --- Connections ---
@@ -449,12 +475,17 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         None
     }
 
-    fn deliver(&mut self, event: Event, _: &mut Network, _: &mut Timeline<'_>) -> Completed {
-        self.arrive(event, Mark::Absent)
+    fn deliver(&mut self, event: Event, _: &mut Network, timeline: &mut Timeline<'_>) -> Completed {
+        self.arrive(event, Mark::Absent, timeline)
     }
 
-    fn deliver_marked(&mut self, event: Event, _: &mut Network, _: &mut Timeline<'_>) -> Completed {
-        self.arrive(event, Mark::Present)
+    fn deliver_marked(
+        &mut self,
+        event: Event,
+        _: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) -> Completed {
+        self.arrive(event, Mark::Present, timeline)
     }
 
     fn awake(

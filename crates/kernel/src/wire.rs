@@ -142,6 +142,18 @@ const SYN: u8 = 1 << 1;
 const RST: u8 = 1 << 2;
 const ACK: u8 = 1 << 4;
 
+/// An IPv4 packet up to the end of its TCP header, or what there is of it.
+pub(crate) fn headers(packet: &[u8]) -> &[u8] {
+    let words = |at: usize, nibble: fn(u8) -> u8| {
+        let word = packet.get(at).copied().map_or(0, nibble);
+        4 * usize::from(word)
+    };
+    let ip = words(0, |byte| byte & 0x0f);
+    // The data offset (RFC 9293 section 3.1).
+    let tcp = words(ip + FLAGS_AT - 1, |byte| byte >> 4);
+    &packet[..packet.len().min(ip + tcp)]
+}
+
 /// The two bits of ECN in the header's second byte (RFC 3168 section 5).
 const ECN_BITS: u8 = 0b11;
 
@@ -229,6 +241,19 @@ mod tests {
             let whole = packet(1, 5, &[1; 60]);
             let cut = &whole[..cut.min(whole.len() - 1)];
             prop_assert!(Segment::read(cut, Side::Far).is_err());
+        }
+    }
+
+    #[test]
+    fn headers_end_where_the_payload_begins() {
+        let whole = packet(0, 9, &[7; 100]);
+        assert_eq!(headers(&whole), &whole[..40]);
+        let mut longer = whole.clone();
+        // 32 bytes of TCP header, of which 12 are options.
+        longer[32] = 8 << 4;
+        assert_eq!(headers(&longer), &longer[..52]);
+        for cut in 0..40 {
+            assert!(headers(&whole[..cut]).len() <= cut);
         }
     }
 

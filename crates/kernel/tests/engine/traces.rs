@@ -1,6 +1,6 @@
 //! What is recorded packet by packet agrees with what is reported of them.
 
-use forebay_scenario::Metric;
+use forebay_scenario::{HeaderRecord, Metric, Segment};
 
 use crate::{report, traced, value};
 
@@ -113,4 +113,79 @@ fn a_flow_that_stops_sends_nothing_more() {
     assert!(of(1).any(|packet| packet.time_s > 1.2));
     let goodput = |at: usize| report.groups[at].metrics[&Metric::Goodput].mean;
     assert!(goodput(0) == 0.0 && goodput(1) > 0.0);
+}
+
+/// Of both directions a capture has what the kernel has sent: headers of real packets, with timestamps where
+/// they belong, and acknowledgments of what has crossed the link.
+#[test]
+fn a_capture_of_both_directions_has_real_headers() {
+    let text = r#"
+        [link]
+        rate = "20Mbps"
+        buffer = "8p"
+        [[flows]]
+        count = 2
+        rtt = "10ms"
+        stack = "linux"
+        [run]
+        warmup = "0s"
+        measure = "1s"
+        [trace]
+        record = ["packets"]
+        acknowledgments = true
+    "#;
+    let Some(report) = report(text, traced()) else {
+        return;
+    };
+    let traces = report.traces.as_ref().expect("traces");
+    assert_eq!(traces.headers.len(), traces.packets.len());
+    assert!(traces.acknowledgments.len() > 100);
+    let whole = |header: &HeaderRecord| match header {
+        HeaderRecord::Whole(bytes) => bytes.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    let word = |bytes: &[u8], at: usize| {
+        u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    };
+    let mut furthest = std::collections::BTreeMap::new();
+    let mut seen: Vec<_> = traces.packets.iter().zip(&traces.headers).collect();
+    seen.extend(
+        traces
+            .acknowledgments
+            .iter()
+            .map(|ack| (&ack.packet, &ack.header)),
+    );
+    seen.sort_by(|a, b| a.0.time_s.total_cmp(&b.0.time_s));
+    for (packet, header) in seen {
+        let bytes = whole(header);
+        let opens = packet.segment.opens();
+        // IPv4 and TCP with timestamps, of which a SYN has more options.
+        assert!(
+            bytes.len() >= if opens { 60 } else { 52 },
+            "{packet:?} {bytes:?}"
+        );
+        assert_eq!(
+            u32::from(u16::from_be_bytes([bytes[2], bytes[3]])),
+            packet.bytes
+        );
+        assert_eq!(opens, bytes[33] & 2 != 0);
+        let first = furthest
+            .entry(packet.connection)
+            .or_insert_with(|| word(&bytes, 24));
+        if packet.segment.acknowledges() {
+            assert!(
+                (word(&bytes, 28).wrapping_sub(*first) as i32) <= 0,
+                "{packet:?}"
+            );
+        } else {
+            let payload = packet.bytes - bytes.len() as u32 + u32::from(opens);
+            let end = word(&bytes, 24).wrapping_add(payload);
+            if (end.wrapping_sub(*first) as i32) > 0 {
+                *first = end;
+            }
+        }
+    }
+    let answers = traces.acknowledgments.iter();
+    let answers = answers.filter(|ack| ack.packet.segment == Segment::SynAck);
+    assert_eq!(answers.count(), 2);
 }
