@@ -5,7 +5,7 @@
 //! with a comment where it is dropped, or for both. Packets are raw IPv4 (LINKTYPE_RAW) with TCP
 //! headers, or UDP for unresponsive traffic ([`headers`]); of each only the headers are captured, with the
 //! lengths that the whole has. Acknowledgments are there where they cross the link; those that come back past
-//! its router otherwise are an interface of their own where the scenario asks for them. Times are nanoseconds
+//! its router otherwise are seen by the same interfaces where the scenario asks for them. Times are nanoseconds
 //! since the start of the run.
 
 mod headers;
@@ -66,7 +66,7 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
     end_options(&mut section);
     block(out, SECTION_HEADER, &section)?;
     let sides = sides(traces);
-    for side in &sides {
+    for side in sides {
         let mut interface = Vec::new();
         interface.extend(LINKTYPE_RAW.to_le_bytes());
         interface.extend(0u16.to_le_bytes());
@@ -78,7 +78,7 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
         block(out, INTERFACE_DESCRIPTION, &interface)?;
     }
     let identifications = Identifications::of(traces);
-    for sight in sights(traces, &sides) {
+    for sight in sights(traces, sides) {
         packet(out, &sight, &frame(traces, &sight, &identifications))?;
     }
     Ok(())
@@ -89,11 +89,9 @@ fn both_ways(traces: &Traces) -> bool {
     !(traces.headers.is_empty() && traces.acknowledgments.is_empty())
 }
 
-/// A side of the queue, or what comes back past it. An acknowledgment is seen before the packets of that
-/// instant that it lets its sender send.
+/// A side of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
-    Acknowledgments,
     Arrivals,
     Departures,
 }
@@ -102,7 +100,6 @@ impl Side {
     /// The name of its interface.
     fn name(self) -> &'static str {
         match self {
-            Self::Acknowledgments => "acknowledgments",
             Self::Arrivals => "arrivals",
             Self::Departures => "departures",
         }
@@ -111,51 +108,60 @@ impl Side {
     /// When it sees a packet, in seconds; never one that is dropped before.
     fn sees(self, packet: &PacketRecord) -> Option<f64> {
         match self {
-            Self::Acknowledgments | Self::Arrivals => Some(packet.time_s),
+            Self::Arrivals => Some(packet.time_s),
             Self::Departures => (!packet.dropped).then_some(packet.time_s + packet.wait_s),
+        }
+    }
+
+    /// Which way past its port a packet goes: what arrives comes in, what departs goes out, and what comes back
+    /// does the opposite.
+    fn direction(self, way: Way) -> u32 {
+        match (self, way) {
+            (Self::Arrivals, Way::Link) | (Self::Departures, Way::Back) => INBOUND,
+            (Self::Arrivals, Way::Back) | (Self::Departures, Way::Link) => OUTBOUND,
         }
     }
 }
 
 /// The sides that a capture looks at, an interface each.
-fn sides(traces: &Traces) -> Vec<Side> {
-    let of_queue: &[Side] = match traces.capture {
+fn sides(traces: &Traces) -> &'static [Side] {
+    match traces.capture {
         Capture::Departures => &[Side::Departures],
         Capture::Arrivals => &[Side::Arrivals],
         Capture::Both => &[Side::Arrivals, Side::Departures],
-    };
-    let back = both_ways(traces).then_some(Side::Acknowledgments);
-    of_queue.iter().copied().chain(back).collect()
+    }
 }
 
-/// A packet at one of the interfaces.
+/// A packet at one of the interfaces. An acknowledgment is seen before the packets of that instant that it lets
+/// its sender send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sight {
     nanoseconds: u64,
-    side: Side,
+    way: Way,
     interface: u32,
+    side: Side,
     record: usize,
 }
 
 fn sights(traces: &Traces, sides: &[Side]) -> Vec<Sight> {
+    // A float-to-integer cast saturates.
+    let nanoseconds = |seconds: f64| (seconds * 1e9).round() as u64;
     let mut all = Vec::with_capacity(traces.packets.len() * sides.len());
     for (interface, &side) in (0..).zip(sides) {
-        let sight = |(record, packet): (usize, &PacketRecord)| {
-            // A float-to-integer cast saturates.
-            let nanoseconds = (side.sees(packet)? * 1e9).round() as u64;
-            Some(Sight {
-                nanoseconds,
-                side,
-                interface,
-                record,
-            })
+        let sight = |time_s, way, record| Sight {
+            nanoseconds: nanoseconds(time_s),
+            way,
+            interface,
+            side,
+            record,
         };
-        if side == Side::Acknowledgments {
-            let back = traces.acknowledgments.iter().map(|back| &back.packet);
-            all.extend(back.enumerate().filter_map(sight));
-        } else {
-            all.extend(traces.packets.iter().enumerate().filter_map(sight));
-        }
+        let back = traces.acknowledgments.iter().enumerate();
+        all.extend(back.map(|(record, back)| sight(back.packet.time_s, Way::Back, record)));
+        let packets = traces.packets.iter().enumerate();
+        all.extend(
+            packets
+                .filter_map(|(record, packet)| Some(sight(side.sees(packet)?, Way::Link, record))),
+        );
     }
     all.sort_unstable();
     all
@@ -193,24 +199,22 @@ impl Identifications {
 /// What an interface sees.
 fn frame<'a>(traces: &'a Traces, sight: &Sight, all: &Identifications) -> Frame<'a> {
     let at = sight.record;
-    let (record, header, way, identification) = if sight.side == Side::Acknowledgments {
-        let back = &traces.acknowledgments[at];
-        (
-            &back.packet,
-            &back.header,
-            Way::Back,
-            all.acknowledgments[at],
-        )
-    } else {
-        let header = traces.headers.get(at).unwrap_or(&HeaderRecord::Plain);
-        (&traces.packets[at], header, Way::Link, all.packets[at])
+    let (record, header, identification) = match sight.way {
+        Way::Back => {
+            let back = &traces.acknowledgments[at];
+            (&back.packet, &back.header, all.acknowledgments[at])
+        }
+        Way::Link => {
+            let header = traces.headers.get(at).unwrap_or(&HeaderRecord::Plain);
+            (&traces.packets[at], header, all.packets[at])
+        }
     };
     let group = traces.groups.get(record.group as usize);
     Frame {
         record,
         header,
         group: group.copied().unwrap_or_default(),
-        way,
+        way: sight.way,
         identification,
         marked: record.marked && sight.side == Side::Departures,
         directed: both_ways(traces),
@@ -231,10 +235,7 @@ fn packet(out: &mut impl Write, sight: &Sight, frame: &Frame<'_>) -> io::Result<
         option(&mut body, OPTION_COMMENT, b"dropped");
     }
     if frame.directed {
-        let direction = match frame.way {
-            Way::Link => OUTBOUND,
-            Way::Back => INBOUND,
-        };
+        let direction = sight.side.direction(frame.way);
         option(&mut body, OPTION_FLAGS, &direction.to_le_bytes());
     }
     if frame.record.dropped || frame.directed {
@@ -489,34 +490,39 @@ mod tests {
         for capture in [Capture::Departures, Capture::Arrivals, Capture::Both] {
             let (interfaces, seen) = read(&both(capture));
             let (others, alone) = captured(capture);
-            assert_eq!(interfaces, others + 1);
-            let (back, there): (Vec<_>, Vec<_>) =
-                seen.iter().partition(|each| each.0 == others as u32);
+            assert_eq!(interfaces, others);
             let without_growth = |seen: &[Seen]| -> Vec<_> {
                 // SYNs have their options.
                 seen.iter()
                     .map(|each| (each.0, each.1, each.2.max(60), each.3, each.4))
                     .collect()
             };
+            let returning: Vec<_> = (0..others as u32)
+                .flat_map(|port| [1_001_000_001, 1_002_000_000, 4_000_000_000].map(|at| (port, at)))
+                .collect();
+            let (mut back, mut there) = (Vec::new(), Vec::new());
+            for each in seen {
+                let first = !back
+                    .iter()
+                    .any(|other: &Seen| (other.0, other.1) == (each.0, each.1));
+                // Of one instant, what lets a sender send comes first.
+                if first && returning.contains(&(each.0, each.1)) {
+                    back.push(each);
+                } else {
+                    there.push(each);
+                }
+            }
             assert_eq!(without_growth(&there), without_growth(&alone));
-            let back: Vec<_> = back.iter().map(|each| (each.1, each.2)).collect();
-            assert_eq!(
-                back,
-                [
-                    (1_001_000_001, 52),
-                    (1_002_000_000, 52),
-                    (4_000_000_000, 60)
-                ]
-            );
+            let mut back: Vec<_> = back.iter().map(|each| (each.0, each.1, each.2)).collect();
+            back.sort_unstable();
+            let lengths = [52, 52, 60].into_iter().cycle();
+            let expected: Vec<_> = returning
+                .into_iter()
+                .zip(lengths)
+                .map(|((port, at), length)| (port, at, length))
+                .collect();
+            assert_eq!(back, expected);
         }
-        // Of one instant, what lets a sender send comes first.
-        let (_, seen) = read(&both(Capture::Departures));
-        let at = |time| {
-            seen.iter()
-                .filter(move |each| each.1 == time)
-                .map(|each| each.0)
-        };
-        assert_eq!(at(1_001_000_001).collect::<Vec<_>>(), [1, 0]);
     }
 
     /// Each packet says which way it goes, and is told apart from all others of its sender.
@@ -535,8 +541,12 @@ mod tests {
                 .collect::<Vec<_>>();
             let at = told.iter().position(|word| *word == flags).unwrap();
             let direction = u32::from_le_bytes(told[at + 1].try_into().unwrap());
-            let interface = body[0];
-            assert_eq!(direction, if interface == 1 { INBOUND } else { OUTBOUND });
+            let half =
+                |at: usize| u64::from(u32::from_le_bytes(body[at..at + 4].try_into().unwrap()));
+            let time = half(4) << 32 | half(8);
+            // At the port where data arrives what comes back goes out.
+            let back = [1_001_000_001, 1_002_000_000, 4_000_000_000].contains(&time);
+            assert_eq!(direction, if back { OUTBOUND } else { INBOUND });
             if identification != 77 {
                 found.push((body[32..36].to_vec(), identification));
             }

@@ -46,12 +46,12 @@ pub(super) struct Frame<'a> {
 }
 
 /// Where a packet passes the router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
-    /// Over the target link, which carries the bytes that it has.
-    Link,
     /// Back to its sender.
     Back,
+    /// Over the target link, which carries the bytes that it has.
+    Link,
 }
 
 /// The IP header and what follows it, without payload.
