@@ -69,6 +69,10 @@ class Segment:
     flags: int
     payload: int
     comment: str
+    inbound: bool | None
+    identification: int
+    window: int
+    options: dict[int, bytes]
 
 
 def options(data: bytes) -> dict[int, bytes]:
@@ -79,6 +83,17 @@ def options(data: bytes) -> dict[int, bytes]:
             break
         found[code] = data[4 : 4 + length]
         data = data[4 + (length + 3) // 4 * 4 :]
+    return found
+
+
+def tcp_options(data: bytes) -> dict[int, bytes]:
+    found = {}
+    while data:
+        if data[0] == 1:
+            data = data[1:]
+            continue
+        found[data[0]] = data[2 : data[1]]
+        data = data[data[1] :]
     return found
 
 
@@ -98,10 +113,13 @@ def segment(body: bytes) -> Segment:
     assert length == original
     protocol = data[9]
     ports = struct.unpack_from(">HH", data, 20)
-    sequence = acknowledged = flags = payload = 0
+    sequence = acknowledged = flags = payload = window = 0
+    tcp: dict[int, bytes] = {}
     if protocol == 6:
         sequence, acknowledged = struct.unpack_from(">II", data, 24)
         flags = data[33]
+        (window,) = struct.unpack_from(">H", data, 34)
+        tcp = tcp_options(data[40:])
         payload = length - 20 - 4 * (data[32] >> 4)
         assert captured == 20 + 4 * (data[32] >> 4), "the headers, and nothing else"
     else:
@@ -120,6 +138,10 @@ def segment(body: bytes) -> Segment:
         flags,
         payload,
         told.get(1, b"").decode(),
+        {0: None, 1: True, 2: False}[int.from_bytes(told.get(2, b""), "little")],
+        int.from_bytes(data[4:6]),
+        window,
+        tcp,
     )
 
 
@@ -210,3 +232,75 @@ def test_connections_read_as_tcp_does(tmp_path: Path) -> None:
         assert (numbers[-1] - numbers[0]) % 1448 == 0
         assert numbers[-1] - numbers[0] > 100_000
     assert table.filter(pl.col("ack"))["group"].unique().to_list() == [1]
+
+
+def timestamps(packet: Segment) -> tuple[int, int]:
+    value, echo = struct.unpack(">II", packet.options[8])
+    return value, echo
+
+
+def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
+    """The round trips that timestamps, and data and its acknowledgments, tell are the scenario's and the queue's."""
+    text = TWO_WAY.replace('reverse = ["up"]', 'reverse = ["up"]\nreceive_window = "200p"')
+    scenario = Scenario.parse(text + 'acknowledgments = true\ncapture = "both"\n')
+    report = scenario.run(traces=True, replications=1)
+    write_traces(report, tmp_path)
+    names, packets = read(tmp_path / "packets.pcapng")
+    assert names == ["arrivals", "departures", "acknowledgments"]
+    assert {(packet.interface == 2, packet.inbound) for packet in packets} == {(True, True), (False, False)}
+    both = [packet for packet in packets if packet.protocol == 6 and packet.interface != 0]
+    flows = defaultdict(list)
+    for packet in both:
+        there = packet.target[1] == 5001
+        flows[packet.source if there else packet.target].append((there, packet))
+    whole = [flow for flow in flows.values() if len({there for there, _ in flow}) == 2]
+    assert len(whole) == 2, "of the others only acknowledgments cross the link"
+    for flow in whole:
+        (_, syn), (_, answer) = flow[:2]
+        assert (syn.flags, answer.flags) == (2, 0x12)
+        for packet in (syn, answer):
+            assert packet.options[2] == (1460).to_bytes(2)
+            assert packet.options[4] == b""
+            assert packet.options[3] == b"\x03", "200 packets of 1448 bytes in 16 bits"
+        check_connection([item for item in flow if item[1].flags == 0x10])
+        for direction in (True, False):
+            numbers = [packet.identification for there, packet in flow if there == direction]
+            assert len(set(numbers)) == len(numbers)
+    # What is seen on either side of the queue is one packet.
+    arrivals = {(p.source, p.target, p.identification): p for p in packets if p.interface == 0 and p.protocol == 6}
+    for packet in packets:
+        if packet.interface == 1 and packet.protocol == 6:
+            before = arrivals[packet.source, packet.target, packet.identification]
+            assert (before.sequence, before.options) == (packet.sequence, packet.options)
+            assert before.time <= packet.time
+
+
+def check_connection(flow: list[tuple[bool, Segment]]) -> None:
+    """Of a connection of 30 ms whose data crosses the link, and whose sender stands at it."""
+    sent: dict[int, int] = {}
+    stamped: dict[int, int] = {}
+    heard, most, blocks = [], 0, 0
+    tripled = []
+    for there, packet in flow:
+        value, echo = timestamps(packet)
+        if there:
+            end = packet.sequence + packet.payload
+            sent[end] = packet.time
+            stamped.setdefault(value, packet.time)
+            most = max(most, end)
+            if heard:
+                assert echo <= max(heard)
+            continue
+        heard.append(value)
+        assert packet.acknowledged <= most, "acknowledged is only what was seen"
+        assert packet.window << 3 == 200 * 1448
+        if echo in stamped:
+            # From the link to the sender's clock: what of the round trip is not the queue's.
+            tripled.append(packet.time - stamped[echo])
+        edges = packet.options.get(5, b"")
+        for low, high in struct.iter_unpack(">II", edges):
+            assert low < high <= most
+            blocks += 1
+    assert blocks > 10
+    assert min(tripled) >= 30_000_000
+    assert min(tripled) < 36_000_000

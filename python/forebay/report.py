@@ -473,7 +473,8 @@ class Report(_Measured, Shown):
     def write_pcapng(self, path: Path) -> bool:
         """Write the traced packets as a pcapng capture; return whether there were any.
 
-        Its interface sees them as they leave the target link's queue, unless `trace.capture` asks for another.
+        Its interface sees them as they leave the target link's queue, unless `trace.capture` asks for another; with
+        `trace.acknowledgments` there is one more, of what comes back past the link.
         """
         return self.core.write_pcapng(path)
 
