@@ -103,7 +103,10 @@ fn all_situations() -> impl Iterator<Item = (String, Report)> {
         let report = traced(&over_links(reverse, stack));
         (format!("{reverse} {stack}"), report)
     });
-    plain.chain(linked)
+    // No longer than twice the way to the link: acknowledgments come from behind it nevertheless.
+    let near = over_links("", "rfc").replace("rtt = \"30ms\"", "rtt = \"5ms\"");
+    let near = std::iter::once(("near".to_owned(), traced(&near)));
+    plain.chain(linked).chain(near)
 }
 
 fn traces(report: &Report) -> &Traces {
