@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
+from numpy.typing import NDArray
+
 __version__: str
 REFERENCE_TOLERANCE: float
 MAX_TEXT: int
@@ -189,6 +191,120 @@ def run_batch(
     within: float | None = None,
 ) -> list[Report | Exception]: ...
 def aggregate(replications: Sequence[Report]) -> Report: ...
+#: A column of numbers, or of truths.
+Column = NDArray[Any]
+#: Packets and bytes.
+Amount = tuple[int, int]
+
+class Counted(TypedDict):
+    """A histogram: the least and most of each bin that is not empty, and its count."""
+
+    least: Column
+    most: Column
+    count: Column
+
+class CapturedClock(TypedDict):
+    """What the clock of an interface did that clocks should not do."""
+
+    backward: int
+    largest_backward_ns: int
+    set_back: int
+    leaps: int
+    stray: int
+
+class CapturedStreams(TypedDict):
+    """Streams of one direction: the long ones and a sample of all others as columns, and what all came to."""
+
+    count: int
+    long_count: int
+    carried: Amount
+    bare: Amount
+    series_lost: int
+    sizes: Counted
+    durations_ns: Counted
+    start_gaps_ns: Counted
+    starts_ns: Column
+    long: dict[str, Any]
+    sample: dict[str, Any]
+
+class CapturedDirection(TypedDict):
+    """One direction past an interface."""
+
+    total: Amount
+    frame_bytes: int
+    between_ns: tuple[int, int] | None
+    oversized: Amount
+    largest: int
+    other: Amount
+    bins: dict[str, Any]
+    sizes: dict[str, Column]
+    protocols: dict[int, Amount]
+    codepoints: dict[str, Amount]
+    gaps: dict[str, Column]
+    streams: CapturedStreams
+
+class CapturedInterface(TypedDict):
+    """An interface; the direction with more bytes is first."""
+
+    number: int
+    file: int | None
+    name: str | None
+    link_type: int | None
+    snap_length: int | None
+    lost: int | None
+    inbound: int | None
+    clock: CapturedClock
+    told: dict[str, int]
+    directions: list[CapturedDirection]
+
+class Crossing(TypedDict):
+    """One direction through a queue that was seen from both sides."""
+
+    through: Amount
+    dropped: Amount
+    unfinished: Amount
+    marked: int
+    negative: int
+    largest_backlog: Amount
+    overtaken: int
+    overtaken_inside: int
+    waits_ns: Counted
+    backlog_bytes: Counted
+    backlog_packets: Counted
+    backlog_bytes_at_drops: Counted
+    backlog_packets_at_drops: Counted
+    windows: dict[str, Any]
+    offsets: dict[str, Any]
+
+class Crossed(TypedDict):
+    """A queue that was seen from both sides; its directions are those of the interface before."""
+
+    strangers: int
+    hurried: int
+    unattributed: int
+    directions: list[Crossing]
+
+class Captured(TypedDict):
+    """What captures come to; times are nanoseconds of their clocks."""
+
+    packets: int
+    between_ns: tuple[int, int] | None
+    connections: int
+    most_alive: int
+    evicted: int
+    unobserved: Amount
+    notes: dict[str, int | None]
+    interfaces: list[CapturedInterface]
+    queue: Crossed | None
+
+def observe_captures(
+    paths: Sequence[Path],
+    *,
+    before: int | str | None = None,
+    after: int | str | None = None,
+    progress: Callable[[int, int | None], object] | None = None,
+) -> Captured: ...
+
 def models() -> list[str]: ...
 def call_model(model: str, quantity: str, parameters: Mapping[str, Any]) -> Any: ...
 def evaluate(model: str, quantity: str, inputs: str) -> float: ...

@@ -12,6 +12,7 @@ mod listening;
 mod metrics;
 mod models;
 mod naming;
+mod observing;
 mod report;
 mod rules;
 mod scenario;
@@ -34,6 +35,8 @@ mod _core {
     use crate::models::{call_model, evaluate, models};
     #[pymodule_export]
     use crate::naming::{american, likeliest, unknown};
+    #[pymodule_export]
+    use crate::observing::observe_captures;
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]

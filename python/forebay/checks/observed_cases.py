@@ -188,7 +188,7 @@ def _elsewhere() -> dict[str, Case]:
     found["4 cubic beside voice"] = _case("20Mbps", [_flows("cubic", 4, "40ms"), voice], 30, warmup=4, limited=4)
     noise = {"name": "noise", "workload": {"poisson": {"rate": "15Mbps"}}}
     found["4 cubic beside Poisson"] = _case("50Mbps", [_flows("cubic", 4, "40ms"), noise], 30, warmup=4, limited=4)
-    found["Poisson alone"] = _case("50Mbps", [dict(noise)], 20, limited=0, full=False)
+    found["Poisson alone"] = _case("50Mbps", [dict(noise)], 20, buffer="100p", limited=0, full=False)
     return found
 
 

@@ -88,8 +88,8 @@ def back_offs(stream: Stream) -> NDArray[np.float64]:
     windows = stream.windows
     if windows is None or not len(stream.losses_s) or not stream.segment_bytes:
         return np.empty(0)
-    times, flight = windows.times_s, windows.flight_bytes / stream.segment_bytes
     round_trips = _round_trips(windows)
+    times, flight = windows.times_s, _held(windows, round_trips) / stream.segment_bytes
     found = []
     for index, loss in enumerate(stream.losses_s):
         at = int((loss - windows.start_s) / windows.width_s)
@@ -122,6 +122,21 @@ def _brought_back(times: NDArray[np.float64], flight: NDArray[np.float64], to: f
     slope, level = np.polyfit(times[known] - to, flight[known], 1)
     # A window that is repaired does not shrink: a falling line is noise.
     return float(level) if slope >= 0 else float(np.median(flight[known]))
+
+
+def _held(windows: Windows, round_trips: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bytes between sender and receiver: what is on its way behind this place, and what its rate sends in the time before.
+
+    Behind a queue the first alone is the path's own product of rate and round trip, however much waits in the queue.
+    """
+    known = np.isfinite(windows.before_s)
+    if not known.any() or not np.isfinite(round_trips).any():
+        return windows.flight_bytes
+    places = np.arange(len(windows))
+    before = np.interp(places, places[known], windows.before_s[known])
+    each = max(1, round(float(np.nanmedian(round_trips)) / windows.width_s))
+    rate = np.convolve(windows.bytes, np.ones(each) / each, mode="same") / windows.width_s
+    return windows.flight_bytes + rate * before
 
 
 def _round_trips(windows: Windows) -> NDArray[np.float64]:

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from forebay.observation.controllers import Family, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, is_long, limits
-from forebay.observation.link_rate import Gaps, Bins, busy_share, link_rate
+from forebay.observation.link_rate import Bins, Gaps, busy_share, full_times, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
-from forebay.observation.round_trips import base_round_trip
+from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 
+#: Share of time that a link is idle for whose queue empties: rates are known to half of it.
+_IDLE = 0.005
 #: How many times as many losses of one kind as of the other say where a capture was taken.
 _MORE = 3.0
 
@@ -79,6 +81,7 @@ class LongFlow:
     stream: Stream
     limit: Limit
     base_round_trip: Estimate | Unknown
+    round_trip_at_most: Estimate | None
     family: Family
 
 
@@ -136,7 +139,8 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
     place = seen.place or _place(long)
-    found = limits(long, place, full)
+    found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
+    emptied = known is None or _load(seen.load).value < (1.0 - _IDLE) * known
     total = float(seen.load.bytes.sum())
     return Observed(
         place,
@@ -145,13 +149,20 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [
-            LongFlow(stream, limit, base_round_trip(stream, known), family(stream))
+            _long_flow(stream, limit, known, emptied)
             for stream, limit in zip(long, found, strict=True)
         ],
         queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None),
         seen.transfers,
         seen.unresponsive_bytes / total if total else 0.0,
     )
+
+
+def _long_flow(stream: Stream, limit: Limit, rate_bps: float | None, emptied: bool) -> LongFlow:
+    # Who is held up elsewhere may have a queue there that never empties.
+    empty = emptied and limit is not Limit.ELSEWHERE
+    base = base_round_trip(stream, rate_bps, emptied=empty)
+    return LongFlow(stream, limit, base, at_most(stream, rate_bps), family(stream))
 
 
 def _given(rate_bps: float) -> Estimate:

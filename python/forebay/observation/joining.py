@@ -215,12 +215,15 @@ def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
 
 
 def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
-    known = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
-    if not known:
+    known = [
+        flow.base_round_trip if isinstance(flow.base_round_trip, Estimate) else flow.round_trip_at_most for flow in flows
+    ]
+    told = [each for each in known if each is not None]
+    if not told:
         return next(flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown))
-    if len(known) <= _EACH:
-        return RoundTrips(each=tuple(known))
-    return RoundTrips(quantiles=Sample.of([each.value for each in known]).quantiles("s", known[0].source))
+    if len(told) <= _EACH:
+        return RoundTrips(each=tuple(told))
+    return RoundTrips(quantiles=Sample.of([each.value for each in told]).quantiles("s", told[0].source))
 
 
 def _packet(flows: Sequence[LongFlow]) -> Estimate:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate
 from forebay.observation.streams import Place, Stream
@@ -26,6 +27,8 @@ _LONG_SHARE = 0.25
 _MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
 #: Loss events or marks that tell of a link.
 _EVENTS, _MARKS = 2, 10
+#: Share of its losses at which the link was full, from which on they are the link's.
+_AT_FULL = 0.5
 #: A rate varies by less where it is set by something that no queue moves.
 _CONSTANT = 0.08
 #: What is below this share of the largest rate is not limited by the link that the largest shares.
@@ -51,7 +54,9 @@ def is_long(stream: Stream, capture_s: float) -> bool:
     return stream.responsive and stream.packets >= _LONG_PACKETS and stream.seconds >= _LONG_SHARE * capture_s
 
 
-def limits(streams: Sequence[Stream], place: Place, full_share: float) -> list[Limit]:
+def limits(
+    streams: Sequence[Stream], place: Place, full_share: float, full_s: NDArray[np.float64] | None = None
+) -> list[Limit]:
     """What limits each of these streams, all of them long.
 
     Parameters
@@ -62,28 +67,43 @@ def limits(streams: Sequence[Stream], place: Place, full_share: float) -> list[L
         Where they were captured.
     full_share : float
         Share of time in which the link was full.
+    full_s : array of float or None
+        Times at which it was full for some packets, in rising order; None where nobody knows.
     """
     largest = max((stream.mean_bps for stream in streams), default=0.0)
-    return [_limit(stream, place, full_share, largest) for stream in streams]
+    return [_limit(stream, place, (full_share, full_s), largest) for stream in streams]
 
 
-def _limit(stream: Stream, place: Place, full_share: float, largest_bps: float) -> Limit:
+def _limit(
+    stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] | None], largest_bps: float
+) -> Limit:
     if stream.window_limited > _MOST_OF_THE_TIME:
         return Limit.RECEIVER
     if stream.idle_share > _IDLE:
         return Limit.APPLICATION
     signals = len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
+    signals &= full[1] is None or _lost_at(stream, full[1]) >= _AT_FULL
     signals |= place is Place.BEHIND and stream.marked >= _MARKS
     below = stream.mean_bps < _BELOW * largest_bps
     if below and _is_constant(stream):
         return Limit.ELSEWHERE
     if signals:
         return Limit.LINK
-    if full_share >= _FULL:
+    if full[0] >= _FULL:
         return Limit.LINK
     if _is_constant(stream):
         return Limit.ELSEWHERE
     return Limit.UNKNOWN
+
+
+def _lost_at(stream: Stream, full_s: NDArray[np.float64]) -> float:
+    """Share of its loss events at which the link was full: a repair is seen a round trip behind the loss."""
+    times = (stream.behind_s or 0.0) + (stream.before_s or 0.0)
+    if stream.windows is not None and np.isfinite(stream.windows.longest_behind_s).any():
+        times = max(times, float(np.nanmedian(stream.windows.longest_behind_s)) + (stream.before_s or 0.0))
+    first = np.searchsorted(full_s, stream.losses_s - 2.0 * times)
+    last = np.searchsorted(full_s, stream.losses_s, side="right")
+    return float(np.mean(last > first)) if len(first) else 0.0
 
 
 def _is_constant(stream: Stream) -> bool:
@@ -108,7 +128,8 @@ def count_limited(
     Streams of which nothing tells what limits them are in the upper end of the interval.
     """
     start, end = capture
-    times = np.arange(start, max(end, start + within_s), within_s) + within_s / 2
+    points = max(20, round((end - start) / within_s))
+    times = start + (end - start) * (np.arange(points) + 0.5) / points
     surely = np.zeros(len(times))
     perhaps = np.zeros(len(times))
     for stream, limit in zip(streams, found, strict=True):
@@ -119,4 +140,4 @@ def count_limited(
     low, high = (float(np.quantile(surely, share)) for share in (0.05, 0.95))
     high = max(high, float(np.quantile(surely + perhaps, 0.95)), mean)
     limited = sum(limit is Limit.LINK for limit in found)
-    return Estimate(mean, min(low, mean), high, "", f"{limited} of {len(found)} long flows, second by second", len(times))
+    return Estimate(mean, min(low, mean), high, "", f"{limited} of {len(found)} long flows, over time", len(times))

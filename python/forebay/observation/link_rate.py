@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate, Unknown
 
-__all__ = ["Gaps", "Bins", "busy_share", "link_rate"]
+__all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate"]
 
 #: Width of the bins in which rates are gathered: half a percent.
 _STEP = 0.005
@@ -25,6 +25,8 @@ _SPIKE, _FASTER = 0.03, 0.02
 _PROMINENCE = 5.0
 #: Packets in a window of load whose ceiling is looked for, and the share of windows that are to touch it.
 _PACKETS_PER_WINDOW, _AT_CEILING = 100, 0.2
+#: Packets that make a link full for a moment.
+_PACKETS_AT_ONCE = 30
 #: How near to the ceiling touches it, and from which load on a window counts as busy.
 _NEAR, _BUSY = 0.02, 0.97
 
@@ -97,6 +99,14 @@ def busy_share(rate_bps: float, load: Bins) -> float:
     """Share of time in which the link was as good as full, over windows of a hundred packets of its rate."""
     loads = load.over(_window_s(rate_bps, load))
     return float(np.mean(loads >= _BUSY * rate_bps)) if len(loads) else 0.0
+
+
+def full_times(rate_bps: float, load: Bins) -> NDArray[np.float64]:
+    """When the link was full for some thirty packets, in seconds from the first bin on."""
+    seconds = max(load.width_s, _window_s(rate_bps, load) * _PACKETS_AT_ONCE / _PACKETS_PER_WINDOW)
+    loads = load.over(seconds)
+    each = max(1, min(round(seconds / load.width_s), len(load.bytes))) * load.width_s
+    return np.flatnonzero(loads >= _BUSY * rate_bps) * each + each / 2
 
 
 def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Estimate] | None:

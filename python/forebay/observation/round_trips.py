@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import Stream
 
-__all__ = ["base_round_trip", "round_trips_over_time"]
+__all__ = ["at_most", "base_round_trip", "round_trips_over_time"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
+#: How near to the least a window's time touches the floor, and how often that is to be seen.
+_FLOOR, _TOUCHES = 0.01, 3
 #: Stamps and delayed interrupts make the best minimum no better than this share of it.
 _RESOLUTION = 0.005
 
 
-def base_round_trip(stream: Stream, rate_bps: float | None) -> Estimate | Unknown:
+def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = True) -> Estimate | Unknown:
     """The round trip of a stream without waiting, in seconds.
 
     Parameters
@@ -30,6 +32,8 @@ def base_round_trip(stream: Stream, rate_bps: float | None) -> Estimate | Unknow
         Of whom.
     rate_bps : float or None
         Rate of the link, whose own time to send a packet is in what is measured and not in a base round trip.
+    emptied : bool
+        Whether the queue was empty at times: else the least that was measured has waited, too.
     """
     parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
     if parts and stream.behind_s is not None and stream.before_s is not None:
@@ -44,6 +48,14 @@ def base_round_trip(stream: Stream, rate_bps: float | None) -> Estimate | Unknow
         return _unknown(stream)
     value = max(least - own, 0.0)
     sums = np.sort(round_trips_over_time(stream))
+    # What was seen once is where the queue happened to be shortest.
+    touched = np.count_nonzero(sums <= (1.0 + _FLOOR) * sums[0]) >= _TOUCHES if len(sums) else True
+    if stream.handshake_s is None and not (emptied and touched):
+        return Unknown(
+            "base round trip",
+            f"a queue on its way never emptied: it is between {1e3 * (stream.behind_s or 0.0):.3g} and {1e3 * value:.3g} ms",
+            "capture both sides of the queue, or at a quiet time",
+        )
     slack = _slack(sums) if len(sums) > 1 else 0.1 * value
     return Estimate(
         value,
@@ -53,6 +65,15 @@ def base_round_trip(stream: Stream, rate_bps: float | None) -> Estimate | Unknow
         source,
         samples,
     )
+
+
+def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
+    """What a base round trip is at most, where no more is known of it: the least that was measured, waiting included."""
+    if stream.behind_s is None or stream.before_s is None:
+        return None
+    value = max(stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps), 0.0)
+    source = "at most: the queue never emptied"
+    return Estimate(value, min(stream.behind_s, value), value, "s", source, stream.before_samples)
 
 
 def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:

@@ -1,0 +1,292 @@
+//! Captures as what was observed in them: dictionaries of figures, and of columns as NumPy arrays.
+//! Times are nanoseconds; what was not seen is None, or NaN in a column.
+
+mod streams;
+mod tables;
+
+use std::time::{Duration, Instant};
+
+use forebay_capture::{CaptureError, Merged, Observation, Observer, Reader, Settings, merged};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::InputError;
+use crate::listening::listen;
+use tables::{Table, amount, bins, histogram};
+
+/// How often Python is asked.
+const HEARTBEAT: Duration = Duration::from_millis(50);
+/// So many packets are read between two looks at the clock.
+const STRIDE: u32 = 4096;
+
+/// What ended a reading before its end.
+enum Stopped {
+    Capture(CaptureError),
+    Python(PyErr),
+}
+
+/// Observe captures together, in order of time.
+///
+/// `before` and `after` are numbers or names of the interfaces before and after a queue; without them
+/// interfaces with the names `arrivals` and `departures` are. `progress` is called with the bytes
+/// read and the bytes in all (None where that is not known).
+#[pyfunction]
+#[pyo3(signature = (paths, *, before = None, after = None, progress = None))]
+pub(crate) fn observe_captures(
+    py: Python<'_>,
+    paths: Vec<std::path::PathBuf>,
+    before: Option<Place>,
+    after: Option<Place>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'_, PyDict>> {
+    if paths.is_empty() {
+        return Err(InputError::new_err((
+            "found none; allowed: 1 or more",
+            "paths",
+        )));
+    }
+    if before.is_some() != after.is_some() {
+        let argument = if before.is_some() { "after" } else { "before" };
+        let text = "found none; allowed: both interfaces of a queue, or neither";
+        return Err(InputError::new_err((text, argument)));
+    }
+    let read = py.detach(|| {
+        let readers: Result<Vec<_>, _> = paths.iter().map(Reader::open).collect();
+        let captures = readers.and_then(merged).map_err(Stopped::Capture)?;
+        let queue = queue_of(&captures, before.as_ref(), after.as_ref());
+        let queue = queue.map_err(Stopped::Python)?;
+        observe(captures, queue, progress.as_ref())
+    });
+    match read {
+        Ok((captures, observation)) => shown(py, &captures, &observation),
+        Err(Stopped::Capture(error)) => Err(InputError::new_err(error.to_string())),
+        Err(Stopped::Python(error)) => Err(error),
+    }
+}
+
+/// An interface as Python names it.
+#[derive(FromPyObject)]
+pub(crate) enum Place {
+    Number(u16),
+    Name(String),
+}
+
+/// The interfaces on both sides of a queue.
+fn queue_of(
+    captures: &Merged,
+    before: Option<&Place>,
+    after: Option<&Place>,
+) -> PyResult<Option<(u16, u16)>> {
+    let named = |name: &str| {
+        let known = |&number: &u16| captures.interface(number).is_some();
+        let mut numbers = (0..=u16::MAX).take_while(known);
+        numbers.find(|&number| {
+            let interface = captures.interface(number);
+            interface.is_some_and(|(_, it)| it.name.as_deref() == Some(name))
+        })
+    };
+    let (Some(before), Some(after)) = (before, after) else {
+        return Ok(named("arrivals").zip(named("departures")));
+    };
+    let found = |place: &Place, argument: &'static str| match place {
+        Place::Number(number) => Ok(*number),
+        Place::Name(name) => named(name).ok_or_else(|| {
+            let text = format!(
+                "found {name:?}; allowed: the name of an interface of the captures, or its number"
+            );
+            InputError::new_err((text, argument))
+        }),
+    };
+    let (before, after) = (found(before, "before")?, found(after, "after")?);
+    if before == after {
+        let text = format!(
+            "found interface {after} on both sides; allowed: another one than before the queue"
+        );
+        return Err(InputError::new_err((text, "after")));
+    }
+    Ok(Some((before, after)))
+}
+
+/// Reads everything; Python hears of it now and then.
+fn observe(
+    mut captures: Merged,
+    queue: Option<(u16, u16)>,
+    progress: Option<&Py<PyAny>>,
+) -> Result<(Merged, Observation), Stopped> {
+    let mut observer = Observer::new(Settings {
+        queue,
+        ..Settings::default()
+    });
+    let (mut told, mut read) = (Instant::now(), 0u32);
+    while let Some(packet) = captures.next().map_err(Stopped::Capture)? {
+        observer.observe(&packet);
+        read = read.wrapping_add(1);
+        if read % STRIDE == 0 && told.elapsed() >= HEARTBEAT {
+            tell(&captures, progress).map_err(Stopped::Python)?;
+            told = Instant::now();
+        }
+    }
+    tell(&captures, progress).map_err(Stopped::Python)?;
+    Ok((captures, observer.finish()))
+}
+
+/// Lets Python handle signals and tells how far it is.
+fn tell(captures: &Merged, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    Python::attach(|py| {
+        listen(py)?;
+        if let Some(progress) = progress {
+            let so_far = captures.progress();
+            progress.call1(py, (so_far.read, so_far.size))?;
+        }
+        Ok(())
+    })
+}
+
+/// All that was observed.
+fn shown<'py>(
+    py: Python<'py>,
+    captures: &Merged,
+    observation: &Observation,
+) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("packets", observation.packets)?;
+    all.set_item("between_ns", observation.between)?;
+    all.set_item("connections", observation.connections)?;
+    all.set_item("most_alive", observation.most_alive)?;
+    all.set_item("evicted", observation.evicted)?;
+    all.set_item("unobserved", amount(observation.unobserved))?;
+    all.set_item("notes", notes(py, captures)?)?;
+    let interfaces = observation.interfaces.iter();
+    let interfaces: PyResult<Vec<_>> = interfaces.map(|it| interface(py, captures, it)).collect();
+    all.set_item("interfaces", PyList::new(py, interfaces?)?)?;
+    let queue = observation.queue.as_ref();
+    let queue = queue.map(|it| tables::crossed(py, it)).transpose()?;
+    all.set_item("queue", queue)?;
+    Ok(all)
+}
+
+/// What was found beside packets.
+fn notes<'py>(py: Python<'py>, captures: &Merged) -> PyResult<Bound<'py, PyDict>> {
+    let (notes, table) = (captures.notes(), PyDict::new(py));
+    for (name, count) in [
+        ("frames", notes.frames),
+        ("packets", notes.packets),
+        ("not_ip", notes.not_ip),
+        ("undecodable", notes.undecodable),
+        ("cut_before_ip", notes.cut_before_ip),
+        ("unknown_link", notes.unknown_link),
+        ("snapped", notes.snapped),
+        ("cut_in_transport", notes.cut_in_transport),
+        ("fragments", notes.fragments),
+        ("tunneled", notes.tunneled),
+        ("unstated_length", notes.unstated_length),
+        ("dropped", notes.dropped),
+        ("untimed", notes.untimed),
+        ("beyond_time", notes.beyond_time),
+        ("steps_back", notes.steps_back),
+        ("largest_step_back_ns", notes.largest_step_back),
+        ("lost", notes.lost),
+        ("ended_early", notes.ended_early),
+    ] {
+        table.set_item(name, count)?;
+    }
+    table.set_item("unknown_link_type", notes.unknown_link_type)?;
+    Ok(table)
+}
+
+fn interface<'py>(
+    py: Python<'py>,
+    captures: &Merged,
+    observed: &forebay_capture::ObservedInterface,
+) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    table.set_item("number", observed.number)?;
+    let of_file = captures.interface(observed.number);
+    table.set_item("file", of_file.map(|(file, _)| file))?;
+    let name = of_file.and_then(|(_, it)| it.name.as_deref());
+    table.set_item("name", name)?;
+    table.set_item("link_type", of_file.map(|(_, it)| it.link_type))?;
+    table.set_item("snap_length", of_file.and_then(|(_, it)| it.snap_length))?;
+    table.set_item("lost", of_file.map(|(_, it)| it.lost))?;
+    table.set_item("inbound", observed.inbound)?;
+    let (clock, told) = (PyDict::new(py), PyDict::new(py));
+    clock.set_item("backward", observed.clock.backward)?;
+    clock.set_item("largest_backward_ns", observed.clock.largest_backward)?;
+    clock.set_item("set_back", observed.clock.set_back)?;
+    clock.set_item("leaps", observed.clock.leaps)?;
+    clock.set_item("stray", observed.clock.stray)?;
+    table.set_item("clock", clock)?;
+    told.set_item("by_capture", observed.told.by_capture)?;
+    told.set_item("by_station", observed.told.by_station)?;
+    told.set_item("by_address", observed.told.by_address)?;
+    told.set_item("by_port", observed.told.by_port)?;
+    told.set_item("unclear", observed.told.unclear)?;
+    table.set_item("told", told)?;
+    let directions = observed.directions.iter();
+    let directions: PyResult<Vec<_>> = directions.map(|it| direction(py, it)).collect();
+    table.set_item("directions", PyList::new(py, directions?)?)?;
+    Ok(table)
+}
+
+fn direction<'py>(
+    py: Python<'py>,
+    observed: &forebay_capture::Direction,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (load, all) = (&observed.load, PyDict::new(py));
+    all.set_item("total", amount(load.total))?;
+    all.set_item("frame_bytes", load.frame_bytes)?;
+    all.set_item("between_ns", load.between)?;
+    all.set_item("oversized", amount(load.oversized))?;
+    all.set_item("largest", load.largest)?;
+    all.set_item("other", amount(observed.other))?;
+    let series = bins(py, &load.bins)?;
+    series.put("packets", load.bins.bins().iter().map(|it| it.packets))?;
+    series.put("bytes", load.bins.bins().iter().map(|it| it.bytes))?;
+    all.set_item("bins", series)?;
+    let sizes = PyDict::new(py);
+    let counted = || (0u64..).zip(&load.sizes).filter(|(_, count)| **count > 0);
+    sizes.put("bytes", counted().map(|(size, _)| size))?;
+    sizes.put("packets", counted().map(|(_, count)| *count))?;
+    all.set_item("sizes", sizes)?;
+    let protocols = PyDict::new(py);
+    for (number, carried) in load.protocols.iter().enumerate() {
+        if carried.packets > 0 {
+            protocols.set_item(number, amount(*carried))?;
+        }
+    }
+    all.set_item("protocols", protocols)?;
+    let codepoints = PyDict::new(py);
+    for (name, carried) in ["not_capable", "ect0", "ect1", "ce"]
+        .iter()
+        .zip(load.codepoints)
+    {
+        codepoints.set_item(name, amount(carried))?;
+    }
+    all.set_item("codepoints", codepoints)?;
+    let gaps = PyDict::new(py);
+    let each = || {
+        let pairs = observed.gaps.iter();
+        pairs.flat_map(|gap| gap.times.bins().map(move |bin| (gap, bin)))
+    };
+    gaps.put("before", each().map(|(gap, _)| gap.before))?;
+    gaps.put("behind", each().map(|(gap, _)| gap.behind))?;
+    gaps.put("least_ns", each().map(|(_, bin)| bin.least))?;
+    gaps.put("most_ns", each().map(|(_, bin)| bin.most))?;
+    gaps.put("count", each().map(|(_, bin)| bin.count))?;
+    all.set_item("gaps", gaps)?;
+    let streams = &observed.streams;
+    let told = PyDict::new(py);
+    told.set_item("count", streams.count)?;
+    told.set_item("long_count", streams.long_count)?;
+    told.set_item("carried", amount(streams.carried))?;
+    told.set_item("bare", amount(streams.bare))?;
+    told.set_item("series_lost", streams.series_lost)?;
+    told.set_item("sizes", histogram(py, &streams.sizes)?)?;
+    told.set_item("durations_ns", histogram(py, &streams.durations)?)?;
+    told.set_item("start_gaps_ns", histogram(py, &streams.start_gaps)?)?;
+    told.put("starts_ns", streams.starts.iter().copied())?;
+    told.set_item("long", streams::columns(py, &streams.long)?)?;
+    told.set_item("sample", streams::columns(py, &streams.sample)?)?;
+    all.set_item("streams", told)?;
+    Ok(all)
+}
