@@ -53,34 +53,56 @@ def unit_of(name: str, sample: pl.Series) -> float:
     return 1e-3 if middle < 1e14 else 1e-6 if middle < 1e17 else 1e-9
 
 
-def times(column: str, unit: float) -> pl.Expr:
-    """Seconds of a column of texts: numbers of a unit, or dates, in UTC where they say no zone; null where neither."""
+def times(column: pl.Series, unit: float) -> pl.Series:
+    """Seconds of texts: numbers of a unit, or dates, in UTC where they say no zone; null where neither.
+
+    A column is mostly all numbers or all dates of one form, so the cheap ways are tried on all of it first.
+    """
+    text = column.str.strip_chars()
+    nothing = column.null_count()
+    numbers = _numbers(text, unit)
+    if numbers.null_count() == nothing:
+        return numbers
+    dates = _dates(text)
+    if dates.null_count() == nothing:
+        return dates
+    return numbers.fill_null(_zoned_dates(text))
+
+
+def _numbers(text: pl.Series, unit: float) -> pl.Series:
     import polars as pl
 
-    text = pl.col(column).str.strip_chars()
-    number = _whole(text, unit)
-    dated = text.str.strip_suffix("Z").str.strip_suffix(" UTC").str.replace_all("/", "-")
+    found = _over(text.cast(pl.Int64, strict=False), round(1 / unit))
+    if found.null_count() > text.null_count():
+        found = found.fill_null(text.cast(pl.Float64, strict=False) * unit)
+    return _possible(found)
+
+
+def _dates(text: pl.Series) -> pl.Series:
+    return _possible(_over(text.str.to_datetime(_STAMP, strict=False, time_unit="us").dt.epoch("us"), 1_000_000))
+
+
+def _zoned_dates(text: pl.Series) -> pl.Series:
+    """Dates with slashes, a T in the middle, and a zone behind them."""
+    import polars as pl
+
+    dated = text.str.strip_suffix("Z").str.strip_suffix(" UTC").str.replace_all("/", "-", literal=True)
     dated = dated.str.replace(r"^(\d{4}-\d{2}-\d{2})[Tt]", "${1} ")
-    zone = dated.str.extract_groups(r"\d ?([+-])(\d{2}):?(\d{2})$")
-    sign = pl.when(zone.struct.field("1") == "-").then(-1.0).otherwise(1.0)
-    ahead = sign * (zone.struct.field("2").cast(pl.Float64) * 3600 + zone.struct.field("3").cast(pl.Float64) * 60)
+    zone = dated.str.extract_groups(r":\d{2}(?:\.\d+)? ?([+-])(\d{2}):?(\d{2})$").struct
+    sign = (zone.field("1") == "-").fill_null(value=False).cast(pl.Float64) * -2 + 1
+    ahead = sign * (zone.field("2").cast(pl.Float64) * 3600 + zone.field("3").cast(pl.Float64) * 60)
     stamp = dated.str.replace(r"(:\d{2}(?:\.\d+)?) ?[+-]\d{2}:?\d{2}$", "${1}")
-    read = _over(stamp.str.to_datetime(_STAMP, strict=False, time_unit="us").dt.epoch("us"), 1_000_000)
-    seconds = pl.coalesce(number, read - ahead.fill_null(0.0))
-    return pl.when(seconds.abs() < MOST_SECONDS).then(seconds)
+    return _possible(_dates(stamp) - ahead.fill_null(0.0))
 
 
-def _whole(text: pl.Expr, unit: float) -> pl.Expr:
-    """Numbers times a unit."""
-    import polars as pl
-
-    exact = _over(text.cast(pl.Int64, strict=False), round(1 / unit))
-    return pl.coalesce(exact, text.cast(pl.Float64, strict=False) * unit)
-
-
-def _over(whole: pl.Expr, parts: int) -> pl.Expr:
+def _over(whole: pl.Series, parts: int) -> pl.Series:
     """Integers over a number, their rest apart: nanoseconds of an epoch have more digits than a float."""
     return (whole // parts) + (whole % parts) / parts
+
+
+def _possible(seconds: pl.Series) -> pl.Series:
+    """The same without what was no time."""
+    return seconds.set((seconds.abs() >= MOST_SECONDS) | ~seconds.is_finite(), None)
 
 
 def durations(column: str, unit: float) -> pl.Expr:

@@ -85,27 +85,24 @@ class Reading:
             "input": pl.UInt32(), "output": pl.UInt32(), "sampling": pl.UInt32(),
         }  # fmt: skip
         said = {name: _first([_integer(each) for each in fields.get(name, ())], kind) for name, kind in whole.items()}
-        start = _first([self._times(each, raw) for each in fields.get("start", ())], pl.Float64())
-        end = _first([self._times(each, raw) for each in fields.get("end", ())], pl.Float64())
-        lasting = _first(
-            [durations(each, duration_unit(plain(each))) for each in fields.get("duration", ())], pl.Float64()
-        )
-        begin = pl.coalesce(start, end - lasting)
-        # Collectors that print whole seconds print durations with their fraction.
-        until = pl.coalesce(begin + lasting, end)
+        # Columns of their own, because expressions would be worked out wherever they are named.
+        timed = raw.select(
+            start=_first([pl.lit(self._times(each, raw)) for each in fields.get("start", ())], pl.Float64()),
+            end=_first([pl.lit(self._times(each, raw)) for each in fields.get("end", ())], pl.Float64()),
+            lasting=_first(
+                [durations(each, duration_unit(plain(each))) for each in fields.get("duration", ())], pl.Float64()
+            ),
+        ).select("end", "lasting", begin=pl.coalesce("start", pl.col("end") - pl.col("lasting")))
         table = raw.select(
-            start_s=begin,
-            end_s=until,
-            **{name: said[name] for name in ("bytes", "packets")},
+            start_s=timed["begin"],
+            # Collectors that print whole seconds print durations with their fraction.
+            end_s=timed.select(pl.coalesce(pl.col("begin") + pl.col("lasting"), "end")).to_series(),
+            **{name: said[name] for name in ("bytes", "packets", "source_port", "target_port", "input", "output")},
             protocol=_first([_protocol(each) for each in fields.get("protocol", ())], pl.UInt8()),
             tcp_flags=_first([_flags(each) for each in fields.get("flags", ())], pl.UInt8()),
-            source_port=said["source_port"],
-            target_port=said["target_port"],
             source=_first([_text(each) for each in fields.get("source", ())], pl.String()),
             target=_first([_text(each) for each in fields.get("target", ())], pl.String()),
-            input=said["input"],
-            output=said["output"],
-            sampling=pl.when(said["sampling"] > 1).then(said["sampling"]).otherwise(1).cast(pl.UInt32),
+            sampling=pl.max_horizontal(said["sampling"], pl.lit(1, dtype=pl.UInt32)),
         )
         return self.finished(table)
 
@@ -119,13 +116,13 @@ class Reading:
             pl.col(name).cast(kind) for name, kind in schema().items()
         )
 
-    def _times(self, column: str, raw: pl.DataFrame) -> pl.Expr:
+    def _times(self, column: str, raw: pl.DataFrame) -> pl.Series:
         unit = self.units.get(column)
         if unit is None:
             unit = unit_of(plain(column), raw[column])
             if raw[column].null_count() < raw.height:
                 self.units[column] = unit
-        return times(column, unit)
+        return times(raw[column], unit)
 
     def _hashed(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with a hash in the place of its two addresses; null where it has neither."""
