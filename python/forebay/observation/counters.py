@@ -21,7 +21,7 @@ from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
 from forebay.observation.counter_files.sheets import read_sheet
 from forebay.observation.counter_files.telemetry import read_telemetry
 from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
-from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, scaled
 from forebay.observation.intervals import (
     batch_ratio,
     independent_of,
@@ -112,8 +112,8 @@ def read(path: Path | str, rate_bps: float | None = None, *, port: str | None = 
     InputError
         Names the file, the line, what was found and what is allowed.
     """
-    if rate_bps is not None and not 0 < rate_bps < float("inf"):
-        raise InputError(f"found {rate_bps}; allowed: a positive rate in bit/s", "rate")
+    if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
+        raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
     where = str(path)
     text = text_of(Path(path), ALLOWED, MOST_BYTES)
     start = text.lstrip()[:1]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["CONFIDENCE", "Estimate", "Unknown", "scaled"]
+__all__ = ["CONFIDENCE", "MOST_RATE", "Estimate", "Unknown", "scaled"]
 
 #: Probability with which an estimate's interval covers the truth.
 CONFIDENCE = 0.9
+#: Largest rate of a link that may be given, in bit/s.
+MOST_RATE = 1e15
 
 
 @dataclass(frozen=True)

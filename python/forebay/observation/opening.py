@@ -85,7 +85,7 @@ def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
         return cast("BinaryIO", module.ZstdFile(file))
     raise InputError(
         f"{path}: found zstd, which this Python cannot read; allowed: a file unpacked by `zstd -d`, "
-        "or install `backports.zstd`"
+        "or `pip install 'forebay[zstd]'`"
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import MOST_RATE, Estimate, Unknown
 from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.findings import Findings, Window, unknown_of
 from forebay.observation.flow_records.joining import Timeouts, gather, joined, timeouts
@@ -117,8 +117,8 @@ def read(
     """
     if sampling < 1:
         raise InputError(f"found {sampling}; allowed: 1 or more, as in 1 packet in 1000", "sampling")
-    if rate_bps is not None and not 0 < rate_bps < float("inf"):
-        raise InputError(f"found {rate_bps}; allowed: a positive rate in bit/s", "rate")
+    if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
+        raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
     files = [Path(each) for each in paths]
     if not files:
         raise InputError(f"found no file; allowed: {formats.ALLOWED}")

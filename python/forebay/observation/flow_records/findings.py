@@ -217,7 +217,8 @@ class Findings:
         if self.limits(load):
             tcp = self._series(self._long_tcp)
             full = self.window.inner(tcp)[self.at_the_ceiling(load)]
-            mean, most = float(full.mean()), float(full.max())
+            mean = float(full.mean())
+            most = max(mean, float(full.max()))  # the mean of equal numbers may be rounded up
             source = "long TCP flows while the link was full; others may have been limited elsewhere"
             found["limited_flows"] = Estimate(mean, min(1.0, mean), most, "", source, int(full.size))
         return found
