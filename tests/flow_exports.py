@@ -225,8 +225,9 @@ def named(records: Iterable[Record], style: str) -> list[dict[str, object]]:
 
 # Export packets ----------------------------------------------------------------------------------------------------
 
-#: The exporter's uptime when it sends, in milliseconds; it wraps while flows go on.
+#: The exporter's uptime when it sends, in milliseconds, and how many seconds after a record's end that is.
 UPTIME = 3_000_000
+LATE = 5
 
 
 def _uptime(instant: float, sent: float) -> int:
@@ -237,7 +238,7 @@ def v5(records: list[Record], sampling: int = 0) -> list[bytes]:
     packets = []
     for at in range(0, len(records), 30):
         some = records[at : at + 30]
-        sent = round(max(r.end for r in some) + 5)
+        sent = round(max(r.end for r in some) + LATE)
         body = b"".join(
             struct.pack(
                 ">4s4s4xHHIIIIHHxBBB8x", ip_address(r.source).packed, ip_address(r.target).packed, r.input, r.output,
@@ -282,7 +283,7 @@ def v9(records: list[Record]) -> list[bytes]:
     packets = []
     for at in range(0, len(records), 20):
         some = records[at : at + 20]
-        sent = round(max(r.end for r in some) + 5)
+        sent = round(max(r.end for r in some) + LATE)
         body = _sets(some, [*ELEMENTS, (22, 4), (21, 4)], sent, 300, 0)
         packets.append(struct.pack(">HHIIII", 9, len(some) + 1, UPTIME, sent, at, 7) + body)
     return packets
@@ -292,7 +293,7 @@ def ipfix(records: list[Record], elements: tuple[int, int] = (152, 153)) -> list
     packets = []
     for at in range(0, len(records), 20):
         some = records[at : at + 20]
-        sent = round(max(r.end for r in some) + 5)
+        sent = round(max(r.end for r in some) + LATE)
         fields = [*ELEMENTS, (0x8001, 0xFFFF), (0x8002, 3), (elements[0], 8), (elements[1], 8)]
         body = _sets(some, fields, sent, 301, 2)
         packets.append(struct.pack(">HHIII", 10, 16 + len(body), sent, at, 7) + body)
