@@ -293,7 +293,7 @@ def ipfix(records: list[Record], elements: tuple[int, int] = (152, 153)) -> list
     packets = []
     for at in range(0, len(records), 20):
         some = records[at : at + 20]
-        sent = round(max(r.end for r in some) + LATE)
+        sent = min(round(max(r.end for r in some) + LATE), 2**32 - 1)
         fields = [*ELEMENTS, (0x8001, 0xFFFF), (0x8002, 3), (elements[0], 8), (elements[1], 8)]
         body = _sets(some, fields, sent, 301, 2)
         packets.append(struct.pack(">HHIII", 10, 16 + len(body), sent, at, 7) + body)

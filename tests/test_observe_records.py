@@ -297,6 +297,19 @@ def test_uptimes_wrap_and_may_be_ahead(uptime: int, late: int, tmp_path: Path, m
         assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
 
 
+def test_times_that_cannot_be_are_left_out(tmp_path: Path) -> None:
+    late = [Record(**{**vars(each), "end": 1e15}) for each in FEW[:3]]
+    packets = [*made.ipfix(FEW), *made.ipfix(late)]
+    found = reader.read([written(tmp_path, b"".join(packets))])
+    assert found.count == len(FEW)
+    assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
+    assert any(each.startswith("3 exported records with times") for each in found.remarks)
+    # A record of centuries takes no more room than others.
+    wide = reader.read([written(tmp_path, f"start,end,bytes\n1,1e10,7\n{BEGIN},{BEGIN + 1},5\n")])
+    assert wide.load.values.size < 2**20
+    assert wide.load.values.sum() * wide.load.bin_s / 8 == pytest.approx(12)
+
+
 def test_templates_come_first(tmp_path: Path) -> None:
     packets = made.v9(FEW)
     # The first data set without its template; the template comes with the second packet.

@@ -212,6 +212,8 @@ def _remarks(
         said.append(f"{reading.backward} records ended before they began and are taken as instants")
     if reading.unread:
         said.append(f"{reading.unread} sets of export packets came before their template and are left out")
+    if reading.impossible:
+        said.append(f"{reading.impossible} exported records with times or bytes that cannot be are left out")
     if findings.window.short:
         said.append("the records cover less than four times their resolution; what is cut at both ends weighs on all")
     if findings.cut:

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
+from forebay.observation.flow_records.clocks import MOST_SECONDS
 from forebay.observation.flow_records.datagrams import Bytes, captured, is_capture
 
 if TYPE_CHECKING:
@@ -338,5 +339,8 @@ def _table(rows: list[Row], reading: Reading) -> pl.DataFrame:
     table = pl.DataFrame(columns).with_columns(
         pl.when(pl.col(name) <= most).then(pl.col(name)) for name, most in limits.items()
     )
-    good = [pl.col(name).is_not_null() for name in NEEDED]
-    return reading.finished(table.filter(*good).with_columns(pl.col("sampling").fill_null(1)))
+    good = table.filter(
+        pl.col("bytes").is_not_null(), *(pl.col(name).abs() < MOST_SECONDS for name in ("start_s", "end_s"))
+    )
+    reading.impossible += table.height - good.height
+    return reading.finished(good.with_columns(pl.col("sampling").fill_null(1)))

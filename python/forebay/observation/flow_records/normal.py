@@ -56,12 +56,15 @@ class Reading:
         Records that ended before they began.
     unread : int
         Sets of records that came before the template which says what they hold.
+    impossible : int
+        Exported records with times or bytes that cannot be.
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     units: dict[str, float] = field(default_factory=dict)
     backward: int = 0
     unread: int = 0
+    impossible: int = 0
 
     def fresh(self) -> None:
         """Begin another file, whose columns may have other units."""

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["Smear", "width_for"]
 
 #: Widths of bins in seconds, and the most bins.
-WIDTHS = (1, 5, 10, 30, 60, 300, 900, 1800, 3600, 14400, 86400, 604800, 31_536_000)
+WIDTHS = (1, 5, 10, 30, 60, 300, 900, 1800, 3600, 14400, 86400, 604800)
 MOST_BINS = 2**20
 
 
 def width_for(first_s: float, last_s: float) -> float:
     """The narrowest width of bins of which not too many cover a time."""
     span = last_s - first_s
-    return float(next((width for width in WIDTHS if span / width < MOST_BINS - 1), WIDTHS[-1]))
+    return float(next((width for width in WIDTHS if span / width < MOST_BINS - 1), span / (MOST_BINS - 2)))
 
 
 class Smear:
@@ -41,6 +41,7 @@ class Smear:
         self._first = first_s
         self._width = width_s
         self._bins = int((last_s - first_s) / width_s) + 1
+        assert self._bins <= MOST_BINS, f"a width for so long a time: {last_s - first_s} s"
         # One bin more, for what an interval that ends in the last bin takes back behind it.
         self._here = np.zeros(self._bins + 1)
         self._onward = np.zeros(self._bins + 1)
