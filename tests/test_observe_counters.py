@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from forebay import InputError
 from forebay.observation import counters
 from forebay.observation.counter_files.unwrapping import counted
+from forebay.observation.instants import instant
 
 BEGIN = 1_790_000_000
 RATE = 1e9
@@ -105,7 +106,7 @@ def gnmic_events(of: Polls) -> str:
     return json.dumps([
         {
             "name": "port-stats", "timestamp": when * 10**9,
-            "tags": {"interface_name": "ethernet-1/1", "source": "192.0.2.9:57400"},
+            "tags": {"interface_name": "ethernet-1/1", "source": "192.0.2.9:57400", "depth": "5"},
             "values": {f"{base}{leaf}": of.shown(kind)[at]},
         }
         for at, when in enumerate(of.times)
@@ -174,6 +175,7 @@ def test_every_form_says_what_is_true(name: str, tmp_path: Path) -> None:
     assert loss.value == pytest.approx(TRUE.drops.sum() / (TRUE.drops + TRUE.packets).sum())
     assert loss.contains(1e-3)
     assert found.estimates["packet_size"].value == pytest.approx(1000, rel=1e-3)
+    assert "queue_p50" not in found.estimates
     peaks = name in ("table", "gnmic updates")
     assert ("watermark_p95" in found.estimates) == peaks
     assert ("the queue's peak" in {each.what for each in found.unknown}) != peaks
@@ -182,6 +184,20 @@ def test_every_form_says_what_is_true(name: str, tmp_path: Path) -> None:
         assert found.estimates["watermark_max"].value == TRUE.peaks.max()
         assert found.estimates["watermark_max"].unit == ("byte" if name == "gnmic updates" else "")
     assert any("less than 30 s" in each.what for each in found.unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1790000000.5", 1_790_000_000.5), ("1790000000500", 1_790_000_000.5), ("1790000000500000", 1_790_000_000.5),
+        ("1790000000500000000", 1_790_000_000.5), ("12.5", 12.5), ("2026-09-21T14:13:20Z", 1_790_000_000),
+        ("2026-09-21 14:13:20", 1_790_000_000), ("2026-09-21T16:13:20+02:00", 1_790_000_000),
+        ("2026/09/21 14:13:20", 1_790_000_000), ("Mon Sep 21 14:13:20 UTC 2026", 1_790_000_000),
+        ("-1", None), ("nan", None), ("1e300", None), ("soon", None), ("", None),
+    ],
+)  # fmt: skip
+def test_instants_are_read_in_every_form(text: str, seconds: float | None) -> None:
+    assert instant(text) == seconds
 
 
 def test_compressed_files_are_read(tmp_path: Path) -> None:

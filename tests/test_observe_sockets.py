@@ -104,7 +104,7 @@ def dump(when: str, acked: float, busy: float, again: float = 0, *, limited: str
     ],
 )
 def test_what_happened_between_dumps(first: str, second: str) -> None:
-    text = dump(first, 1e6, 5) + dump(second, 11e6, 15, 2e6)
+    text = dump(first, 1e6, 5) + dump(second, 11e6, 12, 2e6)
     found = sockets.read(text)
     assert (found.dumps, len(found.sockets)) == (2, 1)
     change = found.changes[0]
