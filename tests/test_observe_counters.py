@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -196,8 +197,17 @@ def test_every_form_says_what_is_true(name: str, tmp_path: Path) -> None:
         ("-1", None), ("nan", None), ("1e300", None), ("soon", None), ("", None),
     ],
 )  # fmt: skip
-def test_instants_are_read_in_every_form(text: str, seconds: float | None) -> None:
-    assert instant(text) == seconds
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_instants_are_read_in_every_form(
+    text: str, seconds: float | None, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert instant(text) == seconds
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_compressed_files_are_read(tmp_path: Path) -> None:
@@ -258,6 +268,14 @@ def test_a_restart_without_an_uptime_is_told_from_a_wrap() -> None:
     assert counted([(0.0, 2**64 - 5001), (1.0, 2**64 - 4001), (2.0, 2**64 - 1)], 64, None).total.tolist() == [
         0, 1000, 5000,
     ]  # fmt: skip
+
+
+def test_rows_may_come_in_any_order_and_twice(tmp_path: Path) -> None:
+    header, *rows = table(TRUE).splitlines()
+    mixed = [*rows[::2], *rows[1::2], *rows[5:9]]
+    found = counters.read(written(tmp_path, "\n".join([header, *mixed, ""])), RATE)
+    assert found.bits_per_second == pytest.approx(TRUE.amounts * 8 / 30)
+    assert found.wraps == found.restarts == 0
 
 
 def test_no_drop_bounds_the_loss(tmp_path: Path) -> None:
