@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError
@@ -516,6 +516,7 @@ TEXTS = st.one_of(
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=TEXTS)
+@example(content=("v9 packets", [(0.23828125, b"\x84")]))  # a number of a thousand bytes
 def test_garbage_is_one_line_or_an_answer(
     content: bytes | tuple[str, list[tuple[float, bytes]]], tmp_path: Path
 ) -> None:

@@ -28,6 +28,8 @@ ROWS = 100_000
 #: Templates that are remembered; exporters have some dozens.
 MOST_TEMPLATES = 10_000
 VARIABLE = 0xFFFF
+#: Longest number of RFC 7011; a longer field is none.
+MOST_BYTES_OF_NUMBER = 8
 
 #: Elements that are numbers and stand in a record as they are (RFC 3954 section 8; IANA, IPFIX Information Elements).
 COUNTS = {1: "bytes", 85: "bytes", 2: "packets", 86: "packets", 4: "protocol", 6: "tcp_flags", 7: "source_port",
@@ -283,14 +285,17 @@ def _row(values: Sequence[tuple[int, bytes]], clock: _Clock, sampling: int) -> R
     row: Row = {"sampling": sampling}
     lasting = None
     for element, value in values:
-        if element in COUNTS:
+        if element in ADDRESSES:
+            if len(value) in (4, 16) and any(value):
+                row[ADDRESSES[element]] = str(ip_address(value))
+        elif len(value) > MOST_BYTES_OF_NUMBER:
+            continue
+        elif element in COUNTS:
             name, number = COUNTS[element], int.from_bytes(value, "big")
             if name == "tcp_flags":
                 number &= 255
             if name != "sampling" or number > 1:
                 row[name] = number
-        elif element in ADDRESSES and len(value) in (4, 16) and any(value):
-            row[ADDRESSES[element]] = str(ip_address(value))
         elif element in TIMES:
             row[TIMES[element]] = _seconds(element, value, clock)
         elif element in DURATIONS:
@@ -316,7 +321,11 @@ def _seconds(element: int, value: bytes, clock: _Clock) -> float:
 
 def _learn_sampling(body: bytes, template: _Template, source: tuple[bytes, int], exporters: _Exporters) -> None:
     for values in _values(body, template):
-        said = {element: int.from_bytes(value, "big") for element, value in values if element in SAMPLERS}
+        said = {
+            element: int.from_bytes(value, "big")
+            for element, value in values
+            if element in SAMPLERS and len(value) <= MOST_BYTES_OF_NUMBER
+        }
         interval = said.get(34) or said.get(50) or 0
         if said.get(305):  # so many packets are taken, then so many are not (RFC 5477, section 8.2)
             interval = (said[305] + said.get(306, 0)) // said[305]
@@ -332,7 +341,7 @@ def _table(rows: list[Row], reading: Reading) -> pl.DataFrame:
     for name in COLUMNS:
         values = [row.get(name) for row in rows]
         if name not in kinds:
-            values = [None if value is None or float(value) > 2**62 else int(value) for value in values]
+            values = [None if value is None or int(value) > 2**62 else int(value) for value in values]
         columns[name] = pl.Series(name, values, dtype=kinds.get(name, pl.Int64()))
     limits = {"protocol": 255, "source_port": 65535, "target_port": 65535}
     limits |= dict.fromkeys(("input", "output", "sampling"), 2**32 - 1) | dict.fromkeys(("bytes", "packets"), 10**17)
