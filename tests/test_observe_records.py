@@ -236,6 +236,14 @@ def test_an_address_of_zeros_is_none(tmp_path: Path) -> None:
     assert pairs[1] == pairs[2] != pairs[3]
 
 
+def test_ports_and_interfaces_that_cannot_be_are_not_known(tmp_path: Path) -> None:
+    text = f"ts,te,ibyt,sp,dp,in,out,pr,flg\n{BEGIN},{BEGIN + 1},5,65536,8.0,4294967296,-1,300,hello\n"
+    for content in (text, text + "1,2"):  # also line by line
+        row = reader.read([written(tmp_path, content)]).records.collect().row(0, named=True)
+        assert row["target_port"] == 8
+        assert {row[name] for name in ("source_port", "input", "output", "protocol", "tcp_flags")} == {None}
+
+
 def test_every_file_has_its_own_clock(tmp_path: Path) -> None:
     seconds = written(tmp_path, f"ts,te,ibyt\n{BEGIN},{BEGIN + 1},5\n", "one")
     milliseconds = written(tmp_path, f"ts,te,ibyt\n{BEGIN * 1e3:.0f},{(BEGIN + 3) * 1e3:.0f},5\n", "two")

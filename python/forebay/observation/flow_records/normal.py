@@ -116,7 +116,7 @@ class Reading:
         self.backward += int((table["end_s"] < table["start_s"]).sum())
         until = pl.when(pl.col("end_s").is_not_null()).then(pl.max_horizontal("start_s", "end_s"))
         return self._hashed(table.with_columns(end_s=until)).select(
-            pl.col(name).cast(kind) for name, kind in schema().items()
+            pl.col(name).cast(kind, strict=False) for name, kind in schema().items()
         )
 
     def _times(self, column: str, raw: pl.DataFrame) -> pl.Series:
@@ -150,7 +150,7 @@ def _first(found: list[pl.Expr], kind: pl.DataType) -> pl.Expr:
     """The first of several expressions that is not null."""
     import polars as pl
 
-    return pl.coalesce(found).cast(kind) if found else pl.lit(None, dtype=kind)
+    return pl.coalesce(found).cast(kind, strict=False) if found else pl.lit(None, dtype=kind)
 
 
 def _text(column: str) -> pl.Expr:
