@@ -173,13 +173,13 @@ def _judged(gaps: Numbers, dispersion: tuple[Dispersion, ...]) -> tuple[Kind, Fi
         return kind, fit, f"no Poisson process: gaps are not exponential (coefficient of variation {spread:.2g})"
     scales = f"{_seconds(dispersion[0].scale_s)} to {_seconds(dispersion[-1].scale_s)}"
     gaps_are = f"gaps are exponential (p = {fit.probability:.2g})"
-    return "poisson", fit, f"a Poisson process: counts vary as its do from {scales}, and {gaps_are}"
+    return "poisson", fit, f"a Poisson process: counts in windows of {scales} vary as its do, and {gaps_are}"
 
 
 def _seconds(seconds: float) -> str:
-    from forebay.formatting import duration
+    from forebay.formatting import duration, exactly
 
-    return duration(float(f"{seconds:.2g}"))
+    return exactly(duration(float(f"{seconds:.2g}")))
 
 
 def _gap_law(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sample) -> Law:

@@ -276,7 +276,7 @@ class Mixture:
 
     def form(self, amount: Amount) -> dict[str, Any]:
         """As the scenario's keys have it."""
-        return {"mixture": [{"weight": _share(weight), **law.form(amount)} for weight, law in self.parts]}
+        return {"mixture": [{"weight": _rounded(weight), **law.form(amount)} for weight, law in self.parts]}
 
 
 Law = Exponential | Weibull | Lognormal | Pareto | Choice | Cdf | Mixture

@@ -191,11 +191,11 @@ def _summed(bins: Numbers, factor: int) -> Numbers:
 
 
 def _mean(series: Numbers, unit: str, source: str) -> Estimate:
-    from forebay.statistics import batch_means, student_quantile
+    from forebay.statistics import mean_interval, student_quantile
 
     value = float(np.mean(series))
-    inside = batch_means(series, min(BATCHES, series.size), CONFIDENCE)
-    # Batches leave out what does not fill one; the mean does not.
+    batches = np.array_split(series, min(BATCHES, series.size))
+    inside = mean_interval([float(np.mean(batch)) for batch in batches], CONFIDENCE)
     half = inside.half_width
     if half is None:
         half = student_quantile((1 + CONFIDENCE) / 2, 1) * value

@@ -1,0 +1,478 @@
+"""What an observation found: the link, who crosses it, how it is loaded, and what the input cannot tell.
+
+Whoever reads captures, records, counters or sockets makes a `Finding`; scenario, JSON and page are made of it. No
+address belongs into one, and `without_addresses` takes out what a file's name or a device's words have brought along.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from forebay.observation.amounts import rate_text, size_text, time_text
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.laws import Cdf, Choice, Law
+from forebay.observation.load import Load
+from forebay.observation.regime import Regime
+from forebay.observation.sample import Quantile, Sample
+
+__all__ = [
+    "AppLimited",
+    "ConstantRate",
+    "Distribution",
+    "Finding",
+    "FlowFinding",
+    "GroupFinding",
+    "Input",
+    "LimitedBy",
+    "LinkFinding",
+    "OpenLoop",
+    "Periodic",
+    "Persistent",
+    "PoissonPackets",
+    "Queue",
+    "RoundTrips",
+    "Workload",
+    "finding_json",
+    "without_addresses",
+]
+
+#: Who keeps a flow from being faster.
+LimitedBy = Literal["this link", "application", "receiver", "elsewhere", "unknown"]
+
+#: Points of data in JSON.
+POINTS = 101
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The discipline of a queue by its name in scenarios, with parameters as these write them."""
+
+    kind: str
+    source: str
+    parameters: Mapping[str, str | float | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFinding:
+    """The link.
+
+    Attributes
+    ----------
+    rate : Estimate or Unknown
+        In bit/s of IP packets.
+    buffer : Estimate or Unknown
+        What may wait, in bytes ("byte"), packets ("packets") or time ("s").
+    queue : Queue or Unknown
+        Its discipline.
+    """
+
+    rate: Estimate | Unknown
+    buffer: Estimate | Unknown
+    queue: Queue | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrips:
+    """Round trips without queueing, of each flow or as quantiles over many, in seconds.
+
+    Attributes
+    ----------
+    each : tuple of Estimate
+        One for each flow, where they are few.
+    quantiles : tuple of Quantile
+        In rising order, where they are many.
+    law : Law or None
+        For the scenario; by default made of what is there.
+    """
+
+    each: tuple[Estimate, ...] = ()
+    quantiles: tuple[Quantile, ...] = ()
+    law: Law | None = None
+
+    def __post_init__(self) -> None:
+        assert self.each or self.quantiles, "round trips are those of somebody"
+
+    @property
+    def typical(self) -> Estimate:
+        """That of the middle."""
+        if self.each:
+            return sorted(self.each, key=lambda estimate: estimate.value)[len(self.each) // 2]
+        return min(self.quantiles, key=lambda quantile: abs(quantile.probability - 0.5)).estimate
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The shortest and the longest that is told."""
+        values = [each.value for each in self.each] or [each.estimate.value for each in self.quantiles]
+        return min(values), max(values)
+
+    @property
+    def scenario_law(self) -> Law:
+        """What a scenario draws from: one of those of the flows, or the quantiles, on to both ends."""
+        if self.law is not None:
+            return self.law
+        if self.each:
+            return Choice(tuple(each.value for each in self.each))
+        rising = np.maximum.accumulate([each.estimate.value for each in self.quantiles]).tolist()
+        told = [(value, each.probability) for value, each in zip(rising, self.quantiles, strict=True)]
+        if len(told) == 1:
+            return Choice((told[0][0],))
+        # On to both ends as between the last two, within a factor of two.
+        (x0, p0), (x1, p1) = told[:2]
+        (y0, q0), (y1, q1) = told[-2:]
+        begin = [(max(x0 / 2, x0 - (x1 - x0) / (p1 - p0) * p0), 0.0)] if p0 > 0 else []
+        end = [(min(2 * y1, y1 + (y1 - y0) / (q1 - q0) * (1 - q1)), 1.0)] if q1 < 1 else []
+        return Cdf((*begin, *told, *end))
+
+
+@dataclass(frozen=True, slots=True)
+class Persistent:
+    """Always something to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Transfers that begin whatever happens.
+
+    Attributes
+    ----------
+    size, gap : Law
+        Of bytes of payload, and of seconds from one beginning to the next.
+    of_size, of_gap : str
+        Where the laws come from, in a clause each.
+    load : Estimate or None
+        What they offer, in bit/s.
+    """
+
+    size: Law
+    gap: Law
+    of_size: str
+    of_gap: str
+    load: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppLimited:
+    """As fast as an application writes: of each flow, in bit/s."""
+
+    rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """A transfer again and again over one connection, as a video player asks for segments."""
+
+    every: Estimate
+    size: Law
+    of_size: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRate:
+    """Packets at equal distances that do not yield: of all flows together, in bit/s."""
+
+    rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonPackets:
+    """Packets at random that do not yield: of all flows together, in bit/s."""
+
+    rate: Estimate
+
+
+Workload = Persistent | OpenLoop | AppLimited | Periodic | ConstantRate | PoissonPackets
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFinding:
+    """Flows that are alike.
+
+    Attributes
+    ----------
+    name : str
+        Their role, never an address: "long flows, 20 to 40 ms".
+    count : Estimate or Unknown or None
+        Flows at a time; None where transfers come and go, and for traffic that is told as a whole.
+    workload : Workload
+        What they send.
+    limited_by : LimitedBy
+        Who keeps them from being faster.
+    controller : mapping of str to float, Unknown, or None
+        Probability of each congestion controller by its name in scenarios; None for traffic that does not yield.
+    round_trips : RoundTrips, Unknown, or None
+        Without queueing; None for traffic that does not yield.
+    packet : Estimate or None
+        Bytes of a full packet.
+    receive_window : Estimate or None
+        Bytes, where the receiver limits.
+    access : Estimate or None
+        The flow's own limit elsewhere, in bit/s.
+    rate : Estimate or None
+        Mean rate of one flow, in bit/s.
+    ecn, pacing : bool or None
+        Whether packets are ECN-capable, and whether they are spread; None where that is not known.
+    unknown : tuple of Unknown
+        What else cannot be told of them.
+    """
+
+    name: str
+    count: Estimate | Unknown | None
+    workload: Workload
+    limited_by: LimitedBy = "unknown"
+    controller: Mapping[str, float] | Unknown | None = None
+    round_trips: RoundTrips | Unknown | None = None
+    packet: Estimate | None = None
+    receive_window: Estimate | None = None
+    access: Estimate | None = None
+    rate: Estimate | None = None
+    ecn: bool | None = None
+    pacing: bool | None = None
+    unknown: tuple[Unknown, ...] = ()
+
+    @property
+    def yields(self) -> bool:
+        """Whether it slows down where packets are lost."""
+        return not isinstance(self.workload, ConstantRate | PoissonPackets)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFinding:
+    """One long flow by its role; what is None is not known.
+
+    Attributes
+    ----------
+    role : str
+        Never an address: "long 1".
+    lasting_s, carried_bytes : float
+        How long it was seen, and what it carried meanwhile.
+    rate : Estimate or None
+        In bit/s.
+    round_trip : Estimate or None
+        Without queueing, in seconds.
+    loss : Estimate or None
+        Share of its packets.
+    controller : str
+        With its probability, or empty.
+    limited_by : LimitedBy
+    """
+
+    role: str
+    lasting_s: float
+    carried_bytes: float
+    rate: Estimate | None
+    round_trip: Estimate | None
+    loss: Estimate | None
+    controller: str
+    limited_by: LimitedBy
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Data beside the law that the scenario has for it.
+
+    Attributes
+    ----------
+    what : str
+        "size of transfers".
+    unit : {"s", "byte"}
+        Of both.
+    data : Sample
+        What was measured.
+    law : Law
+        What the scenario says.
+    why : str
+        Which law it is, and why.
+    """
+
+    what: str
+    unit: Literal["s", "byte"]
+    data: Sample
+    law: Law
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What was observed, without any address: "capture of one interface"; its length and amount where known."""
+
+    kind: str
+    span_s: float | None = None
+    packets: int | None = None
+    bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Everything that an observation says.
+
+    Attributes
+    ----------
+    input : Input
+    link : LinkFinding
+    limited : Estimate or Unknown
+        Long flows that this link limits, at a time on average.
+    regime : Regime
+    groups : tuple of GroupFinding
+    load : Load or None
+        None where the input has no load over time.
+    flows : tuple of FlowFinding
+        Long flows, the largest first.
+    distributions : tuple of Distribution
+        Data beside laws.
+    unknown : tuple of Unknown
+        What the input does not identify.
+    remarks : tuple of str
+        What the input is like: sampled, cut off, gathered by segmentation offload, with clock steps.
+    """
+
+    input: Input
+    link: LinkFinding
+    limited: Estimate | Unknown
+    regime: Regime
+    groups: tuple[GroupFinding, ...] = ()
+    load: Load | None = None
+    flows: tuple[FlowFinding, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def unidentified(self) -> tuple[Unknown, ...]:
+        """All that the input does not identify, of the link and of groups too, each once."""
+        of_link = (self.link.rate, self.link.buffer, self.link.queue, self.limited)
+        told = [each for each in of_link if isinstance(each, Unknown)]
+        if self.load is not None:
+            told += [each for each in (self.load.filled, self.load.hurst) if isinstance(each, Unknown)]
+        told += self.unknown
+        for group in self.groups:
+            values = (group.count, group.controller, group.round_trips, *group.unknown)
+            told += [each for each in values if isinstance(each, Unknown)]
+        return tuple(dict.fromkeys(told))
+
+
+# Addresses -------------------------------------------------------------------------------------------------------
+
+_ADDRESS = re.compile(
+    r"""
+    (?<![\w.]) \d{1,3} (?: \. \d{1,3} ){3} (?![\w]|\.\d)  # IPv4
+    | (?<![\w:]) (?: [0-9A-Fa-f]{2} [:-] ){5} [0-9A-Fa-f]{2} (?![\w:])  # IEEE 802
+    | (?<![\w:]) (?: [0-9A-Fa-f]{1,4} : ){7} [0-9A-Fa-f]{1,4} (?![\w:])  # IPv6 in full
+    | (?<![\w:]) (?: [0-9A-Fa-f]{1,4} : ){0,6} [0-9A-Fa-f]{0,4} ::  # IPv6 with its zeros left out
+      (?: [0-9A-Fa-f]{1,4} : ){0,6} [0-9A-Fa-f]{0,4} (?![\w:])
+    """,
+    re.VERBOSE,
+)
+#: What stands in an address's place.
+HIDDEN = "(address)"
+
+Anything = TypeVar("Anything")
+
+
+def without_addresses(value: Anything) -> Anything:
+    """The same with every address in a text taken out, wherever in it the text is."""
+    hidden: Any = _hidden(value)
+    return hidden  # type: ignore[no-any-return]
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, str):
+        return _ADDRESS.sub(HIDDEN, value)
+    if isinstance(value, Sample):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        told = {each.name: _hidden(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return dataclasses.replace(value, **told)
+    if isinstance(value, Mapping):
+        return {_hidden(key): _hidden(each) for key, each in value.items()}
+    return tuple(map(_hidden, value)) if isinstance(value, tuple) else value
+
+
+# JSON ------------------------------------------------------------------------------------------------------------
+
+
+_KINDS: Mapping[type, str] = {
+    Persistent: "persistent",
+    OpenLoop: "open_loop",
+    AppLimited: "app_limited",
+    Periodic: "periodic",
+    ConstantRate: "cbr",
+    PoissonPackets: "poisson",
+}
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """The finding as nested dictionaries: laws in the scenario's form, no address, null for what has no number."""
+    told: dict[str, Any] = _plain(without_addresses(finding))
+    return told | {"unidentified": _plain(without_addresses(finding.unidentified))}
+
+
+@singledispatch
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": _KINDS[type(value)]} if type(value) in _KINDS else {}
+        return kind | {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@_plain.register
+def _(value: Mapping) -> Any:  # type: ignore[type-arg]
+    return {key: _plain(each) for key, each in value.items()}
+
+
+@_plain.register(tuple)
+@_plain.register(list)
+def _(value: list[Any] | tuple[Any, ...]) -> Any:
+    return [_plain(each) for each in value]
+
+
+@_plain.register
+def _(value: Unknown) -> Any:
+    return {"unknown": value.what, "because": value.because, "measure": value.measure}
+
+
+@_plain.register
+def _(value: Sample) -> Any:
+    shares = np.linspace(0, 1, POINTS)
+    points = zip(value.quantile(shares).tolist(), shares.tolist(), strict=True)
+    return {"count": round(value.count), "points": [list(point) for point in points]}
+
+
+@_plain.register
+def _(value: Distribution) -> Any:
+    law = value.law.form(time_text if value.unit == "s" else size_text)
+    return {"what": value.what, "unit": value.unit, "data": _plain(value.data), "law": law, "why": value.why}
+
+
+@_plain.register
+def _(value: OpenLoop) -> Any:
+    laws = {"size": value.size.form(size_text), "gap": value.gap.form(time_text)}
+    told = {"of_size": value.of_size, "of_gap": value.of_gap, "load": _plain(value.load)}
+    return {"kind": _KINDS[OpenLoop], **laws, **told}
+
+
+@_plain.register
+def _(value: Periodic) -> Any:
+    size = value.size.form(size_text)
+    return {"kind": _KINDS[Periodic], "every": _plain(value.every), "size": size, "of_size": value.of_size}
+
+
+@_plain.register
+def _(value: RoundTrips) -> Any:
+    law = None if value.law is None else value.law.form(time_text)
+    return {"each": _plain(value.each), "quantiles": _plain(value.quantiles), "law": law}
+
+
+def amount_text(estimate: Estimate, digits: int) -> str:
+    """An estimate as a scenario writes it, by its unit."""
+    written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(estimate.unit)
+    if written is not None:
+        return written(estimate.value, digits)
+    return f"{max(0, round(estimate.value))}p" if estimate.unit == "packets" else f"{estimate.value:.{digits}g}"

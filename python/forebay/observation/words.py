@@ -1,0 +1,68 @@
+"""Estimates in words: a value with its unit, its interval, and who limits whom."""
+
+from __future__ import annotations
+
+import math
+
+from forebay import formatting
+from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.regime import percent
+
+__all__ = ["amount", "because", "interval", "told"]
+
+
+def amount(number: float, unit: str) -> str:
+    """A number in a unit of estimates."""
+    if unit == "bit/s":
+        return formatting.bandwidth(number)
+    if unit == "s":
+        return formatting.duration(number)
+    if unit == "byte":
+        return formatting.size(number)
+    if unit == "share":
+        return percent(number)
+    plain = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    return f"{plain} a second" if unit == "1/s" else f"{plain} {unit}".strip()
+
+
+def interval(estimate: Estimate, unit: str | None = None) -> str:
+    """The interval in words: "97.1 to 99.0 Mb/s", or what there is in its place."""
+    unit = estimate.unit if unit is None else unit
+    low, high = estimate.low, estimate.high
+    if low == high:
+        return "exactly"
+    if math.isinf(low) and math.isinf(high):
+        return f"no interval from {formatting.counted(estimate.samples, 'sample')}"
+    if math.isinf(high):
+        return f"{amount(low, unit)} or more"
+    if math.isinf(low):
+        return f"{amount(high, unit)} or less"
+    first, last = amount(low, unit), amount(high, unit)
+    of_first, of_last = _unit(first), _unit(last)
+    return f"{first.removesuffix(of_first)} to {last}" if of_first == of_last else f"{first} to {last}"
+
+
+def _unit(text: str) -> str:
+    """A unit with the space before it."""
+    number, space, unit = text.partition(" ")
+    return f"{space}{unit}" if number else ""
+
+
+def told(estimate: Estimate, unit: str | None = None) -> str:
+    """The value with its interval: "98.7 Mb/s (97.1 to 99.0)"."""
+    value = amount(estimate.value, estimate.unit if unit is None else unit)
+    if estimate.low == estimate.high:
+        return value
+    ends = interval(estimate, unit)
+    # A unit is said once where all three have it.
+    once = " " not in ends.partition(" to ")[0]
+    return f"{value} ({ends.removesuffix(_unit(value)) if once else ends})"
+
+
+def because(unknown: Unknown) -> str:
+    """What is not identifiable, in a line."""
+    return f"{unknown.what}, because {unknown.because}; to know it, measure {unknown.measure}"
+
+
+#: What intervals are, for whoever reads them.
+ABOUT_INTERVALS = f"intervals are {100 * CONFIDENCE:g} %"

@@ -1,0 +1,461 @@
+"""A finding as a commented scenario: every number with its interval and its source, what is unknown said and left out.
+
+The file parses and runs as it is. Where the reader of scenarios must have a key that the input does not identify, a
+value stands in its place whose comment begins with "assumed"; `assumptions` lists these.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay import _core
+from forebay.configuration.drafting import MOST_PACKETS
+from forebay.errors import InputError
+from forebay.formatting import bandwidth, counted, duration, exactly, size
+from forebay.legible import legible
+from forebay.observation.amounts import DIGITS, digits_of, rate_text, size_text, time_text
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.finding import (
+    AppLimited,
+    ConstantRate,
+    Finding,
+    GroupFinding,
+    LimitedBy,
+    OpenLoop,
+    Periodic,
+    PoissonPackets,
+    RoundTrips,
+    Workload,
+    amount_text,
+    without_addresses,
+)
+from forebay.observation.laws import Cdf, Choice, Law
+from forebay.observation.words import ABOUT_INTERVALS, because, interval
+
+__all__ = ["assumptions", "scenario_text"]
+
+#: What stands for a round trip that nobody could measure, and for a packet.
+ASSUMED_ROUND_TRIP, PACKET_BYTES = 0.05, 1500.0
+#: Rates that a link may have, bytes of packets, round trips, and flows of a group.
+RATES, PACKETS, ROUND_TRIPS, FLOWS = (1e3, 1e14), (41, 65535), (1e-9, 1000.0), (1, 16_777_214)
+#: The largest buffer in bytes.
+MOST_BYTES = 1e15
+#: Round trips are listed one by one up to so many flows.
+LISTED = 64
+#: Mean seconds that a run measures, where packets are not too many for that.
+MEASURED_S, WARMUP_S = 60.0, 15.0
+#: Probability from which on a controller is named.
+LIKELY = 0.5
+#: Between a value and its comment; more than so many characters of a value are no column of their own.
+WIDEST = 34
+#: Longer lines have their comment above.
+LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A key with its value and a comment; a comment of its own where there is no key."""
+
+    key: str
+    value: str
+    comment: str
+
+    def text(self, across: tuple[int, int]) -> str:
+        if not self.key:
+            return f"# {legible(self.comment)}"
+        comment = legible(self.comment)
+        line = f"{self.key:{across[0]}} = {self.value:{across[1] if comment else 0}}"
+        if not comment:
+            return line
+        if "\n" not in self.value and len(line) + len(comment) + 4 <= LONGEST:
+            return f"{line}  # {comment}"
+        # Above what leaves no room for it.
+        return f"# {comment}\n{line.rstrip()}"
+
+
+def scenario_text(finding: Finding) -> str:
+    """Write the scenario.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of any input.
+
+    Returns
+    -------
+    str
+        TOML that `Scenario.parse` accepts.
+
+    Raises
+    ------
+    InputError
+        Where the input tells neither the traffic nor the load of the link.
+    """
+    text, _ = _written(without_addresses(finding))
+    return text
+
+
+def assumptions(finding: Finding) -> tuple[str, ...]:
+    """What stands in the scenario though the input does not tell it, a clause each."""
+    _, assumed = _written(without_addresses(finding))
+    return tuple(assumed)
+
+
+def _written(finding: Finding) -> tuple[str, list[str]]:
+    assumed: list[str] = []
+    rate = _rate(finding)
+    names = _names(finding.groups)
+    groups = [
+        lines
+        for group, name in zip(finding.groups, names, strict=True)
+        if (lines := _group(group, name, assumed)) is not None
+    ]
+    if not groups:
+        groups = [_whole(finding, assumed)]
+    waits = any(line.key == "rtt" for lines in groups for line in lines[0])
+    link = _link(finding, rate, '"1BDP"' if waits and _product(finding, rate) < MOST_BYTES else '"100p"', assumed)
+    parts = [
+        "\n".join([*_head(finding), f"title = {json.dumps(_title(finding, rate), ensure_ascii=False)}"]),
+        _section("[link]", link),
+        *(_group_text(lines) for lines in groups),
+        _section("[run]", _run(rate)),
+        _section("[goal]", _goal(finding)),
+    ]
+    return "\n\n".join([*parts, *_tail(finding)]) + "\n", assumed
+
+
+def _section(head: str, lines: list[_Line]) -> str:
+    keys = [line for line in lines if line.key]
+    across = (
+        max((len(line.key) for line in keys), default=0),
+        max((len(line.value) for line in keys if len(line.value) <= WIDEST), default=0),
+    )
+    return "\n".join([head, *(line.text(across) for line in lines)])
+
+
+# The beginning and the end ---------------------------------------------------------------------------------------
+
+
+def _head(finding: Finding) -> list[str]:
+    what = finding.input
+    parts = [what.kind]
+    if what.span_s is not None:
+        parts.append(duration(what.span_s))
+    if what.packets is not None:
+        parts.append(counted(what.packets, "packet"))
+    if what.bytes is not None:
+        parts.append(size(what.bytes))
+    lines = [
+        f"Observed: {', '.join(parts)}; {ABOUT_INTERVALS}.",
+        "`forebay run FILE` tries it, `forebay recommend FILE` answers it. Replace what you know better.",
+        f"Regime: {finding.regime.name}: {finding.regime.reason}.",
+        *finding.remarks,
+    ]
+    return [f"# {legible(line)}" for line in lines]
+
+
+def _title(finding: Finding, rate: float) -> str:
+    told = [f"Observed: {exactly(bandwidth(rate))} link"]
+    if isinstance(finding.limited, Estimate):
+        told.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
+    return ", ".join(told)
+
+
+def _tail(finding: Finding) -> list[str]:
+    unknown = finding.unidentified
+    if not unknown:
+        return []
+    return ["\n".join(["# Not identifiable from this input:", *(f"# - {legible(because(each))}" for each in unknown)])]
+
+
+def _comment(estimate: Estimate) -> str:
+    return f"{interval(estimate)}; {estimate.source}"
+
+
+def _missing(unknown: Unknown) -> _Line:
+    return _Line("", "", f"not identifiable: {because(unknown)}")
+
+
+def _text(estimate: Estimate) -> str:
+    """An amount with the digits that it deserves, between quotes."""
+    return _quoted(amount_text(estimate, digits_of(estimate)))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+# The link --------------------------------------------------------------------------------------------------------
+
+
+def _rate(finding: Finding) -> float:
+    """In bit/s: measured, or the most that was seen to go through."""
+    rate = finding.link.rate
+    if isinstance(rate, Estimate):
+        return min(max(rate.value, RATES[0]), RATES[1])
+    seen = [scale.most for scale in finding.load.scales] if finding.load is not None else []
+    return min(max(max(seen, default=1e9), RATES[0]), RATES[1])
+
+
+def _product(finding: Finding, rate: float) -> float:
+    """Bytes that a bandwidth-delay product has at most."""
+    trips = [group.round_trips.ends[1] for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
+    return rate / 8 * 2 * max([ASSUMED_ROUND_TRIP, *trips])
+
+
+def _link(finding: Finding, rate: float, buffer: str, assumed: list[str]) -> list[_Line]:
+    link = finding.link
+    lines = []
+    if isinstance(link.rate, Estimate) and link.rate.value == rate:
+        lines.append(_Line("rate", _text(link.rate), _comment(link.rate)))
+    else:
+        if isinstance(link.rate, Unknown):
+            lines.append(_missing(link.rate))
+        from_load = finding.load is not None and finding.load.scales
+        why = "the most that was seen to go through" if from_load else "nothing tells the rate"
+        lines.append(_assumed("rate", _quoted(rate_text(rate)), why, assumed, "the link's rate"))
+    if isinstance(link.buffer, Estimate):
+        lines.append(_Line("buffer", _text(link.buffer), _comment(link.buffer)))
+    else:
+        lines.append(_missing(link.buffer))
+        lines.append(_assumed("buffer", buffer, "recommend varies it", assumed, "the buffer"))
+    if isinstance(link.queue, Unknown):
+        lines.append(_missing(link.queue))
+    elif link.queue.kind not in _spellings(_core.disciplines()):
+        lines.append(_Line("", "", f"not identifiable: a queue discipline {link.queue.kind} is not simulated"))
+    elif link.queue.parameters:
+        table = {"kind": link.queue.kind, **link.queue.parameters}
+        lines.append(_Line("queue", _inline(table), link.queue.source))
+    else:
+        lines.append(_Line("queue", _quoted(link.queue.kind), link.queue.source))
+    return lines
+
+
+def _assumed(key: str, value: str, why: str, assumed: list[str], what: str) -> _Line:
+    assumed.append(f"{what}: {value.strip(chr(34))}, {why}")
+    return _Line(key, value, f"assumed: {why}")
+
+
+def _spellings(known: Iterable[_core.Algorithm]) -> set[str]:
+    return {name for each in known for name in (each.name, *each.aliases)}
+
+
+# Groups of flows -------------------------------------------------------------------------------------------------
+
+
+def _names(groups: tuple[GroupFinding, ...]) -> list[str]:
+    """Names of letters, digits, - and _, no two alike."""
+    found: list[str] = []
+    for group in groups:
+        plain = re.sub(r"[^A-Za-z0-9_]+", "-", group.name.encode("ascii", "ignore").decode()).strip("-") or "flows"
+        name, number = plain, 2
+        while name in found:
+            name, number = f"{plain}-{number}", number + 1
+        found.append(name)
+    return found
+
+
+def _group(group: GroupFinding, name: str, assumed: list[str]) -> list[list[_Line]] | None:
+    """The lines of a group and of its workload's own table; none of a group that sends nothing."""
+    nobody = isinstance(group.count, Estimate) and round(group.count.value) < 1
+    nothing = isinstance(group.workload, AppLimited | ConstantRate | PoissonPackets) and group.workload.rate.value < 1
+    if nobody or nothing:
+        return None
+    lines = [_Line("name", _quoted(name), _limit(group))]
+    if isinstance(group.workload, OpenLoop):
+        pass  # as many as come
+    elif isinstance(group.count, Estimate):
+        count = min(round(group.count.value), FLOWS[1])
+        lines.append(_Line("count", str(count), _comment(group.count)))
+    elif isinstance(group.count, Unknown):
+        lines.append(_missing(group.count))
+    lines += _controller(group)
+    lines += _round_trips(group, name, assumed)
+    packet = (
+        group.packet if group.packet is not None and PACKETS[0] <= round(group.packet.value) <= PACKETS[1] else None
+    )
+    if packet is not None:
+        lines.append(_Line("packet", _quoted(f"{round(packet.value)}B"), _comment(packet)))
+    lines += _limits(group, PACKET_BYTES if packet is None else packet.value)
+    workload, table = _workload(group.workload)
+    lines += workload
+    lines += [_missing(each) for each in group.unknown]
+    return [lines, table]
+
+
+_LIMITS: Mapping[LimitedBy, str] = {
+    "this link": "limited by this link",
+    "application": "limited by the application",
+    "receiver": "limited by the receiver",
+    "elsewhere": "limited elsewhere",
+    "unknown": "what limits them is not known",
+}
+
+
+def _limit(group: GroupFinding) -> str:
+    who = _LIMITS[group.limited_by]
+    if group.rate is None or isinstance(group.workload, AppLimited | PoissonPackets | ConstantRate):
+        return who
+    return f"{who}; each sends {bandwidth(group.rate.value)} ({interval(group.rate)})"
+
+
+def _controller(group: GroupFinding) -> list[_Line]:
+    if not group.yields:
+        return []
+    if isinstance(group.controller, Unknown):
+        return [_missing(group.controller)]
+    told = sorted((group.controller or {}).items(), key=lambda pair: (-pair[1], pair[0]))
+    if not told:
+        return []
+    name, probability = told[0]
+    shares = ", ".join(f"{each} {100 * share:.0f} %" for each, share in told if share >= 0.005)
+    if probability < LIKELY or name not in _spellings(_core.controllers()):
+        return [_Line("", "", f"not identifiable: the congestion controller, because none is likely enough ({shares})")]
+    return [_Line("cca", _quoted(name), f"probability of each: {shares}")]
+
+
+def _round_trips(group: GroupFinding, name: str, assumed: list[str]) -> list[_Line]:
+    trips = group.round_trips
+    if not group.yields:
+        return []
+    if isinstance(trips, RoundTrips):
+        found = trips.scenario_law
+        if isinstance(found, Cdf):
+            found = Cdf(tuple((min(max(at, ROUND_TRIPS[0]), ROUND_TRIPS[1]), share) for at, share in found.points))
+        value = _listed(found.values, group) if isinstance(found, Choice) else _law(found, time_text)
+        typical = trips.typical
+        of_law = "" if isinstance(found, Choice) and len(found.values) == 1 else f"median {duration(typical.value)}, "
+        return [_Line("rtt", value, f"{of_law}{_comment(typical)}")]
+    lines = [] if trips is None else [_missing(trips)]
+    value = _quoted(time_text(ASSUMED_ROUND_TRIP))
+    return [*lines, _assumed("rtt", value, "no round trip is known", assumed, f"round trips of {name}")]
+
+
+def _listed(trips: tuple[float, ...], group: GroupFinding) -> str:
+    """One for each flow where there are as many, else drawn from them."""
+    texts = [_quoted(time_text(min(max(trip, ROUND_TRIPS[0]), ROUND_TRIPS[1]))) for trip in trips]
+    count = round(group.count.value) if isinstance(group.count, Estimate) else 1
+    if len(texts) == 1:
+        return texts[0]
+    if len(texts) == count <= LISTED:
+        return f"[{', '.join(texts)}]"
+    return f"{{ choice = [{', '.join(texts)}] }}"
+
+
+def _limits(group: GroupFinding, packet: float) -> list[_Line]:
+    lines = []
+    if group.receive_window is not None and group.yields:
+        packets = min(max(1, round(group.receive_window.value / packet)), 10**9)
+        comment = f"the receiver's window: {size(group.receive_window.value)}, {_comment(group.receive_window)}"
+        lines.append(_Line("receive_window", _quoted(f"{packets}p"), comment))
+    if group.access is not None and group.yields and group.access.value >= RATES[0]:
+        lines.append(_Line("access", f"{{ rate = {_text(group.access)} }}", _comment(group.access)))
+    if group.ecn and group.yields:
+        lines.append(_Line("ecn", "true", "packets are ECN-capable"))
+    if group.pacing and group.yields:
+        lines.append(_Line("pacing", "true", "packets come one by one, not in trains"))
+    return lines
+
+
+def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
+    """Its line, or the lines of its table under a head of their own."""
+    if isinstance(workload, OpenLoop):
+        load = "" if workload.load is None else f"; offers {bandwidth(workload.load.value)} ({interval(workload.load)})"
+        return [], [
+            _Line("interarrival", _law(workload.gap, time_text), f"{workload.of_gap}{load}"),
+            _Line("size", _law(workload.size, size_text), workload.of_size),
+        ]
+    if isinstance(workload, Periodic):
+        return [], [
+            _Line("every", _text(workload.every), _comment(workload.every)),
+            _Line("size", _law(workload.size, size_text), workload.of_size),
+        ]
+    if isinstance(workload, AppLimited | ConstantRate | PoissonPackets):
+        kind = {AppLimited: "app_limited", ConstantRate: "cbr", PoissonPackets: "poisson"}[type(workload)]
+        whose = "of each flow" if isinstance(workload, AppLimited) else "of all together"
+        comment = f"{whose}: {_comment(workload.rate)}"
+        return [_Line("workload", f"{{ {kind} = {{ rate = {_text(workload.rate)} }} }}", comment)], []
+    start = _Line("start", '{ uniform = ["0s", "1s"] }', "not observed: flows that begin at once would move in step")
+    return [_Line("workload", '"persistent"', "always something to send"), start], []
+
+
+def _group_text(lines: list[list[_Line]]) -> str:
+    own, table = lines
+    text = _section("[[flows]]", own)
+    if not table:
+        return text
+    kind = "open_loop" if any(line.key == "interarrival" for line in table) else "periodic"
+    return f"{text}\n{_section(f'[flows.workload.{kind}]', table)}"
+
+
+def _whole(finding: Finding, assumed: list[str]) -> list[list[_Line]]:
+    """All traffic as one, where no group of flows was told apart."""
+    if finding.load is None or finding.load.mean.value <= 0:
+        raise InputError("found no traffic in what was observed; allowed: input with some")
+    mean = finding.load.mean
+    assumed.append("all traffic as packets at random, because no group of flows was told apart")
+    workload = f"{{ poisson = {{ rate = {_text(mean)} }} }}"
+    comment = f"assumed: packets at random, as no group of flows was told apart; {_comment(mean)}"
+    return [[_Line("name", '"traffic"', ""), _Line("workload", workload, comment)], []]
+
+
+# Values ----------------------------------------------------------------------------------------------------------
+
+
+def _law(law: Law, amount: Any) -> str:
+    return _inline(law.form(lambda number: amount(number, DIGITS)))
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML has it inside of a line; long lists of pairs go over several."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        parts = [_inline(each) for each in value]
+        if len(parts) > 4 and isinstance(value[0], list | tuple):
+            rows = [", ".join(parts[at : at + 4]) for at in range(0, len(parts), 4)]
+            return "[\n    " + ",\n    ".join(rows) + ",\n]"
+        return f"[{', '.join(parts)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quoted(value)
+    number = float(value)
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.10g}"
+
+
+# What to run, and what to ask ------------------------------------------------------------------------------------
+
+
+def _run(rate: float) -> list[_Line]:
+    """As long as a minute, or shorter where that is too many packets."""
+    limit = MOST_PACKETS * PACKET_BYTES * 8 / rate
+    part = min(1.0, limit / (MEASURED_S + WARMUP_S))
+    measured, warmup = (_two(each * part) for each in (MEASURED_S, WARMUP_S))
+    shorter = ", shorter than a minute to keep one run at some ten seconds" if part < 1 else ""
+    return [
+        _Line("warmup", _quoted(time_text(warmup, 2)), "simulated, not measured"),
+        _Line("measure", _quoted(time_text(measured, 2)), f"not observed: a choice{shorter}"),
+        _Line("replications", "4", "the least; recommend adds more where a decision is unclear"),
+    ]
+
+
+def _two(number: float) -> float:
+    """To two digits, which is how one chooses a time."""
+    return float(f"{number:.1e}")
+
+
+def _goal(finding: Finding) -> list[_Line]:
+    """What a draft would ask: a use of the link that flows can reach, and a wait below a round trip."""
+    ask = "not observed: what is asked of the buffer; change it"
+    trips = [group.round_trips.typical.value for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
+    wait = max(min(trips, default=ASSUMED_ROUND_TRIP), 0.002)
+    wait = 10.0 ** math.floor(math.log10(wait)) * math.ceil(wait / 10.0 ** math.floor(math.log10(wait)) - 1e-9)
+    elastic = finding.regime.name == "elastic" and any(group.yields for group in finding.groups)
+    first = _Line("utilization", '">= 95%"', ask) if elastic else _Line("loss_rate", '"<= 0.5%"', ask)
+    return [first, _Line("queue_delay_p99", _quoted(f"<= {time_text(wait, 2)}"), ask)]

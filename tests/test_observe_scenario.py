@@ -1,0 +1,294 @@
+"""Findings as scenarios and as JSON: whatever was found, the file parses, says its numbers, and holds no address."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay import InputError, Scenario
+from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.finding import (
+    AppLimited,
+    ConstantRate,
+    Finding,
+    GroupFinding,
+    Input,
+    LinkFinding,
+    OpenLoop,
+    Periodic,
+    Persistent,
+    PoissonPackets,
+    Queue,
+    RoundTrips,
+    finding_json,
+    without_addresses,
+)
+from forebay.observation.laws import Cdf, Choice, Exponential, Law, Lognormal, Mixture, Pareto, Weibull
+from forebay.observation.load import load_of
+from forebay.observation.regime import Regime
+from forebay.observation.sample import Quantile
+from forebay.observation.writing import assumptions, scenario_text
+from tests.observations import BUFFER, RATE, busy_bins, made, saying
+
+ADDRESSES = (
+    "10.1.2.3",
+    "192.168.100.254",
+    "2001:db8:0:0:8:800:200c:417a",
+    "2001:db8::8:800:200c:417a",
+    "fe80::1",
+    "::1",
+    "::ffff:0a01",
+    "00:1b:44:11:3a:b7",
+    "00-1B-44-11-3A-B7",
+)
+ADDRESS = re.compile(
+    r"\d{1,3}(\.\d{1,3}){3}|([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}"
+    r"|[0-9A-Fa-f]{1,4}::|::[0-9A-Fa-f]|([0-9A-Fa-f]{1,4}:){7}"
+)
+
+
+@pytest.fixture(scope="module")
+def finding() -> Finding:
+    return made()
+
+
+def parsed(finding: Finding) -> dict[str, Any]:
+    """What the scenario's own reader makes of the text."""
+    return dict(Scenario.parse(scenario_text(finding)).resolved)
+
+
+def test_the_scenario_says_what_was_found(finding: Finding) -> None:
+    resolved = parsed(finding)
+    (link,) = resolved["links"]
+    assert link["rate"] == "98.7Mbps"
+    assert link["queue"]["kind"] == "droptail"
+    long, short, paced, calls = resolved["flows"]
+    assert [group["name"] for group in resolved["flows"]] == [
+        "long-flows-20-to-40-ms",
+        "short-transfers",
+        "written-at-a-steady-pace",
+        "calls",
+    ]
+    assert long["count"] == 8
+    assert long["cca"]["kind"] == "cubic"
+    assert long["rtt"] == ["21.3ms", "22.6ms", "23.4ms", "24.7ms", "28.1ms", "31.2ms", "34.4ms", "39.8ms"]
+    assert long["workload"] == "persistent"
+    assert short["workload"]["open_loop"]["size"]
+    assert "exponential" in short["workload"]["open_loop"]["interarrival"]
+    assert len(short["rtt"]["cdf"]) == 7
+    assert paced["workload"]["app_limited"]["rate"] == "2.51Mbps"
+    assert calls["workload"]["cbr"]["rate"] == "5Mbps"
+
+
+def test_every_number_has_its_interval_and_its_source(finding: Finding) -> None:
+    text = scenario_text(finding)
+    before = ""
+    for line in text.splitlines():
+        if " = " in line and not line.startswith(("#", "title", " ")):
+            assert "  # " in line or before.startswith("# "), line
+        before = line
+    assert 'rate   = "98.7Mbps"  # 98.4 to 99.0 Mb/s; back-to-back departures\n' in text
+    assert "7 to 9; windows and losses of the flows" in text
+    assert "cubic 93 %, newreno 5 %, bbr 2 %" in text
+
+
+def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
+    text = scenario_text(finding)
+    tables = tomllib.loads(text)
+    _, short, paced, _ = tables["flows"]
+    assert "cca" not in short
+    assert "cca" not in paced
+    for unknown in finding.unidentified:
+        assert f"# - {unknown.what}, because {unknown.because}" in text
+    assert "# not identifiable: the buffer's size, because the capture has one side of the queue only" in text
+    assert "none is likely enough (cubic 41 %, bbr 39 %, newreno 20 %)" in text
+    assert [each.partition(":")[0] for each in assumptions(finding)] == ["the buffer"]
+    measured = dataclasses.replace(
+        finding,
+        link=dataclasses.replace(finding.link, buffer=Estimate(125e3, 119e3, 133e3, "byte", "waits", 900)),
+    )
+    assert assumptions(measured) == ()
+    assert 'buffer = "125kB"' in re.sub(" +", " ", scenario_text(measured))
+    assert "assumed" not in scenario_text(measured)
+
+
+def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None:
+    counters = dataclasses.replace(finding, groups=(), link=LinkFinding(RATE, BUFFER, Unknown("queue", "b", "c")))
+    (group,) = parsed(counters)["flows"]
+    assert "poisson" in group["workload"]
+    assert any("all traffic" in each for each in assumptions(counters))
+    with pytest.raises(InputError, match="no traffic"):
+        scenario_text(dataclasses.replace(counters, load=None))
+
+
+def test_a_link_of_unknown_rate_takes_the_most_that_was_seen(finding: Finding) -> None:
+    unknown = Unknown("the link's rate", "it was never busy", "a busy hour")
+    text = scenario_text(dataclasses.replace(finding, link=dataclasses.replace(finding.link, rate=unknown)))
+    assert finding.load is not None
+    most = max(scale.most for scale in finding.load.scales)
+    assert Scenario.parse(text).core.rate_bps == pytest.approx(most, rel=1e-3)
+    assert "# not identifiable: the link's rate, because it was never busy" in text
+
+
+def test_the_scenario_runs(finding: Finding) -> None:
+    scenario = Scenario.parse(scenario_text(finding), overrides=["run.warmup=1s", "run.measure=1s"])
+    report = scenario.run(replications=1)
+    assert report.metrics["utilization"].mean > 0.5
+
+
+# Any finding -----------------------------------------------------------------------------------------------------
+
+words = st.text(st.characters(codec="utf-8"), max_size=40)
+
+
+def estimates(low: float, high: float, unit: str) -> st.SearchStrategy[Estimate]:
+    def of(value: float, below: float, above: float, source: str, exact: bool) -> Estimate:
+        ends = (value, value) if exact else (value * (1 - below), math.inf if above > 0.9 else value * (1 + above))
+        return Estimate(value, *ends, unit, source, 3)
+
+    return st.builds(of, st.floats(low, high), st.floats(0, 1), st.floats(0, 1), words, st.booleans())
+
+
+unknowns = st.builds(Unknown, words, words, words)
+
+
+def laws(low: float, high: float) -> st.SearchStrategy[Law]:
+    value = st.floats(low, high)
+    lognormal = st.builds(Lognormal, value, st.floats(0.01, 3))
+    pareto = st.builds(lambda shape, start: Pareto(shape, start, 100 * start), st.floats(0.3, 5), value)
+    points = st.lists(value, min_size=2, max_size=20).map(
+        lambda each: Cdf(tuple((x, min(1.0, (n + 1) / len(each))) for n, x in enumerate(sorted(each))))
+    )
+    return st.one_of(
+        st.builds(Exponential, value),
+        st.builds(Weibull, st.floats(0.2, 20), value),
+        lognormal,
+        pareto,
+        st.lists(value, min_size=1, max_size=30).map(lambda each: Choice(tuple(each))),
+        st.builds(lambda w, a, b: Mixture(((w, a), (1 - w, b))), st.floats(0.01, 0.99), lognormal, pareto),
+        points,
+    )
+
+
+times = estimates(1e-4, 900, "s")
+rates = estimates(0, 1e12, "bit/s")
+sizes = laws(1, 1e12)
+trips = st.one_of(
+    st.lists(times, min_size=1, max_size=80).map(lambda each: RoundTrips(each=tuple(each))),
+    st.lists(times, min_size=1, max_size=6).map(
+        lambda each: RoundTrips(quantiles=tuple(Quantile((n + 0.5) / len(each), time) for n, time in enumerate(each)))
+    ),
+    laws(1e-3, 400).map(
+        lambda law: RoundTrips(each=(Estimate(0.1, 0.1, 0.1, "s", "", 1),), law=law if isinstance(law, Cdf) else None)
+    ),
+)
+workloads = st.one_of(
+    st.just(Persistent()),
+    st.builds(OpenLoop, sizes, laws(1e-6, 1e3), words, words, st.none() | rates),
+    st.builds(AppLimited, rates),
+    st.builds(Periodic, estimates(1e-3, 100, "s"), sizes, words),
+    st.builds(ConstantRate, rates),
+    st.builds(PoissonPackets, rates),
+)
+controllers = st.dictionaries(st.sampled_from(["cubic", "bbr", "newreno", "reno", "yeah"]), st.floats(0, 1), max_size=4)
+groups = st.builds(
+    GroupFinding,
+    name=words,
+    count=st.one_of(st.none(), estimates(0, 1e6, ""), unknowns),
+    workload=workloads,
+    limited_by=st.sampled_from(["this link", "application", "receiver", "elsewhere", "unknown"]),
+    controller=st.none() | controllers | unknowns,
+    round_trips=st.none() | trips | unknowns,
+    packet=st.none() | estimates(0, 70_000, "byte"),
+    receive_window=st.none() | estimates(0, 1e9, "byte"),
+    access=st.none() | rates,
+    rate=st.none() | rates,
+    ecn=st.none() | st.booleans(),
+    pacing=st.none() | st.booleans(),
+    unknown=st.lists(unknowns, max_size=2).map(tuple),
+)
+links = st.builds(
+    LinkFinding,
+    st.one_of(estimates(0, 1e15, "bit/s"), unknowns),
+    st.one_of(estimates(0, 1e9, "byte"), estimates(0, 1e6, "packets"), estimates(0, 10, "s"), unknowns),
+    st.one_of(st.builds(Queue, st.sampled_from(["droptail", "codel", "fq_codel", "no such"]), words), unknowns),
+)
+findings = st.builds(
+    Finding,
+    input=st.builds(Input, words, st.none() | st.floats(0, 1e6), st.none() | st.integers(0, 10**12), st.none()),
+    link=links,
+    limited=st.one_of(estimates(0, 1e4, ""), unknowns),
+    regime=st.builds(Regime, st.sampled_from(["transparent", "elastic", "overload", "unknown"]), words, st.just(())),
+    groups=st.lists(groups, min_size=1, max_size=4).map(tuple),
+    load=st.just(load_of(busy_bins(3), 0.001, rate=RATE, source="bytes")),
+    unknown=st.lists(unknowns, max_size=3).map(tuple),
+    remarks=st.lists(words, max_size=3).map(tuple),
+)
+
+
+@given(findings)
+@settings(max_examples=200)
+def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
+    text = scenario_text(finding)
+    scenario = Scenario.parse(text)
+    rate = finding.link.rate
+    if isinstance(rate, Estimate) and 1e3 <= rate.value <= 1e14:
+        assert scenario.core.rate_bps == pytest.approx(rate.value, rel=0.05, abs=1)
+        assert rate.low * (1 - 1e-6) - 1 <= scenario.core.rate_bps <= rate.high * (1 + 1e-6) + 1
+    assert not [line for line in text.splitlines() if any(ord(letter) < 32 for letter in line)]
+
+
+@given(findings)
+@settings(max_examples=40)
+def test_any_finding_becomes_json(finding: Finding) -> None:
+    text = json.dumps(finding_json(finding), allow_nan=False)
+    told = json.loads(text)
+    assert len(told["groups"]) == len(finding.groups)
+    assert len(told["unidentified"]) == len(finding.unidentified)
+
+
+def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Finding) -> None:
+    told = finding_json(finding)
+    assert told["link"]["rate"] == {
+        "value": 98.7e6,
+        "low": 98.4e6,
+        "high": 99.0e6,
+        "unit": "bit/s",
+        "source": "back-to-back departures",
+        "samples": 41_233,
+    }
+    assert told["link"]["buffer"]["unknown"] == "the buffer's size"
+    short = told["groups"][1]["workload"]
+    assert short["kind"] == "open_loop"
+    assert set(short["gap"]) == {"exponential"}
+    assert told["regime"]["name"] == finding.regime.name
+    whats = [each["what"] for each in told["distributions"]]
+    assert whats == ["size of short transfers", "round trip without queueing"]
+    shares = [share for _, share in told["distributions"][0]["data"]["points"]]
+    assert shares == sorted(shares)
+    assert len(told["flows"]) == 8
+
+
+# Addresses -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_address_arrives(finding: Finding, address: str) -> None:
+    told = saying(finding, f"dump of {address}, port 80")
+    for text in (scenario_text(told), json.dumps(finding_json(told))):
+        assert address not in text
+        assert "(address)" in text
+        assert ADDRESS.search(text) is None
+
+
+@pytest.mark.parametrize("text", ["12:30:45", "1.2.3", "0.25 of 3.5", "std::vector", "a: b", "10:00 to 11:30", "1e-3"])
+def test_what_is_no_address_stays(text: str) -> None:
+    assert without_addresses(text) == text
