@@ -18,8 +18,10 @@ from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
 from forebay.search.answer import Recommendation
 from forebay.search.tradeoff import front
+from forebay.views.observation_page import observation_page
 from forebay.views.webpage import recommendation_page
 from tests.conftest import ROOT, SMALL, show
+from tests.observations import made
 
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 1280)
@@ -44,6 +46,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         found[name] = folder / f"{name}.html"
         found[name].write_text(_page(answer), encoding="utf-8")
     found["gallery"] = _gallery(folder)
+    found["observation"] = folder / "observation.html"
+    observed = observation_page(made(620), command="forebay observe port.pcapng", version="0.1.0")
+    found["observation"].write_text(observed, encoding="utf-8")
     return found
 
 
@@ -66,7 +71,7 @@ AXE = Path(next(iter(find_spec("axe_playwright_python").submodule_search_locatio
 
 
 @pytest.mark.parametrize(("scheme", "width"), list(itertools.product(SCHEMES, WIDTHS)))
-@pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "gallery"])
+@pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "gallery", "observation"])
 def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], which: str, scheme: str, width: int) -> None:
     show(browser, pages[which], width, scheme=scheme)
     # What is folded is read, too.
@@ -100,7 +105,7 @@ return [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClient
 
 
 @pytest.mark.parametrize("width", [360, 390, 1280])
-@pytest.mark.parametrize("which", ["feasible", "crowded", "conflict"])
+@pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "observation"])
 def test_no_words_of_a_chart_meet(browser: Any, pages: dict[str, Path], which: str, width: int) -> None:
     show(browser, pages[which], width)
     charts = browser.execute_script(BOXES)
@@ -118,7 +123,7 @@ def test_no_words_of_a_chart_meet(browser: Any, pages: dict[str, Path], which: s
             assert not meets, (label, one, other)
 
 
-@pytest.mark.parametrize("which", ["feasible", "gallery"])
+@pytest.mark.parametrize("which", ["feasible", "gallery", "observation"])
 def test_paper_is_white_by_night_as_well(browser: Any, pages: dict[str, Path], which: str) -> None:
     for scheme in SCHEMES:
         show(browser, pages[which], 1280, scheme=scheme, media="print")

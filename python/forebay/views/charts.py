@@ -43,6 +43,8 @@ __all__ = [
     "RuleStrip",
     "TradeChart",
     "neighboring",
+    "ticks_across",
+    "upright",
 ]
 
 
@@ -165,7 +167,7 @@ class MetricChart:
             *self._curve(horizontal, vertical),
         )
         across = _across(size, horizontal, self.across)
-        return Drawing(size, label, across, _up(size, vertical, self.title), series)
+        return Drawing(size, label, across, upright(size, vertical, self.title), series)
 
     def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
         where = [(horizontal(point.buffer), point) for point in self.points]
@@ -328,8 +330,8 @@ class TradeChart:
         if front:
             # Above everything else.
             series.append(Series("front", tuple(_names(front, size))))
-        across = Across(self.across, horizontal.middle, _ticks_across(horizontal))
-        return Drawing(size, label, across, _up(size, vertical, self.up), tuple(series))
+        across = Across(self.across, horizontal.middle, ticks_across(horizontal))
+        return Drawing(size, label, across, upright(size, vertical, self.up), tuple(series))
 
 
 Chart = MetricChart | RuleStrip | TradeChart
@@ -382,22 +384,23 @@ def _across(size: Size, horizontal: Axis, across: Horizontal) -> Across:
     """The axis of what is varied: of buffers packets, below them the time that so many take."""
     per_packet = across.milliseconds_per_packet
     if per_packet <= 0:
-        return Across(across.title, horizontal.middle, _ticks_across(horizontal))
+        return Across(across.title, horizontal.middle, ticks_across(horizontal))
     below = "ms at the link rate"
     half = 0.5 * width(f"{across.title}, below: {below}")
     # Under the middle of the plot, or as near as it fits into the picture.
     middle = max(half, min(horizontal.middle, size.width - half))
-    ticks = _ticks_across(horizontal, lambda packets: plain(float(f"{packets * per_packet:.2g}")))
+    ticks = ticks_across(horizontal, lambda packets: plain(float(f"{packets * per_packet:.2g}")))
     return Across(across.title, middle, ticks, below)
 
 
-def _ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:
+def ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:
     """As many as have room, with a second row of numbers where one is asked for."""
     ticks = horizontal.ticks(max(4, round((horizontal.end - horizontal.start) / 62)))
     return tuple(Tick(horizontal(tick), plain(tick), None if below is None else below(tick)) for tick in ticks)
 
 
-def _up(size: Size, vertical: Axis, title: str) -> Up:
+def upright(size: Size, vertical: Axis, title: str) -> Up:
+    """The vertical axis with its title, as far as there is room for it."""
     # Turned, its length has the height of the plot and what it may reach below it.
     title = cut(title, 2 * min(vertical.middle, size.height - vertical.middle))
     return Up(title, vertical.middle, tuple(Tick(vertical(tick), plain(tick)) for tick in vertical.ticks(6)))

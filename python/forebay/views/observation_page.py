@@ -1,0 +1,293 @@
+"""An observation as one HTML file: the answer first, who is there, load, laws, regime, and what cannot be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay import formatting
+from forebay.observation.estimate import Estimate
+from forebay.observation.finding import without_addresses
+from forebay.observation.words import told
+from forebay.observation.writing import assumptions, scenario_text
+from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.observation_words import (
+    FLOW_COLUMNS,
+    GROUP_COLUMNS,
+    answer,
+    flow_cells,
+    group_cells,
+    hurst,
+    input_line,
+    scale_cells,
+    scale_columns,
+    window,
+)
+from forebay.views.pages import Row, Table, render
+from forebay.views.webpage import NARROW, WIDE, Figure, Pictures, Switch
+
+if TYPE_CHECKING:
+    from forebay.observation.finding import Distribution, Finding
+    from forebay.observation.load import Load, Scale
+
+__all__ = ["observation_page"]
+
+#: Long flows in the table; more would be read by nobody.
+FLOWS = 60
+#: Points of a distribution's picture.
+POINTS = 81
+
+#: Units of axes: seconds as they are named, and how many make one; bits per second likewise.
+_TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"))
+_RATES = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+_VALUES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "byte": ((1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))}
+
+_SWITCHES = (
+    Switch("mean", "measured"),
+    Switch("band", "least to most of the windows; 90 % interval"),
+    Switch("law", "the link’s rate; independent packets; the scenario’s law"),
+)
+
+
+def observation_page(finding: Finding, *, command: str, version: str) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of any input.
+    command : str
+        What reproduces it.
+    version : str
+        Of forebay.
+
+    Returns
+    -------
+    str
+        The whole document; it holds no address.
+    """
+    finding = without_addresses(finding)
+    link, limited, regime = answer(finding)
+    page = Page(
+        title=_title(finding),
+        input=input_line(finding),
+        lines=(link, limited, regime),
+        remarks=finding.remarks,
+        load=None if finding.load is None else _load(finding.load, finding),
+        groups=_groups(finding),
+        flows=_flows(finding),
+        laws=tuple(map(_laws, finding.distributions)),
+        regime=Reasons(finding.regime.name, _sentence(finding.regime.reason), finding.regime.evidence),
+        unknown=_unknown(finding),
+        switches=_SWITCHES if finding.load is not None or finding.distributions else (),
+        assumed=assumptions(finding),
+        scenario=scenario_text(finding).rstrip(),
+        command=without_addresses(command),
+        version=version,
+    )
+    return render("observation.html.j2", page)
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """A regime, what decides it, and what was measured."""
+
+    name: str
+    reason: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSection:
+    """The load over time: pictures, a table, what is left out, and its burstiness."""
+
+    mean: str
+    figures: tuple[Figure, ...]
+    table: Table | None
+    left_out: tuple[str, ...]
+    burstiness: Figure | None
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class LawSection:
+    """A law beside its data."""
+
+    figure: Figure
+    why: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page, section by section."""
+
+    title: str
+    input: str
+    lines: tuple[str, str, str]
+    remarks: tuple[str, ...]
+    load: LoadSection | None
+    groups: Table | None
+    flows: Table | None
+    laws: tuple[LawSection, ...]
+    regime: Reasons
+    unknown: Table | None
+    switches: tuple[Switch, ...]
+    assumed: tuple[str, ...]
+    scenario: str
+    command: str
+    version: str
+
+    @property
+    def pictures(self) -> Pictures:
+        """All charts and what is in them."""
+        figures = [] if self.load is None else [*self.load.figures, *filter(None, [self.load.burstiness])]
+        return Pictures(self.switches, (*figures, *(law.figure for law in self.laws)))
+
+
+def _title(finding: Finding) -> str:
+    rate = finding.link.rate
+    return f"Observed: {formatting.bandwidth(rate.value)} link" if isinstance(rate, Estimate) else "Observed: a link"
+
+
+# Load ------------------------------------------------------------------------------------------------------------
+
+
+def _load(load: Load, finding: Finding) -> LoadSection:
+    rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+    figures = tuple(_figure(_over_time(scale, rate), f"In windows of {window(scale.scale_s)}") for scale in load.scales)
+    table = None
+    if load.scales:
+        columns = scale_columns(load.scales)
+        rows = tuple(Row(scale_cells(scale, columns, rate, intervals=True)) for scale in load.scales)
+        caption = "Shares of the link’s rate" if rate else "Rates"
+        table = Table(columns, rows, f"{caption} that windows do not exceed: half of them, 95 %, 99 %, all")
+    memory = (
+        f"Hurst’s exponent is {hurst(load.hurst)}: at 0.5 a load forgets, towards 1 bursts have bursts at every scale."
+        if isinstance(load.hurst, Estimate)
+        else f"Whether the load remembers is not identifiable, because {load.hurst.because}."
+    )
+    mean = f"{told(load.mean)} on average"
+    if isinstance(load.utilization, Estimate):
+        mean += f", {told(load.utilization, 'share')} of the link’s rate"
+    return LoadSection(mean, figures, table, load.left_out, _burstiness(load), memory)
+
+
+def _over_time(scale: Scale, rate: float | None) -> SpanChart:
+    last = scale.columns[-1].time_s
+    second, unit = next((each for each in _TIMES if last >= 3 * each[0]), _TIMES[-1])
+    top = max(scale.most, rate or 0.0)
+    bit, of_rate = next((each for each in _RATES if top >= each[0]), _RATES[-1])
+    windows = window(scale.scale_s)
+    readings = []
+    for column in scale.columns:
+        mean, low, high = map(formatting.bandwidth, (column.mean, column.low, column.high))
+        tip = f"at {formatting.clock_time(column.time_s)}\n{mean} on average\nwindows of {windows}: {low} to {high}"
+        readings.append(Reading(column.time_s / second, column.mean / bit, column.low / bit, column.high / bit, tip))
+    reference = None if rate is None else Reference("the link’s rate", ((0.0, rate / bit),))
+    key = f"load {scale.scale_s:g} "
+    return SpanChart(f"time ({unit})", f"load ({of_rate})", readings, reference, dots=False, key=key)
+
+
+def _burstiness(load: Load) -> Figure | None:
+    readings = [
+        Reading(
+            each.scale_s,
+            each.index.value,
+            each.index.low,
+            each.index.high,
+            f"windows of {window(float(f'{each.scale_s:.3g}'))}\nvariance over mean {told(each.index)}",
+        )
+        for each in load.burstiness
+    ]
+    if len(readings) < 2:
+        return None
+    reference = Reference("independent packets", ((0.0, 1.0),))
+    chart = SpanChart(
+        "length of windows (s)", "variance / mean (packets)", readings, reference, by_decades=(True, True), key="burst "
+    )
+    return _figure(chart, "How the load varies in windows of each length")
+
+
+def _figure(chart: SpanChart, heading: str) -> Figure:
+    label = f"{heading}: {chart.up} against {chart.across}"
+    return Figure(heading, tuple(chart.drawing(size, label) for size in (WIDE, NARROW)))
+
+
+# Laws ------------------------------------------------------------------------------------------------------------
+
+
+def _laws(found: Distribution) -> LawSection:
+    shares = np.linspace(0.0, 1.0, POINTS)
+    values = np.maximum(found.data.quantile(shares), 1e-12)
+    unit, name = next((each for each in _VALUES[found.unit] if values[POINTS // 2] >= each[0]), _VALUES[found.unit][-1])
+    half = 1.645 * np.sqrt(shares * (1 - shares) / max(found.data.count, 1.0))
+    amount = formatting.duration if found.unit == "s" else formatting.size
+    readings = [
+        Reading(
+            float(value / unit),
+            float(100 * share),
+            float(100 * max(0.0, share - each)),
+            float(100 * min(1.0, share + each)),
+            f"{100 * share:.3g} % are at most {amount(float(value))}",
+        )
+        for value, share, each in zip(values, shares, half, strict=True)
+    ]
+    low, high = float(values[0]), float(values[-1])
+    along = np.geomspace(low, high, POINTS) if high > low else values
+    law = Reference("", tuple(zip((along / unit).tolist(), (100 * found.law.below(along)).tolist(), strict=True)))
+    chart = SpanChart(
+        f"{found.what} ({name})",
+        "share of them (%)",
+        readings,
+        law,
+        by_decades=(True, False),
+        ends=(0.0, 100.0),
+        dots=False,
+        key=f"{found.what} ",
+    )
+    heading = f"{found.what[:1].upper()}{found.what[1:]}"
+    why = f"In the scenario: {found.why}."
+    return LawSection(_figure(chart, heading), why, _quantiles(found))
+
+
+def _quantiles(found: Distribution) -> Table:
+    measured = found.data.quantiles(found.unit, "")
+    amount = formatting.duration if found.unit == "s" else formatting.size
+    rows = [
+        Row(
+            (
+                f"{100 * each.probability:g} %",
+                told(each.estimate),
+                amount(float(found.law.quantile(each.probability))),
+            )
+        )
+        for each in measured
+    ]
+    return Table(("do not exceed", "measured", "in the scenario"), tuple(rows))
+
+
+# Tables ----------------------------------------------------------------------------------------------------------
+
+
+def _groups(finding: Finding) -> Table | None:
+    rows = tuple(Row(group_cells(group)) for group in finding.groups)
+    return Table(GROUP_COLUMNS, rows) if rows else None
+
+
+def _flows(finding: Finding) -> Table | None:
+    rows = tuple(Row(flow_cells(flow)) for flow in finding.flows[:FLOWS])
+    more = len(finding.flows) - FLOWS
+    caption = f"The {FLOWS} largest; {more:,} more are not shown" if more > 0 else "By what they carried"
+    return Table(FLOW_COLUMNS, rows, caption) if rows else None
+
+
+def _unknown(finding: Finding) -> Table | None:
+    rows = tuple(Row(tuple(map(_sentence, (each.what, each.because, each.measure)))) for each in finding.unidentified)
+    return Table(("what", "because", "to know it, measure"), rows) if rows else None
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,108 @@
+"""What `observe` prints: three lines with the answer, then who is there, the load, and what cannot be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from forebay.legible import legible
+from forebay.observation.estimate import Estimate
+from forebay.observation.finding import without_addresses
+from forebay.observation.words import ABOUT_INTERVALS, told
+from forebay.views.fitting import Fitting
+from forebay.views.heading import Paragraph
+from forebay.views.observation_words import (
+    FLOW_COLUMNS,
+    GROUP_COLUMNS,
+    answer,
+    flow_cells,
+    group_cells,
+    hurst,
+    input_line,
+    scale_cells,
+    scale_columns,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.observation.finding import Finding
+    from forebay.observation.load import Load
+
+__all__ = ["observation_text"]
+
+#: Long flows that the terminal shows; the page and JSON have more.
+SHOWN = 8
+
+
+def observation_text(finding: Finding) -> RenderableType:
+    """The answer.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of any input.
+
+    Returns
+    -------
+    RenderableType
+        Fits the console that it is printed on, from 60 columns.
+    """
+    finding = without_addresses(finding)
+    link, limited, regime = map(legible, answer(finding))
+    parts: list[RenderableType] = [Paragraph(link, "bold"), Paragraph(limited, "bold green"), Paragraph(regime)]
+    if finding.groups:
+        parts.append(_table(GROUP_COLUMNS, [group_cells(group) for group in finding.groups], least=4))
+    if finding.flows:
+        rows = [flow_cells(flow) for flow in finding.flows[:SHOWN]]
+        parts.append(_table(FLOW_COLUMNS, rows, least=4))
+        if len(finding.flows) > SHOWN:
+            parts.append(Paragraph(f"and {len(finding.flows) - SHOWN} more long flows", "dim"))
+    if finding.load is not None:
+        parts += _load(finding.load, finding)
+    parts += _unknown(finding)
+    parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
+    return Group(*parts, Paragraph(f"{legible(input_line(finding))}; {ABOUT_INTERVALS}", "dim"))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, least: int) -> RenderableType:
+    """With all columns or, where they do not fit, fewer from the right; at the narrowest, cells are wrapped."""
+    choices = [[_of(columns[:cut], rows, wrapped=False)] for cut in range(len(columns), least - 1, -1)]
+    return Fitting([*choices, [_of(columns[:least], rows, wrapped=True)]])
+
+
+def _of(columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrapped: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, no_wrap=not wrapped, overflow="fold" if wrapped else "ellipsis")
+    for row in rows:
+        table.add_row(*(escape(legible(cell)) for cell in row[: len(columns)]))
+    return table
+
+
+def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
+    rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+    if load.scales:
+        columns = scale_columns(load.scales)
+        rows = [scale_cells(scale, columns, rate, intervals=False) for scale in load.scales]
+        yield Fitting([[_of(columns, rows, wrapped=False)]])
+    if isinstance(load.hurst, Estimate):
+        yield Paragraph(f"Load {told(load.mean)} on average; Hurst's exponent {hurst(load.hurst)}")
+    else:
+        yield Paragraph(f"Load {told(load.mean)} on average")
+    for why in load.left_out:
+        yield Paragraph(f"no windows of {legible(why)}", "dim")
+
+
+def _unknown(finding: Finding) -> Iterator[RenderableType]:
+    found = finding.unidentified
+    if found:
+        yield Text("Not identifiable from this input", style="bold")
+    for each in found:
+        yield Paragraph(f"  {legible(each.what)}, because {legible(each.because)}; measure {legible(each.measure)}")

@@ -1,0 +1,226 @@
+"""What an observation says, in lines and tables that the terminal and the page share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.finding import (
+    AppLimited,
+    ConstantRate,
+    OpenLoop,
+    Periodic,
+    Persistent,
+    Queue,
+    RoundTrips,
+)
+from forebay.observation.regime import percent
+from forebay.observation.words import amount, told
+
+if TYPE_CHECKING:
+    from forebay.observation.finding import Finding, FlowFinding, GroupFinding, Workload
+    from forebay.observation.load import Scale
+
+__all__ = [
+    "FLOW_COLUMNS",
+    "GROUP_COLUMNS",
+    "answer",
+    "flow_cells",
+    "group_cells",
+    "hurst",
+    "input_line",
+    "scale_cells",
+    "scale_columns",
+    "window",
+]
+
+#: Titles of columns, the least important last: a narrow terminal lacks them first.
+GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
+FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
+
+#: What is not known.
+NONE = "–"
+
+
+def answer(finding: Finding) -> tuple[str, str, str]:
+    """Three lines: which link, how many flows it limits, which regime."""
+    return _link(finding), _limited(finding), _regime(finding)
+
+
+def _link(finding: Finding) -> str:
+    link = finding.link
+    if isinstance(link.rate, Estimate):
+        parts = [f"{told(link.rate)} link"]
+    else:
+        most = max((scale.most for scale in finding.load.scales), default=0.0) if finding.load is not None else 0.0
+        seen = f", {formatting.bandwidth(most)} or more" if most else ""
+        parts = [f"A link of unknown rate{seen}"]
+    if isinstance(link.queue, Queue):
+        parts.append(link.queue.kind)
+    parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {told(link.buffer)}")
+    return ", ".join(parts)
+
+
+def _limited(finding: Finding) -> str:
+    limited = finding.limited
+    if isinstance(limited, Unknown):
+        return f"How many long flows it limits is not known, because {limited.because}"
+    trips = [
+        end
+        for group in finding.groups
+        if group.limited_by == "this link" and isinstance(group.round_trips, RoundTrips)
+        for end in group.round_trips.ends
+    ]
+    ends = ""
+    if trips:
+        low, high = formatting.duration(min(trips)), formatting.duration(max(trips))
+        ends = f", round trips {low} to {high}" if low != high else f", round trip {low}"
+    flows = "long flow" if limited.value == 1 else "long flows"
+    low, high = (f"{each:.3g}" for each in (limited.low, limited.high))
+    between = f" ({low} to {high})" if low != high else ""
+    return f"It limits {limited.value:.3g} {flows}{between} at a time{ends}{_others(finding)}"
+
+
+def _others(finding: Finding) -> str:
+    """Long flows that something else limits."""
+    found: dict[str, float] = {}
+    for group in finding.groups:
+        if isinstance(group.count, Estimate) and group.limited_by in _ELSEWHERE and group.yields:
+            words = _ELSEWHERE[group.limited_by]
+            found[words] = found.get(words, 0.0) + group.count.value
+    return f"; others: {', '.join(f'{many:.3g} {words}' for words, many in found.items())}" if found else ""
+
+
+_ELSEWHERE: Mapping[str, str] = {
+    "application": "limited by the application",
+    "receiver": "by the receiver",
+    "elsewhere": "elsewhere",
+}
+
+
+def _regime(finding: Finding) -> str:
+    regime = finding.regime
+    name = "Regime not known" if regime.name == "unknown" else regime.name.capitalize()
+    used = ""
+    if finding.load is not None and isinstance(finding.load.utilization, Estimate):
+        used = f"; {percent(finding.load.utilization.value)} of the link is used"
+    return f"{name}: {regime.reason}{used}"
+
+
+def input_line(finding: Finding) -> str:
+    """What was observed."""
+    found = finding.input
+    parts = [found.kind]
+    if found.span_s is not None:
+        parts.append(formatting.clock_time(found.span_s))
+    if found.packets is not None:
+        parts.append(counted(found.packets, "packet"))
+    if found.bytes is not None:
+        parts.append(formatting.size(found.bytes))
+    return ", ".join(parts)
+
+
+# Groups and flows ------------------------------------------------------------------------------------------------
+
+
+def group_cells(group: GroupFinding) -> tuple[str, ...]:
+    """A row of `GROUP_COLUMNS`."""
+    return (
+        group.name,
+        _estimate(group.count),
+        group.limited_by,
+        _trips(group.round_trips),
+        _sent(group.workload),
+        _controllers(group),
+    )
+
+
+def _estimate(found: Estimate | Unknown | None, unit: str | None = None) -> str:
+    return told(found, unit) if isinstance(found, Estimate) else "not known" if found is not None else NONE
+
+
+def _trips(found: RoundTrips | Unknown | None) -> str:
+    if not isinstance(found, RoundTrips):
+        return "not known" if found is not None else NONE
+    low, high = (formatting.duration(end) for end in found.ends)
+    return told(found.typical) if low == high else f"{low} to {high}"
+
+
+def _sent(workload: Workload) -> str:
+    if isinstance(workload, Persistent):
+        return "always something"
+    if isinstance(workload, OpenLoop):
+        load = "" if workload.load is None else f", {told(workload.load)} in all"
+        return f"transfers that come and go{load}"
+    if isinstance(workload, AppLimited):
+        return f"{told(workload.rate)} each"
+    if isinstance(workload, Periodic):
+        return f"a transfer every {told(workload.every)}"
+    return f"{told(workload.rate)} in all, {'evenly' if isinstance(workload, ConstantRate) else 'at random'}"
+
+
+def _controllers(group: GroupFinding) -> str:
+    if not group.yields:
+        return "none"
+    return controllers(group.controller) if isinstance(group.controller, Mapping) else "not known"
+
+
+def controllers(found: Mapping[str, float]) -> str:
+    """Families with their probabilities, the likeliest first."""
+    likely = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05) or "not known"
+
+
+def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
+    """A row of `FLOW_COLUMNS`."""
+    return (
+        flow.role,
+        flow.limited_by,
+        _estimate(flow.rate),
+        _estimate(flow.round_trip),
+        _estimate(flow.loss, "share"),
+        flow.controller or "not known",
+        formatting.size(flow.carried_bytes),
+        formatting.clock_time(flow.lasting_s),
+    )
+
+
+# Load ------------------------------------------------------------------------------------------------------------
+
+
+def hurst(found: Estimate) -> str:
+    """Hurst's exponent, of which nobody knows a third digit."""
+    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def window(seconds: float) -> str:
+    """The length of a window."""
+    return formatting.exactly(formatting.duration(seconds)) if seconds < 60 else formatting.clock_time(seconds)
+
+
+def scale_columns(scales: Iterable[Scale]) -> tuple[str, ...]:
+    """Titles of a table of loads."""
+    probabilities = sorted({each.probability for scale in scales for each in scale.quantiles})
+    named = ["median" if each == 0.5 else f"p{100 * each:g}" for each in probabilities]
+    return ("windows of", *named, "most")
+
+
+def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, intervals: bool) -> tuple[str, ...]:
+    """A row: shares of the link's rate where that is known."""
+
+    def value(number: float) -> str:
+        return percent(number / rate) if rate else amount(number, "bit/s")
+
+    told_at = {}
+    for each in scale.quantiles:
+        name = "median" if each.probability == 0.5 else f"p{100 * each.probability:g}"
+        found = each.estimate
+        if rate:
+            found = scaled(found, 1 / rate, "share")
+        differ = amount(found.low, found.unit) != amount(found.high, found.unit)
+        told_at[name] = told(found) if intervals and differ else amount(found.value, found.unit)
+    middle = (told_at.get(name, NONE) for name in columns[1:-1])
+    return (window(scale.scale_s), *middle, value(scale.most))
