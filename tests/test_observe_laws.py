@@ -136,6 +136,14 @@ def test_what_is_written_lies_in_the_interval(value: float, below: float, above:
     assert sum(map(str.isdigit, text)) <= 7 or "." not in text
 
 
+def test_rounding_moves_a_number_by_a_tenth_of_its_interval_at_most() -> None:
+    random = np.random.default_rng(13)
+    for value, share in zip(10 ** random.uniform(3, 12, 500), 10 ** random.uniform(-5, -1.5, 500), strict=True):
+        estimate = Estimate(value, value * (1 - share), value * (1 + 2 * share), "bit/s", "", 1)
+        moved = abs(_core.parse_quantity(rate_text(value, digits_of(estimate)), "rate") - value)
+        assert moved <= 0.1 * share * value * (1 + 1e-9) + 0.5, (value, share)
+
+
 # Samples ---------------------------------------------------------------------------------------------------------
 
 

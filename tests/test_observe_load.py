@@ -88,6 +88,13 @@ def test_few_arrivals_say_little(count: int) -> None:
     assert (found.gap is None) == (count == 0)
 
 
+def test_a_count_has_garwoods_interval() -> None:
+    found = arrivals(np.linspace(0.1, 9.9, 10), 0.0, 10.0, "").rate
+    assert (found.low, found.high) == pytest.approx((0.5425, 1.6962), abs=1e-4)
+    none = arrivals([], 0.0, 10.0, "").rate
+    assert (none.low, none.high) == pytest.approx((0, 0.29957), abs=1e-4)
+
+
 @given(st.lists(st.floats(0, 9.999), max_size=300))
 @settings(max_examples=40)
 def test_any_arrivals_are_described(times: list[float]) -> None:
@@ -163,6 +170,15 @@ def test_scales_are_sums_of_bins() -> None:
         assert len(scale.columns) <= 120
     assert isinstance(load.utilization, Estimate)
     assert load.utilization.value == pytest.approx(float(bins.mean()) * 8000 / 1e8)
+
+
+@pytest.mark.parametrize("bin_s", [0.001, 0.016384, 0.03])
+def test_a_steady_load_is_the_same_at_every_scale(bin_s: float) -> None:
+    load = load_of(np.full(50_000, 1e6 * bin_s), bin_s, rate=RATE, source="")
+    for scale in load.scales:
+        assert scale.most == pytest.approx(8e6)
+        assert [each.estimate.value for each in scale.quantiles] == pytest.approx([8e6] * len(scale.quantiles))
+    assert load.mean.value == pytest.approx(8e6)
 
 
 def test_what_the_input_cannot_show_is_said() -> None:

@@ -70,6 +70,18 @@ def test_the_text_fits_the_terminal(finding: Finding, width: int) -> None:
     assert "5 min" in told
 
 
+def test_columns_leave_before_names_are_wrapped(finding: Finding) -> None:
+    narrow, wide = text_of(finding, 80), text_of(finding, 200)
+    assert "long flows, 20 to 40 ms" in narrow
+    assert "9.10 Mb/s (8.80 to 9.40)" in narrow
+    assert "what they send" not in narrow
+    assert "what they send" in wide
+    assert "seen for" in wide
+    between = text_of(finding, 112)
+    assert " loss " in between
+    assert "seen for" not in between
+
+
 def test_unknown_things_are_said_to_be_unknown(finding: Finding) -> None:
     unknown = Unknown("limited flows", "the input has no flows", "a capture")
     bare = dataclasses.replace(
@@ -201,6 +213,7 @@ def test_a_chart_stands_where_its_values_are() -> None:
         ("third", "k 2"),
     ]
     assert words.words == "the rate"
+    assert words.place[1] < line.start[1], "above its line"
 
 
 def test_axes_by_decades_give_equal_ratios_equal_room() -> None:
@@ -210,6 +223,17 @@ def test_axes_by_decades_give_equal_ratios_equal_room() -> None:
     assert isinstance(curve, Curve)
     steps = {(round(b[0] - a[0], 6), round(b[1] - a[1], 6)) for a, b in pairwise(curve.places)}
     assert len(steps) == 1
+
+
+def test_the_load_reaches_up_to_the_links_rate(finding: Finding) -> None:
+    page = page_of(finding)
+    figure = page[page.index("<figcaption>In windows of 1 ms") :]
+    figure = figure[: figure.index("</svg>")]
+    band = re.search(r'<polygon points="([^"]*)"', figure)
+    line = re.search(r'<g class="s-law">\s*<line [^>]*y1="([\d.]+)"', figure)
+    assert band is not None
+    assert line is not None
+    assert min(float(place.split(",")[1]) for place in band[1].split()) == pytest.approx(float(line[1]), abs=2)
 
 
 def test_laws_are_drawn_beside_their_data(finding: Finding) -> None:

@@ -106,6 +106,13 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
     _, short, paced, _ = tables["flows"]
     assert "cca" not in short
     assert "cca" not in paced
+    assert {unknown.what for unknown in finding.unidentified} == {
+        "the buffer's size",
+        "what happens beyond the capture",
+        "their congestion control",
+        "losses of calls",
+    }
+    assert 'buffer = "1BDP"      # assumed: recommend varies it' in text
     for unknown in finding.unidentified:
         assert f"# - {unknown.what}, because {unknown.because}" in text
     assert "# not identifiable: the buffer's size, because the capture has one side of the queue only" in text
