@@ -277,10 +277,11 @@ fn steps_of_a_clock_are_told_for_each_interface() {
         .packet(1, 2_000_000, &frame, &[])
         .packet(0, 8_000_000, &frame, &[])
         .packet(0, 4_500_000, &frame, &[])
+        .packet(0, 4_400_000, &frame, &[])
         .packet(1, 2_000_000, &frame, &[]);
     let notes = read(&file.bytes).notes;
     assert_eq!(
         (notes.steps_back, notes.largest_step_back),
-        (2, SECOND * 7 / 2)
+        (3, SECOND * 7 / 2)
     );
 }

@@ -5,8 +5,8 @@ mod common;
 use std::net::IpAddr;
 
 use common::{
-    DESTINATION, ETHERNET, Pcap, RAW, SECOND, SOURCE, ethernet, ipv4, ipv6, of_frame, one, read,
-    tcp, tcp_of, udp, udp_of,
+    DESTINATION, ETHERNET, Pcap, Pcapng, RAW, SECOND, SOURCE, ethernet, ipv4, ipv6, of_frame, one,
+    read, tcp, tcp_of, udp, udp_of,
 };
 use forebay_capture::{Ecn, FlowKey, Packet, Tcp, Timestamps, Transport, Udp};
 
@@ -177,6 +177,26 @@ fn cooked_packets_of_the_second_kind_have_interfaces_and_directions() {
         .collect();
     assert_eq!(indices, [Some(3), Some(7), Some(9)]);
     assert_eq!(same(outcome.packets[0]), same(one(RAW, &inner())));
+}
+
+#[test]
+fn flags_of_a_capture_count_for_more_than_a_cooked_header() {
+    let cooked = [
+        &[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0],
+        &inner()[..],
+    ]
+    .concat();
+    let file = Pcapng::new(false).interface(113, 0, &[]);
+    let came = file.word(1);
+    let file = file
+        .packet(0, 5, &cooked, &[(2, &came)])
+        .packet(0, 5, &cooked, &[]);
+    let told: Vec<_> = read(&file.bytes)
+        .packets
+        .iter()
+        .map(|one| one.inbound)
+        .collect();
+    assert_eq!(told, [Some(true), Some(false)]);
 }
 
 /// Frames of Ethernet that hold the inner packet, and what they are.
