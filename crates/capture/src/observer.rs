@@ -107,6 +107,7 @@ impl Observer {
             return;
         };
         let time = self.ports[place].clock.read(packet.time);
+        self.ports[place].sides.hear(packet);
         let (first, latest) = self.between.unwrap_or((time, time));
         self.between = Some((first.min(time), latest.max(time)));
         let (side, owner) = match packet.transport {

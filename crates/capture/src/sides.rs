@@ -78,6 +78,13 @@ impl Sides {
         side
     }
 
+    /// A station has sent, whatever it was.
+    pub(crate) fn hear(&mut self, packet: &Packet) {
+        if let Some((from, _)) = packet.stations {
+            self.of_station(from);
+        }
+    }
+
     /// How sides were told.
     pub(crate) fn told(&self) -> Told {
         self.told
