@@ -11,8 +11,13 @@ use crate::packet::{Packet, Transport};
 /// How long a packet may take from one place to the other, in nanoseconds.
 pub(crate) const LONGEST: u64 = 10_000_000_000;
 
+/// Flows are told apart by so many values of a hash where packets have all else in common.
+const FLOWS: usize = 1 << 16;
+
 /// Packets by what stays the same between two places: flow, identification, numbers, length and
-/// timestamp. Those that have all in common keep their order.
+/// timestamp. Those that have all in common (a segment and its repetition) keep their order, and what a
+/// later packet has passed is not waited for where one like it came behind: a later one of its flow, or
+/// any as long as the order of all was kept.
 #[derive(Debug)]
 pub(crate) struct Matching<T> {
     prints: RandomState,
@@ -28,6 +33,11 @@ pub(crate) struct Matching<T> {
     serial: u64,
     early_left: u64,
     strangers: u64,
+    /// Behind the ordinal of the latest packet that left, by a hash of the flow.
+    newest: Vec<u64>,
+    /// The same of all flows, and whether their order has been kept so far.
+    latest: u64,
+    orderly: bool,
     hurried: u64,
     most: usize,
 }
@@ -72,6 +82,9 @@ impl<T> Matching<T> {
             serial: 0,
             early_left: 0,
             strangers: 0,
+            newest: vec![0; FLOWS],
+            latest: 0,
+            orderly: true,
             hurried: 0,
             most,
         }
@@ -117,8 +130,25 @@ impl<T> Matching<T> {
             }
             return None;
         };
-        self.advance(print, first);
-        let entry = self.entry(first)?;
+        let flow = self.prints.hash_one(packet.flow) as usize % FLOWS;
+        let alone = self.entry(first).is_some_and(|entry| entry.next.is_none());
+        self.orderly &= !alone || first >= self.latest;
+        let passed = if self.orderly {
+            self.latest
+        } else {
+            self.newest[flow]
+        };
+        let mut ordinal = first;
+        while ordinal < passed
+            && let Some(next) = self.entry(ordinal).and_then(|entry| entry.next)
+        {
+            self.advance(print, ordinal);
+            ordinal = next;
+        }
+        self.advance(print, ordinal);
+        self.newest[flow] = self.newest[flow].max(ordinal + 1);
+        self.latest = self.latest.max(ordinal + 1);
+        let entry = self.entry(ordinal)?;
         entry.seen = Some(seen);
         Some(entry)
     }

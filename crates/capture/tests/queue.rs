@@ -4,8 +4,8 @@ mod connections;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use connections::{SECOND, datagram, ends};
-use forebay_capture::{Crossed, Ecn, Observation, Observer, Packet, Settings};
+use connections::{ACK, SECOND, datagram, ends, packet};
+use forebay_capture::{Crossed, Ecn, Flags, Observation, Observer, Packet, Settings, Tcp};
 use proptest::prelude::*;
 
 /// What happens in a queue of so many bytes in front of a link (ns per byte), by the simplest program.
@@ -203,6 +203,35 @@ fn order_among_streams_is_told() {
 }
 
 #[test]
+fn equal_datagrams_are_told_apart_by_what_passed_between() {
+    // The second one of three is lost; others come and go between them.
+    let mut packets = Vec::new();
+    for number in 0..6u64 {
+        let (flow, payload) = if number % 2 == 0 {
+            (0, 100)
+        } else {
+            (1, number as u32)
+        };
+        let arrives = SECOND + number * 1000;
+        let made = datagram(arrives, ends(flow), payload);
+        packets.push(made);
+        if number != 2 {
+            let (interface, time) = (1, arrives + 500);
+            packets.push(Packet {
+                interface,
+                time,
+                ..made
+            });
+        }
+    }
+    let observation = observed(&packets);
+    let crossing = &crossed(&observation).directions[0];
+    let waits: Vec<_> = crossing.waits.bins().map(|it| it.count).collect();
+    assert_eq!((waits, crossing.dropped.packets), (vec![5], 1));
+    assert_eq!((crossing.overtaken, crossing.unfinished.packets), (0, 0));
+}
+
+#[test]
 fn what_goes_the_other_way_is_another_direction() {
     let mut packets = Vec::new();
     for number in 0..100u64 {
@@ -256,4 +285,39 @@ fn what_was_repeated_keeps_its_order() {
     assert_eq!(crossing.through.packets, 3);
     assert_eq!(waits, [2, 1]);
     assert_eq!(crossing.unfinished.packets, 1);
+}
+
+#[test]
+fn a_repetition_is_not_taken_for_what_was_lost() {
+    // A segment is lost and sent again, without identification or timestamps; others pass between.
+    let segment = |sequence| Tcp {
+        sequence,
+        flags: Flags(ACK),
+        payload: 100,
+        ..Tcp::default()
+    };
+    let mut packets = Vec::new();
+    for (number, sequence) in [0, 100, 200, 300, 100, 400].into_iter().enumerate() {
+        let arrives = SECOND + number as u64 * 1000;
+        let made = packet(arrives, ends(0), segment(sequence));
+        packets.push(made);
+        if number != 1 {
+            let time = arrives + 500;
+            let interface = 1;
+            packets.push(Packet {
+                interface,
+                time,
+                ..made
+            });
+        }
+    }
+    let observation = observed(&packets);
+    let crossing = &crossed(&observation).directions[0];
+    assert_eq!((crossing.through.packets, crossing.dropped.packets), (5, 1));
+    assert_eq!(
+        (crossing.overtaken_inside, crossing.unfinished.packets),
+        (0, 0)
+    );
+    let waits: Vec<_> = crossing.waits.bins().map(|it| it.count).collect();
+    assert_eq!(waits, [5]);
 }
