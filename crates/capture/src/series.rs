@@ -100,12 +100,16 @@ impl Series {
         // One less than all: the widest window has all times.
         let since = time.saturating_sub(self.origin).min(u64::MAX - 1);
         loop {
-            let index = since / self.width;
-            let last = self.windows.last().map(|&(last, _)| u64::from(last));
-            if last == Some(index) {
+            // Mostly it is the last one, which takes no division to see.
+            let inside = self.windows.last().is_some_and(|&(last, _)| {
+                let start = u64::from(last) * self.width;
+                since >= start && since - start < self.width
+            });
+            if inside {
                 break;
             }
-            if index < u64::from(MOST) && (last.is_none() || budget.windows_left()) {
+            let index = since / self.width;
+            if index < u64::from(MOST) && (self.windows.is_empty() || budget.windows_left()) {
                 budget.windows += size_of::<(u32, Window)>();
                 self.windows.push((index as u32, Window::default()));
                 break;

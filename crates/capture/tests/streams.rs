@@ -95,6 +95,9 @@ proptest! {
         prop_assert_eq!(stream.behind.least(), Some(transfer.behind));
         prop_assert_eq!(stream.behind_timestamps.least(), Some(transfer.behind));
         prop_assert!(stream.behind_quantiles[2].unwrap() < 1.1 * transfer.behind as f64);
+        let windows = stream.series.as_ref().unwrap().windows().iter();
+        let longest = windows.filter_map(|(_, it)| it.behind).map(|it| it.1).max();
+        prop_assert_eq!(longest, Some(transfer.behind));
     }
 
     #[test]
