@@ -362,10 +362,10 @@ mod tests {
                 arrivals.repeated = None;
                 arrivals.add(packet);
                 prop_assert_eq!(arrivals.repeated, (!fresh).then_some(packet));
-                let awaited = (1..).find(|p| !set.contains(p)).unwrap();
+                let awaited = (1..=60).find(|p| !set.contains(p)).unwrap();
                 prop_assert_eq!(arrivals.awaited, awaited);
                 let starts = set.iter().filter(|&&p| p > awaited && !set.contains(&(p - 1)));
-                let runs = starts.map(|&from| (from, (from..).find(|p| !set.contains(p)).unwrap()));
+                let runs = starts.map(|&from| (from, (from..=60).find(|p| !set.contains(p)).unwrap()));
                 let mut found = arrivals.beyond.clone();
                 found.sort_unstable();
                 prop_assert_eq!(found, runs.collect::<Vec<_>>());

@@ -270,7 +270,7 @@ fn receive_window(record: &PacketRecord, group: TracedGroup) -> Option<u64> {
 
 /// How far windows are shifted: as little as suffices.
 fn shift(record: &PacketRecord, group: TracedGroup) -> u8 {
-    let fits = |window: u64, shift: u8| window >> shift <= u64::from(u16::MAX);
+    let fits = |window: u64, shift: u8| u16::try_from(window >> shift).is_ok();
     receive_window(record, group).map_or(MOST_SHIFT, |window| {
         let mut shifts = 0..MOST_SHIFT;
         shifts
