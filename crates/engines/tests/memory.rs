@@ -235,6 +235,14 @@ fn what_is_recorded_is_told() {
         "packet",
         &(link("50Mbps", "100p", "\"droptail\"") + web + &lasting("10s") + packets),
     );
+    let both_ways = "[trace]\nrecord = [\"packets\"]\nacknowledgments = true\n";
+    let many = flows.replace("count = 10", "count = 200");
+    let queue = link("50Mbps", "1000p", "\"droptail\"");
+    Memory::near("packet", &(queue + flows + &lasting("10s") + both_ways));
+    for (flows, buffer) in [(many.as_str(), "20000p"), (web, "100p")] {
+        let queue = link("50Mbps", buffer, "\"droptail\"");
+        Memory::of("packet", &(queue + flows + &lasting("10s") + both_ways));
+    }
 }
 
 #[test]

@@ -165,33 +165,39 @@ fn a_capture_changes_nothing_that_it_sees() {
     }
 }
 
-/// What is acknowledged, and what is told of beyond a hole, has crossed the link before; so has the end.
+/// What is acknowledged, told of beyond a hole or echoed has crossed the link before; so has the end.
 #[test]
 fn acknowledgments_tell_of_what_has_crossed_the_link() {
     for (name, report) in all_situations() {
         let traces = traces(&report);
         let mut crossed: Vec<_> = data(traces)
             .filter(|(packet, _)| !packet.dropped && !packet.segment.acknowledges())
-            .map(|(packet, said)| (packet.time_s + packet.wait_s, packet, said.finishes))
+            .map(|(packet, said)| (packet.time_s + packet.wait_s, packet, said))
             .collect();
         crossed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut crossed = crossed.into_iter().peekable();
-        let mut seen: BTreeMap<u32, (BTreeSet<u64>, BTreeSet<u64>)> = BTreeMap::new();
+        let mut seen: BTreeMap<u32, [BTreeSet<u64>; 3]> = BTreeMap::new();
         let mut told = 0;
         for AcknowledgmentRecord {
             packet: ack,
             header,
         } in passing(traces)
         {
-            while let Some((_, packet, finishes)) = crossed.next_if(|each| each.0 <= ack.time_s) {
-                let (packets, ends) = seen.entry(packet.connection).or_default();
+            while let Some((_, packet, said)) = crossed.next_if(|each| each.0 <= ack.time_s) {
+                let [packets, ends, times] = seen.entry(packet.connection).or_default();
                 packets.insert(packet.packet);
-                if finishes {
+                times.insert(u64::from(said.timestamp));
+                if said.finishes {
                     ends.insert(packet.packet + 1);
                 }
             }
-            let (packets, ends) = seen.get(&ack.connection).expect("data before");
+            let [packets, ends, times] = seen.get(&ack.connection).expect("data before");
             let said = said(header);
+            let echo = said.echo.map(u64::from);
+            assert!(
+                echo.is_none_or(|echo| times.contains(&echo)),
+                "{name} {ack:?}"
+            );
             let begins = ack.packet == 1;
             assert!(
                 begins || packets.contains(&(ack.packet - 1)),
@@ -428,4 +434,15 @@ fn acknowledgments_are_recorded_from_when_to_when_packets_are() {
         "{first} {last}"
     );
     assert_eq!(traces(&report).headers.len(), traces(&report).packets.len());
+}
+
+/// Nor where data and acknowledgments share a link.
+#[test]
+fn what_shares_the_link_with_its_data_does_not_come_back_beside_it() {
+    let shared = over_links("reverse = [\"far\"]", "linux");
+    let report = traced(&shared.replace("path = [\"near\", \"far\"]", "path = [\"far\"]"));
+    let traces = traces(&report);
+    let back = data(traces).filter(|(packet, _)| packet.segment.acknowledges());
+    assert!(back.count() > 300);
+    assert!(traces.acknowledgments.is_empty());
 }
