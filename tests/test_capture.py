@@ -283,8 +283,9 @@ def check_connection(flow: list[tuple[bool, Segment]]) -> None:
     """Of a connection of 30 ms whose data crosses the link, and whose sender stands at it."""
     sent: dict[int, int] = {}
     stamped: dict[int, int] = {}
-    heard, most, blocks = [], 0, 0
-    tripled = []
+    heard: list[int] = []
+    round_trips: list[int] = []
+    most = blocks = 0
     for there, packet in flow:
         value, echo = timestamps(packet)
         if there:
@@ -300,11 +301,11 @@ def check_connection(flow: list[tuple[bool, Segment]]) -> None:
         assert packet.window << 3 == 200 * 1448
         if echo in stamped:
             # From the link to the sender's clock: what of the round trip is not the queue's.
-            tripled.append(packet.time - stamped[echo])
+            round_trips.append(packet.time - stamped[echo])
         edges = packet.options.get(5, b"")
         for low, high in struct.iter_unpack(">II", edges):
             assert low < high <= most
             blocks += 1
     assert blocks > 10
-    assert min(tripled) >= 30_000_000
-    assert min(tripled) < 36_000_000
+    assert min(round_trips) >= 30_000_000
+    assert min(round_trips) < 36_000_000
