@@ -118,6 +118,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_most_frequent_sizes_are_told_apart() {
+        let mut gaps = Gaps::default();
+        for packet in 0..6000u32 {
+            let bytes = if packet % 3 == 0 { packet % 90 } else { 1500 };
+            gaps.add(u64::from(packet), bytes);
+        }
+        let all = gaps.finish();
+        let both = all.iter().find(|it| it.before == 1500 && it.behind == 1500);
+        assert_eq!(both.map(|it| it.times.total()), Some(2000));
+    }
+
     proptest! {
         #[test]
         fn every_gap_is_counted_once(sizes in prop::collection::vec(0u32..40, 0..6000)) {

@@ -233,6 +233,13 @@ fn equal_datagrams_are_told_apart_by_what_passed_between() {
 
 #[test]
 fn what_goes_the_other_way_is_another_direction() {
+    // The direction with more bytes is told first.
+    for (there, back, first) in [(1000, 50, 0), (50, 1000, 1)] {
+        go_both_ways(there, back, first);
+    }
+}
+
+fn go_both_ways(there_bytes: u32, back_bytes: u32, first: usize) {
     let mut packets = Vec::new();
     for number in 0..100u64 {
         let time = SECOND + number * 1000;
@@ -242,7 +249,11 @@ fn what_goes_the_other_way_is_another_direction() {
         } else {
             ends(0).reversed()
         };
-        let mut packet = datagram(time, flow, if there == 0 { 1000 } else { 50 });
+        let mut packet = datagram(
+            time,
+            flow,
+            if there == 0 { there_bytes } else { back_bytes },
+        );
         packet.identification = Some(number as u16);
         packet.interface = there;
         packets.push(packet);
@@ -250,7 +261,8 @@ fn what_goes_the_other_way_is_another_direction() {
         packets.push(packet);
     }
     let observation = observed(&packets);
-    let [through, other] = &crossed(&observation).directions;
+    let directions = &crossed(&observation).directions;
+    let (through, other) = (&directions[first], &directions[1 - first]);
     assert_eq!((through.through.packets, through.negative), (50, 0));
     assert_eq!((other.through.packets, other.negative), (50, 50));
     assert_eq!(through.dropped.packets + other.dropped.packets, 0);
