@@ -249,7 +249,9 @@ def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
     assert names == ["arrivals", "departures"]
     both = [packet for packet in packets if packet.protocol == 6 and packet.interface != 0]
     # What leaves goes out of its port, and what comes back comes in; where it arrives it is the other way around.
-    outward = {(packet.interface, packet.source, packet.target, packet.identification): packet.inbound for packet in packets}
+    outward = {
+        (packet.interface, packet.source, packet.target, packet.identification): packet.inbound for packet in packets
+    }
     assert set(outward.values()) == {True, False}
     for (port, *whose), inbound in outward.items():
         assert outward.get((1 - port, *whose), not inbound) is not inbound

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forebay.observation.controllers import FACTORS, UNKNOWN, back_offs, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, limits
-from forebay.observation.link_rate import Gaps, Bins, busy_share, link_rate
+from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip
 from forebay.observation.streams import Place, Stream, Windows
 

@@ -82,7 +82,7 @@ class Judged:
     controllers: Sequence[tuple[str, str]]
 
 
-def judge(name: str, case: Case, folder: Path) -> Judged:
+def judge(case: Case, folder: Path) -> Judged:
     """Run a case, write its capture into `folder`, observe it and compare."""
     scenario = Scenario.of(case.tables)
     [report] = run_jobs([_core.Job(scenario.core, "packet", 7, 0, traces=True)])
@@ -91,7 +91,11 @@ def judge(name: str, case: Case, folder: Path) -> Judged:
     packets = pl.read_parquet(folder / "packets.parquet")
     flows = _flows(case, packets)
     return Judged(
-        [*_of_link(case, report.buffer, packets, observed), *_of_flows(case, flows, observed), *_of_sizes(folder, observed)],
+        [
+            *_of_link(case, report.buffer, packets, observed),
+            *_of_flows(case, flows, observed),
+            *_of_sizes(folder, observed),
+        ],
         _of_controllers(flows, observed),
     )
 
@@ -200,7 +204,7 @@ def _promises(judged: Mapping[str, Judged]) -> list[str]:
         of_it = [each for case in judged.values() for each in case.judgments if each.what == what]
         told = [each for each in of_it if each.found is not None]
         kept = sum(each.is_kept for each in told)
-        covered = [each.is_covered for each in told]
+        covered = [bool(each.is_covered) for each in told]
         rows.append(
             (
                 what,
@@ -248,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"observed: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                judged[name] = judge(name, case, Path(folder))
+                judged[name] = judge(case, Path(folder))
         except ForebayError as error:
             print(f"observed: {name}: {error}", file=sys.stderr)
             return 1

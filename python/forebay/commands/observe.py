@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +52,7 @@ def observe(
     """
     from forebay.errors import InputError
     from forebay.files import check_file, write_whole
-    from forebay.observation.finding import finding_json
+    from forebay.observation.finding import finding_json, without_addresses
     from forebay.observation.observing import observe as read
 
     paths = [*inputs, *([sockets] if sockets is not None else [])]
@@ -60,7 +62,12 @@ def observe(
     for option, path in (("out", out), ("report", report)):
         if path is not None:
             check_file(path, option)
-    with progress_bar("observing") as tell:
+    with progress_bar("reading, MB", quiet=False) as bar:
+
+        def tell(done: int, size: int | None) -> None:
+            if bar is not None:
+                bar(done // 1_000_000, (size or 0) // 1_000_000)
+
         finding = read(paths, rate_bps=rate_bps, sockets=sockets is not None, progress=tell)
     if out is not None:
         from forebay.observation.writing import scenario_text
@@ -68,10 +75,15 @@ def observe(
         with writing(out):
             write_whole(out, scenario_text(finding))
     if report is not None:
+        from forebay import __version__
         from forebay.views.observation_page import observation_page
 
+        # Names of inputs may be addresses.
+        page = observation_page(
+            finding, command=without_addresses(shlex.join(["forebay", *sys.argv[1:]])), version=__version__
+        )
         with writing(report):
-            write_whole(report, observation_page(finding))
+            write_whole(report, page)
     if as_json:
         say_json(json.dumps(finding_json(finding)))
         return
@@ -79,9 +91,9 @@ def observe(
 
 
 def _say(finding: Finding, out: Path | None, report: Path | None) -> None:
-    from forebay.views.observation_text import observation_view
+    from forebay.views.observation_text import observation_text
 
-    show(observation_view(finding))
+    show(observation_text(finding))
     for path, what in ((out, "scenario"), (report, "page")):
         if path is not None:
             remark(f"{what}: {path}")

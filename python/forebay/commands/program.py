@@ -14,6 +14,7 @@ from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
 from forebay.commands.interrupting import while_working
 from forebay.commands.new import new
+from forebay.commands.observe import observe
 from forebay.commands.plot import plot
 from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
@@ -43,7 +44,21 @@ cli.examples = (
     ("recommend link.toml", "Find its buffer:"),
     ("explain queue_delay_p99", "Look up a name:"),
 )
-for verb in (run, recommend, compare, sweep, emulate, explain, plot, reproduce, translate, new, schema, completion):
+for verb in (
+    run,
+    recommend,
+    compare,
+    sweep,
+    emulate,
+    observe,
+    explain,
+    plot,
+    reproduce,
+    translate,
+    new,
+    schema,
+    completion,
+):
     cli.add_command(verb)
 
 

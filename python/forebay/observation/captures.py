@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -69,7 +70,7 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
 
 
 def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
-    """The interfaces of two files that were captured at the same time: the one with more packets is before the queue."""
+    """The interfaces of two files of the same time: the one with more packets is before the queue."""
     used = [each for each in interfaces if each["directions"][0]["between_ns"] is not None]
     if len(used) != 2 or used[0]["file"] == used[1]["file"]:
         return None
@@ -169,10 +170,7 @@ def _streams(columns: dict[str, Any], origin: int) -> list[Stream]:
 def _parted(table: dict[str, NDArray[Any]], count: int) -> list[dict[str, NDArray[Any]]]:
     """A table by the row of its stream; rows of one stream stand together."""
     edges = np.searchsorted(table["stream"], np.arange(count + 1))
-    return [
-        {name: column[first:last] for name, column in table.items()}
-        for first, last in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [{name: column[first:last] for name, column in table.items()} for first, last in itertools.pairwise(edges)]
 
 
 def _stream(
@@ -199,7 +197,8 @@ def _stream(
         payload_bytes=number("payload"),
         distinct_bytes=number("distinct"),
         segment_bytes=number("largest_payload"),
-        packet_bytes=number("largest_payload") + round((number("bytes") - number("payload")) / max(number("packets"), 1)),
+        packet_bytes=number("largest_payload")
+        + round((number("bytes") - number("payload")) / max(number("packets"), 1)),
         repeated=number("repeated_packets"),
         filled=number("filled_packets"),
         marked=number("marks"),
@@ -279,8 +278,9 @@ def capture_remarks(captured: Captured) -> tuple[str, ...]:
     large, total = direction["oversized"][1], max(direction["total"][1], 1)
     if large > 0.01 * total:
         said.append(
-            f"packets of up to {direction['largest'] / 1000:.0f} kB carry {large / total:.0%} of the bytes: segments were "
-            "gathered where they were captured, so that gaps and losses are coarser (ethtool -K DEV tso off gso off gro off)"
+            f"packets of up to {direction['largest'] / 1000:.0f} kB carry {large / total:.0%} of the bytes: segments "
+            "were gathered where they were captured, which makes gaps and losses coarser "
+            "(ethtool -K DEV tso off gso off gro off)"
         )
     if not _chosen(captured)["directions"][1]["total"][0]:
         said.append("one direction only: round trips, windows and flights are not known")

@@ -125,7 +125,7 @@ def _brought_back(times: NDArray[np.float64], flight: NDArray[np.float64], to: f
 
 
 def _held(windows: Windows, round_trips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bytes between sender and receiver: what is on its way behind this place, and what its rate sends in the time before.
+    """Bytes between sender and receiver: what is on its way behind this place, and what its rate sends before it.
 
     Behind a queue the first alone is the path's own product of rate and round trip, however much waits in the queue.
     """

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import re
+import zlib
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from forebay.errors import InputError
 from forebay.legible import legible
+from forebay.observation.opening import opened
+from forebay.untrusted import regular
 
 __all__ = ["Kind", "kind_of", "one_kind"]
 
@@ -24,7 +24,8 @@ _CAPTURES = frozenset(
 )
 #: nfdump's files: their magic number in both byte orders (nffile.h, nfdump 1.7).
 _NFCAPD = (bytes.fromhex("0ca5"), bytes.fromhex("a50c"))
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ALLOWED = "a capture, flow records, counters or sockets"
 #: Columns and keys of which records of flows have at least one, and counters none.
 _OF_FLOWS = re.compile(
     r"\b(sa|da|src_?addr|dst_?addr|src_?ip|dst_?ip|src4_addr|src6_addr|ipv[46]_(src|dst)_addr|ip_src|ip_dst"
@@ -80,8 +81,8 @@ def kind_of(path: Path) -> Kind:
     text = head.decode("utf-8", errors="replace")
     if text.count("\x00") + text.count("\ufffd") > len(text) / 100:
         raise InputError(
-            f"{path}: found bytes that begin with {head[:4].hex()}; allowed: pcap, pcapng (also packed by gzip or zstd), "
-            "nfcapd, csv, json or the output of `ss -tin`"
+            f"{path}: found bytes that begin with {head[:4].hex()}; allowed: pcap, pcapng (also packed by gzip or "
+            "zstd), nfcapd, csv, json or the output of `ss -tin`"
         )
     if _OF_SOCKETS.search(text) and not text.lstrip().startswith(("{", "[")):
         return Kind.SOCKETS
@@ -109,27 +110,18 @@ def _delimiter(line: str) -> str:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, unpacked; those of a capture where this Python cannot unpack them."""
+    if path.is_dir():
+        raise InputError(f"{path}: found a directory; allowed: files, as in {path}/*")
+    with regular(path, _ALLOWED) as file:
+        packed = file.peek(4)[:4] == _ZSTD
     try:
-        with path.open("rb") as file:
-            raw = file.read(_HEAD)
-            file.seek(0)
-            if raw.startswith(_GZIP):
-                return _unpacked(cast(BinaryIO, gzip.GzipFile(fileobj=file)), path)
-            return _unzstd(path) if raw.startswith(_ZSTD) else raw
-    except IsADirectoryError:
-        raise InputError(f"{path}: found a directory; allowed: files, as in {path}/*") from None
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {why}") from None
-
-
-def _unpacked(file: BinaryIO, path: Path) -> bytes:
-    try:
-        return file.read(_HEAD)
-    except (OSError, EOFError, ValueError, gzip.zlib.error) as error:  # type: ignore[attr-defined]
-        raise InputError(f"{path}: found gzip that cannot be unpacked ({error})") from None
-
-
-def _unzstd(path: Path) -> bytes:
-    raise NotImplementedError(f"{path}: {io.SEEK_SET}")
+        with opened(path, _ALLOWED) as file:
+            return file.read(_HEAD)
+    except InputError:
+        if not packed:
+            raise
+        # The reader of captures brings its own zstd.
+        return next(iter(_CAPTURES))
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise InputError(f"{path}: found gzip that cannot be unpacked ({legible(str(error))})") from None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
 from forebay.observation.controllers import FACTORS, UNKNOWN
 from forebay.observation.estimate import Estimate, Unknown
@@ -34,6 +35,7 @@ from forebay.observation.finding import (
 from forebay.observation.interpretation import LongFlow, Observed, Seen
 from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, ratio
+from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
@@ -93,8 +95,7 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
     groups, distributions = _groups(seen, observed)
     if load is None:
-        raise_from = "fewer than two milliseconds were captured"
-        raise ValueError(raise_from)
+        raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
         link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
@@ -134,7 +135,8 @@ def _discipline(observed: Observed) -> Queue | Unknown:
 
 
 def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Distribution]]:
-    groups, distributions = [], []
+    groups: list[GroupFinding] = []
+    distributions: list[Distribution] = []
     for name, flows in _by_family(observed.long_flows).items():
         # All flows of the capture, weighted by how much of it they live through.
         groups.append(_limited_here(name, flows, seen.seconds))
@@ -149,7 +151,12 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Di
     if loose is not None:
         groups.append(loose)
     trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
-    _ = trips
+    if len(trips) >= _TRANSFERS:
+        sample = Sample.of(np.maximum(trips, 1e-9))
+        law = reduced(sample).law
+        distributions.append(
+            Distribution("base round trips of long flows", "s", sample, law, "empirical, where the queue emptied")
+        )
     return groups, distributions
 
 
@@ -199,7 +206,9 @@ def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seconds: float) 
 
 def _at_a_time(flows: Sequence[LongFlow], seconds: float) -> Estimate:
     lived = sum(min(flow.stream.seconds / seconds, 1.0) if seconds else 1.0 for flow in flows)
-    return Estimate(lived, min(lived, float(len(flows)) * 0.9), float(len(flows)), "", "long flows at a time", len(flows))
+    return Estimate(
+        lived, min(lived, float(len(flows)) * 0.9), float(len(flows)), "", "long flows at a time", len(flows)
+    )
 
 
 def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
@@ -216,7 +225,8 @@ def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
 
 def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
     known = [
-        flow.base_round_trip if isinstance(flow.base_round_trip, Estimate) else flow.round_trip_at_most for flow in flows
+        flow.base_round_trip if isinstance(flow.base_round_trip, Estimate) else flow.round_trip_at_most
+        for flow in flows
     ]
     told = [each for each in known if each is not None]
     if not told:
@@ -234,7 +244,9 @@ def _packet(flows: Sequence[LongFlow]) -> Estimate:
 
 def _rate(flows: Sequence[LongFlow]) -> Estimate:
     rates = [flow.stream.mean_bps for flow in flows]
-    return Estimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", "bytes over the time that each lived", len(flows))
+    return Estimate(
+        float(np.mean(rates)), min(rates), max(rates), "bit/s", "bytes over the time that each lived", len(flows)
+    )
 
 
 def _window(flows: Sequence[LongFlow]) -> Estimate | None:

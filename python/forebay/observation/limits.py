@@ -74,9 +74,7 @@ def limits(
     return [_limit(stream, place, (full_share, full_s), largest) for stream in streams]
 
 
-def _limit(
-    stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] | None], largest_bps: float
-) -> Limit:
+def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] | None], largest_bps: float) -> Limit:
     if stream.window_limited > _MOST_OF_THE_TIME:
         return Limit.RECEIVER
     if stream.idle_share > _IDLE:
@@ -85,15 +83,12 @@ def _limit(
     signals &= full[1] is None or _lost_at(stream, full[1]) >= _AT_FULL
     signals |= place is Place.BEHIND and stream.marked >= _MARKS
     below = stream.mean_bps < _BELOW * largest_bps
-    if below and _is_constant(stream):
+    constant = _is_constant(stream)
+    if below and constant:
         return Limit.ELSEWHERE
-    if signals:
+    if signals or full[0] >= _FULL:
         return Limit.LINK
-    if full[0] >= _FULL:
-        return Limit.LINK
-    if _is_constant(stream):
-        return Limit.ELSEWHERE
-    return Limit.UNKNOWN
+    return Limit.ELSEWHERE if constant else Limit.UNKNOWN
 
 
 def _lost_at(stream: Stream, full_s: NDArray[np.float64]) -> float:

@@ -68,7 +68,8 @@ class Bins:
         """Bits per second in windows of about this length, whole bins each; the rest of a last one is left out."""
         bins = max(1, min(round(seconds / self.width_s), len(self.bytes)))
         whole = len(self.bytes) // bins * bins
-        return self.bytes[:whole].reshape(-1, bins).sum(axis=1) * 8.0 / (bins * self.width_s)
+        sums: NDArray[np.float64] = self.bytes[:whole].reshape(-1, bins).sum(axis=1)
+        return sums * 8.0 / (bins * self.width_s)
 
 
 def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
@@ -83,8 +84,7 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     """
     spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
     if spikes:
-        share, estimate = max(spikes, key=lambda spike: spike[0])
-        return estimate
+        return max(spikes, key=lambda spike: spike[0])[1]
     ceiling = _ceiling(load)
     if ceiling is not None:
         return ceiling
@@ -106,7 +106,7 @@ def full_times(rate_bps: float, load: Bins) -> NDArray[np.float64]:
     seconds = max(load.width_s, _window_s(rate_bps, load) * _PACKETS_AT_ONCE / _PACKETS_PER_WINDOW)
     loads = load.over(seconds)
     each = max(1, min(round(seconds / load.width_s), len(load.bytes))) * load.width_s
-    return np.flatnonzero(loads >= _BUSY * rate_bps) * each + each / 2
+    return np.flatnonzero(loads >= _BUSY * rate_bps).astype(np.float64) * each + each / 2
 
 
 def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Estimate] | None:

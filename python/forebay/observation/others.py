@@ -1,4 +1,4 @@
-"""Findings from what is not a capture: flow records, counters, sockets. Each leaves more unknown than the one before."""
+"""Findings from what is not a capture: flow records, counters, sockets. Each leaves more unknown than the last."""
 
 from __future__ import annotations
 
@@ -106,7 +106,12 @@ def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unkn
     if mean is not None:
         share = max(many.value, 1.0)
         rate = Estimate(
-            mean.value / share, mean.low / share, mean.high / share, "bit/s", "load over the number of long flows", many.samples
+            mean.value / share,
+            mean.low / share,
+            mean.high / share,
+            "bit/s",
+            "load over the number of long flows",
+            many.samples,
         )
     is_limited = isinstance(limited, Estimate) and limited.value > 0
     workload: Workload = Persistent() if is_limited or rate is None else AppLimited(rate)
@@ -205,7 +210,9 @@ def _of_group(group: Group, sockets: Sockets) -> GroupFinding:
     packet = None
     if sizes_seen:
         value = float(np.median(sizes_seen)) + 52.0
-        packet = Estimate(value, min(sizes_seen) + 52, max(sizes_seen) + 52, "byte", "mss and its headers", len(sizes_seen))
+        packet = Estimate(
+            value, min(sizes_seen) + 52, max(sizes_seen) + 52, "byte", "mss and its headers", len(sizes_seen)
+        )
     rate = group.estimates.get("rate_p50")
     limit = _LIMITS.get(most, "unknown")
     workload: Workload = AppLimited(rate) if limit == "application" and rate is not None else Persistent()

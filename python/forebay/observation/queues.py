@@ -97,4 +97,6 @@ def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> Es
     if least < taken - own:
         return None
     high = max(float(np.median(lost)), taken)
-    return Estimate(taken, max(min(taken, least - own), 0.0), high, unit, "what was taken and lost on its two sides", len(lost))
+    return Estimate(
+        taken, max(min(taken, least - own), 0.0), high, unit, "what was taken and lost on its two sides", len(lost)
+    )

@@ -53,7 +53,7 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
     if stream.handshake_s is None and not (emptied and touched):
         return Unknown(
             "base round trip",
-            f"a queue on its way never emptied: it is between {1e3 * (stream.behind_s or 0.0):.3g} and {1e3 * value:.3g} ms",
+            f"a queue never emptied: {1e3 * (stream.behind_s or 0.0):.3g} to {1e3 * value:.3g} ms",
             "capture both sides of the queue, or at a quiet time",
         )
     slack = _slack(sums) if len(sums) > 1 else 0.1 * value
@@ -68,7 +68,7 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
 
 
 def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
-    """What a base round trip is at most, where no more is known of it: the least that was measured, waiting included."""
+    """What a base round trip is at most, where no more is known of it: the least measured, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
         return None
     value = max(stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps), 0.0)

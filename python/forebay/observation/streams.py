@@ -59,13 +59,14 @@ class Windows:
     @property
     def times_s(self) -> NDArray[np.float64]:
         """When each window begins."""
-        return self.start_s + self.width_s * np.arange(len(self))
+        return self.start_s + self.width_s * np.arange(len(self), dtype=np.float64)
 
     def rates_over(self, seconds: float) -> NDArray[np.float64]:
         """Bits per second in windows of about this length; the rest of a last one is left out."""
         bins = max(1, min(round(seconds / self.width_s), len(self)))
         whole = len(self) // bins * bins
-        return self.bytes[:whole].reshape(-1, bins).sum(axis=1) * 8.0 / (bins * self.width_s)
+        sums: NDArray[np.float64] = self.bytes[:whole].reshape(-1, bins).sum(axis=1)
+        return sums * 8.0 / (bins * self.width_s)
 
 
 @dataclass(frozen=True)
