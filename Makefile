@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference kernel kernel-rows checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo test check format bench reference kernel kernel-rows observed checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -24,6 +24,7 @@ help:
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
+	@echo "make observed   captures of 66 scenarios, observed, beside the truth, two minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
 	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
@@ -85,6 +86,9 @@ reference: $(VENV)/.build
 # Real time: half an hour; goes on where it was interrupted.
 kernel: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.kernel_against_packets $(if $(ONLY),--only "$(ONLY)") $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)")
+
+observed: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.observed $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 kernel-rows: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))

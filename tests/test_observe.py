@@ -72,6 +72,16 @@ def test_a_capture_becomes_a_scenario_a_page_and_json(capture: Path, tmp_path: P
         assert not re.search(r"(?<![\d.])(?:10\.\d+\.\d+\.\d+|192\.0\.2\.\d+)", text)
 
 
+def test_both_sides_tell_the_buffer_and_the_scenario_has_it(tmp_path: Path) -> None:
+    write_traces(Scenario.of(CASES["4 cubic, 0.25BDP, both sides"].tables).run(traces=True, replications=1), tmp_path)
+    out = tmp_path / "link.toml"
+    done = forebay("observe", tmp_path / "packets.pcapng", "--out", out)
+    assert done.code == 0, done.err
+    observed, true = Scenario.load(out), Scenario.of(CASES["4 cubic, 0.25BDP, both sides"].tables)
+    found, expected = (each.run(replications=1).buffer.packets for each in (observed, true))
+    assert found == pytest.approx(expected, rel=0.1)
+
+
 def test_the_rate_may_be_given(capture: Path) -> None:
     told = json.loads(forebay("observe", capture, "--rate", "1Gbps", "--json").out)
     assert told["link"]["rate"] == {**told["link"]["rate"], "value": 1e9, "source": "given by --rate"}

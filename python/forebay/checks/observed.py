@@ -111,7 +111,7 @@ def _of_link(case: Case, buffer: BufferSize, packets: pl.DataFrame, observed: Ob
     found.append(Judgment("load", float(data["bytes"].sum()) * 8 / seconds, observed.load_bps))
     if case.buffer:
         limit = observed.queue.limit
-        truth = buffer.packets if isinstance(limit, Unknown) or not limit.unit else buffer.bytes
+        truth = buffer.bytes if isinstance(limit, Estimate) and limit.unit == "byte" else buffer.packets
         found.append(Judgment("buffer", truth, _known(limit)))
     return found
 
@@ -236,7 +236,7 @@ def _off(judged: Mapping[str, Judged]) -> list[str]:
         for each in case.judgments
         if each.found is not None and not each.is_kept
     ]
-    return formatting.markdown_table(head, rows)
+    return formatting.markdown_table(head, rows) if rows else ["No number that is told is off."]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -150,11 +150,11 @@ def _of_spike(rates: NDArray[np.float64], weights: NDArray[np.float64], counts: 
     order = np.argsort(rates)
     shares = np.cumsum(weights[order]) / weights.sum()
     low, high = (float(rates[order][np.searchsorted(shares, share)]) for share in (0.05, 0.949999))
-    # Histograms of gaps have bins of 0.27 %: half of one is not known.
+    # Histograms of gaps have bins of 0.27 %, of which a spike may take two.
     return Estimate(
         value,
-        min(low, value) * (1 - 0.00136),
-        max(high, value) * (1 + 0.00136),
+        min(low, value) * (1 - 0.0027),
+        max(high, value) * (1 + 0.0027),
         "bit/s",
         "packets that left back to back",
         round(float(counts.sum())),

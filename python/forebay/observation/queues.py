@@ -70,7 +70,7 @@ def queue_limit(backlogs: Backlogs) -> Queue:
             ),
             None,
         )
-    in_packets = _limit(backlogs.taken_packets, backlogs.lost_packets, "", _PACKETS_OFF)
+    in_packets = _limit(backlogs.taken_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
     own = float(np.median(backlogs.lost_bytes / np.maximum(backlogs.lost_packets, 1.0)))
     in_bytes = _limit(backlogs.taken_bytes, backlogs.lost_bytes, "byte", own)
     both = [found for found in (in_packets, in_bytes) if found is not None]
