@@ -75,7 +75,7 @@ def observe(
         with writing(out):
             write_whole(out, scenario_text(finding))
     if report is not None:
-        from forebay import __version__
+        from forebay._core import __version__
         from forebay.views.observation_page import observation_page
 
         # Names of inputs may be addresses.
