@@ -137,7 +137,10 @@ impl Evidence {
 
     /// What is worth saying of a run that is believed.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        self.lateness_said().into_iter().chain(self.flood()).collect()
+        self.lateness_said()
+            .into_iter()
+            .chain(self.flood())
+            .collect()
     }
 
     /// That more came than anybody keeps.
