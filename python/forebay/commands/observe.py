@@ -13,6 +13,7 @@ import click
 from forebay.commands.options import AS_JSON
 from forebay.commands.streams import remark, say_json
 from forebay.commands.terminal import progress_bar, show, writing
+from forebay.commands.values import amount
 from forebay.commands.verb import verb
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def observe(
     paths = [*inputs, *([sockets] if sockets is not None else [])]
     if not paths:
         raise InputError("found no input; allowed: files, such as a capture, or --ss FILE", "inputs")
-    rate_bps = None if rate is None else _rate(rate)
+    rate_bps = None if rate is None else amount("rate", rate, "rate", 1e3, 1e14)
     for option, path in (("out", out), ("report", report)):
         if path is not None:
             check_file(path, option)
@@ -97,14 +98,3 @@ def _say(finding: Finding, out: Path | None, report: Path | None) -> None:
     for path, what in ((out, "scenario"), (report, "page")):
         if path is not None:
             remark(f"{what}: {path}")
-
-
-def _rate(text: str) -> float:
-    from forebay._core import parse_quantity
-    from forebay.errors import InputError, naming
-
-    with naming("rate"):
-        rate = parse_quantity(text, "rate")
-    if not 1e3 <= rate <= 1e14:
-        raise InputError(f"found `{text}`; allowed: 1kbps to 100Tbps", "rate")
-    return rate

@@ -11,7 +11,7 @@ import click
 from forebay.commands.options import AS_JSON
 from forebay.commands.sources import standard_input
 from forebay.commands.streams import say, say_json, say_lines
-from forebay.commands.values import PLATFORM
+from forebay.commands.values import PLATFORM, amount
 from forebay.commands.verb import verb
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def translate(
     from forebay.configuration.configuring import translate as read
     from forebay.configuration.platforms.platform import Assumed
 
-    rtt_s = None if rtt is None else _amount("rtt", rtt, "time", 1e-12, 1e6)
-    rate_bps = None if rate is None else round(_amount("rate", rate, "rate", 1e3, 1e14))
-    size = round(_amount("packet", packet, "bytes", 64, 65535))
+    rtt_s = None if rtt is None else amount("rtt", rtt, "time", 1e-12, 1e6)
+    rate_bps = None if rate is None else round(amount("rate", rate, "rate", 1e3, 1e14))
+    size = round(amount("packet", packet, "bytes", 64, 65535))
     found = read(_text(setting), platform, Assumed(rate_bps, size))
     if as_toml:
         say_lines(link_table(found.port))
@@ -65,19 +65,6 @@ def translate(
         return
     for line in _lines(found, multiple, rtt):
         say(line)
-
-
-def _amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:
-    """An argument's amount, within bounds."""
-    from forebay._core import parse_quantity
-    from forebay.errors import InputError, naming
-
-    with naming(argument):
-        amount = parse_quantity(text, dimension)
-    if not least <= amount <= most:
-        bounds = {"rate": "1kbps to 100Tbps", "bytes": "64B to 65535B"}.get(dimension, "1ps to 1000000s")
-        raise InputError(f"found `{text}`; allowed: {bounds}", argument)
-    return amount
 
 
 #: What the name of a file ends with that is expected to be there.

@@ -36,6 +36,7 @@ __all__ = [
     "Size",
     "Time",
     "Whole",
+    "amount",
 ]
 
 
@@ -281,3 +282,16 @@ DISCIPLINE = Names("queue", _disciplines)
 PLATFORM = Names("platform", _platforms)
 EXPLAINED = Names("name", _explained)
 FIGURE = Names("what", _figures)
+
+
+def amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:
+    """An argument's amount, within bounds."""
+    from forebay._core import parse_quantity
+    from forebay.errors import naming
+
+    with naming(argument):
+        found = parse_quantity(text, dimension)
+    if not least <= found <= most:
+        bounds = {"rate": "1kbps to 100Tbps", "bytes": "64B to 65535B"}.get(dimension, "1ps to 1000000s")
+        raise InputError(f"found `{text}`; allowed: {bounds}", argument)
+    return found

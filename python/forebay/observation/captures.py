@@ -105,7 +105,7 @@ def seen_of(captured: Captured) -> Seen:
         load=_bins(direction),
         gaps=_gaps(direction),
         streams=every,
-        transfers=_transfers(direction, every, origin),
+        transfers=_transfers(every),
         unresponsive_bytes=float(loose + known),
         backlogs=None if queue is None else _backlogs(queue["directions"][0]),
     )
@@ -146,10 +146,9 @@ def _middle(counted: Any) -> NDArray[np.float64]:
     return middle
 
 
-def _transfers(direction: CapturedDirection, streams: Sequence[Stream], origin: int) -> Transfers:
+def _transfers(streams: Sequence[Stream]) -> Transfers:
     whole = [each for each in streams if each.responsive and each.began and each.ended]
     whole.sort(key=lambda each: each.start_s)
-    del direction, origin
     return Transfers(
         np.array([float(each.distinct_bytes) for each in whole]),
         np.array([each.start_s for each in whole]),

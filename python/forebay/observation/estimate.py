@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["CONFIDENCE", "MOST_RATE", "Estimate", "Unknown", "scaled"]
+__all__ = ["CONFIDENCE", "MOST_RATE", "Estimate", "Unknown", "exactly", "given_rate", "scaled"]
 
 #: Probability with which an estimate's interval covers the truth.
 CONFIDENCE = 0.9
@@ -69,6 +69,16 @@ class Unknown:
     what: str
     because: str
     measure: str
+
+
+def exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
+    """A number that was counted: it is what it is."""
+    return Estimate(value, value, value, unit, source, samples)
+
+
+def given_rate(rate_bps: float) -> Estimate:
+    """The rate of a link, in bit/s, that somebody has said."""
+    return exactly(rate_bps, "bit/s", "given by --rate", 0)
 
 
 def scaled(estimate: Estimate, factor: float, unit: str) -> Estimate:

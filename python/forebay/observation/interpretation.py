@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.controllers import Family, family
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import Estimate, Unknown, given_rate
+from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, full_times, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
@@ -132,7 +133,9 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     rate_bps : float or None
         The link's rate, where somebody knows it.
     """
-    rate = _given(rate_bps) if rate_bps is not None else link_rate(seen.gaps, seen.load)
+    load = seen.load
+    mean = batch_ratio(load.bytes * 8.0, np.full(len(load.bytes), load.width_s), "bit/s", "bytes over time")
+    rate = given_rate(rate_bps) if rate_bps is not None else link_rate(seen.gaps, seen.load)
     known = rate.value if isinstance(rate, Estimate) else None
     full = busy_share(known, seen.load) if known is not None else 0.0
     long = sorted(
@@ -140,12 +143,12 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     )
     place = seen.place or _place(long)
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
-    emptied = known is None or _load(seen.load).value < (1.0 - _IDLE) * known
+    emptied = known is None or mean.value < (1.0 - _IDLE) * known
     total = float(seen.load.bytes.sum())
     return Observed(
         place,
         rate,
-        _load(seen.load),
+        mean,
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [_long_flow(stream, limit, known, emptied) for stream, limit in zip(long, found, strict=True)],
@@ -162,10 +165,6 @@ def _long_flow(stream: Stream, limit: Limit, rate_bps: float | None, emptied: bo
     return LongFlow(stream, limit, base, at_most(stream, rate_bps), family(stream))
 
 
-def _given(rate_bps: float) -> Estimate:
-    return Estimate(rate_bps, rate_bps, rate_bps, "bit/s", "given by --rate", 0)
-
-
 def _one_side() -> Unknown:
     return Unknown(
         "buffer",
@@ -179,16 +178,3 @@ def _place(streams: Sequence[Stream]) -> Place:
     filled = sum(stream.filled for stream in streams)
     repeated = sum(stream.repeated for stream in streams)
     return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
-
-
-def _load(load: Bins) -> Estimate:
-    """Mean load, with the interval of ten equal parts' mean (batch means, Student's t)."""
-    from scipy import stats
-
-    bits = float(load.bytes.sum()) * 8.0
-    value = bits / load.seconds if load.seconds else 0.0
-    parts = load.over(load.seconds / 10) if len(load.bytes) >= 10 else np.empty(0)
-    half = 0.0
-    if len(parts) >= 3:
-        half = float(stats.t.ppf(0.95, len(parts) - 1) * parts.std(ddof=1) / np.sqrt(len(parts)))
-    return Estimate(value, max(value - half, 0.0), value + half, "bit/s", "bytes over time", len(parts))

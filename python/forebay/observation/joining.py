@@ -14,7 +14,7 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
 from forebay.observation.controllers import FACTORS, UNKNOWN
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import Estimate, Unknown, exactly
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -89,7 +89,7 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
     unyielding: Estimate | Unknown
     share = observed.unresponsive_share
     if isinstance(observed.rate, Estimate):
-        loose = _exactly(share * observed.load_bps.value, "bit/s", "traffic that nobody answers", round(packets))
+        loose = exactly(share * observed.load_bps.value, "bit/s", "traffic that nobody answers", round(packets))
         unyielding = ratio(loose, observed.rate, loose.source)
     else:
         unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
@@ -180,7 +180,7 @@ def _limited_here(name: str, flows: Sequence[LongFlow], seconds: float) -> Group
         _round_trips(flows),
         packet=_packet(flows),
         rate=_rate(flows),
-        ecn=_share_of(flows, "ecn"),
+        ecn=_are_ecn_capable(flows),
     )
 
 
@@ -200,7 +200,7 @@ def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seconds: float) 
         packet=_packet(flows),
         receive_window=window,
         rate=rate,
-        ecn=_share_of(flows, "ecn"),
+        ecn=_are_ecn_capable(flows),
     )
 
 
@@ -260,8 +260,7 @@ def _window(flows: Sequence[LongFlow]) -> Estimate | None:
     return Estimate(float(np.median(windows)), min(windows), max(windows), "byte", "windows in ACKs", len(windows))
 
 
-def _share_of(flows: Sequence[LongFlow], what: str) -> bool:
-    assert what == "ecn", what
+def _are_ecn_capable(flows: Sequence[LongFlow]) -> bool:
     return sum(flow.stream.ecn_capable for flow in flows) > len(flows) / 2
 
 
@@ -280,7 +279,7 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
             Distribution("time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why)
         )
     offered = of_starts.rate.value * of_size.mean.value * 8.0
-    load = _exactly(offered, "bit/s", "their rate times their mean size", transfers.count)
+    load = exactly(offered, "bit/s", "their rate times their mean size", transfers.count)
     workload = OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load)
     return GroupFinding(
         "transfers",
@@ -308,20 +307,16 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
         return None
     loose = [stream for stream in seen.streams if not stream.responsive]
     bits = observed.unresponsive_share * observed.load_bps.value
-    rate = _exactly(bits, "bit/s", "traffic that nobody answers", sum(stream.packets for stream in loose))
+    rate = exactly(bits, "bit/s", "traffic that nobody answers", sum(stream.packets for stream in loose))
     variations = [stream.gap_variation for stream in loose if math.isfinite(stream.gap_variation)]
     equal = bool(variations) and float(np.median(variations)) < _EQUAL
     packets = sum(stream.packets for stream in loose)
     packet = None
     if packets:
         mean = sum(stream.bytes for stream in loose) / packets
-        packet = _exactly(mean, "byte", "their mean packet", packets)
+        packet = exactly(mean, "byte", "their mean packet", packets)
     workload: Workload = ConstantRate(rate) if equal else PoissonPackets(rate)
     return GroupFinding("traffic that does not yield", None, workload, packet=packet)
-
-
-def _exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
-    return Estimate(value, value, value, unit, source, samples)
 
 
 # The table of long flows -------------------------------------------------------------------------------------------
@@ -337,7 +332,7 @@ def _rows(observed: Observed) -> Iterable[FlowFinding]:
             f"long {number}",
             stream.seconds,
             float(stream.bytes),
-            _exactly(stream.mean_bps, "bit/s", "bytes over time", stream.packets),
+            exactly(stream.mean_bps, "bit/s", "bytes over time", stream.packets),
             trip if isinstance(trip, Estimate) else None,
             _loss(flow, observed.place),
             controller,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.streams import rates_over
 
 __all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate"]
 
@@ -66,10 +67,7 @@ class Bins:
 
     def over(self, seconds: float) -> NDArray[np.float64]:
         """Bits per second in windows of about this length, whole bins each; the rest of a last one is left out."""
-        bins = max(1, min(round(seconds / self.width_s), len(self.bytes)))
-        whole = len(self.bytes) // bins * bins
-        sums: NDArray[np.float64] = self.bytes[:whole].reshape(-1, bins).sum(axis=1)
-        return sums * 8.0 / (bins * self.width_s)
+        return rates_over(self.bytes, self.width_s, seconds)
 
 
 def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:

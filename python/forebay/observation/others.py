@@ -9,7 +9,7 @@ import numpy as np
 
 from forebay.observation.arrivals import arrivals
 from forebay.observation.counters import Counters
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate
 from forebay.observation.finding import (
     AppLimited,
     Distribution,
@@ -41,7 +41,7 @@ _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer"
 
 def _given(rate_bps: float | None, because: str) -> Estimate | Unknown:
     if rate_bps is not None:
-        return Estimate(rate_bps, rate_bps, rate_bps, "bit/s", "given by --rate", 0)
+        return given_rate(rate_bps)
     return Unknown("link rate", because, "give it by --rate: the port or the shaper states it")
 
 
@@ -137,7 +137,7 @@ def _short_records(records: FlowRecords, distributions: list[Distribution]) -> G
         return None
     distributions.append(Distribution("size of flows", "byte", of_size.sample, of_size.law, of_size.why))
     offered = of_starts.rate.value * of_size.mean.value * 8.0
-    load = Estimate(offered, offered, offered, "bit/s", "their rate times their mean size", len(records.sizes))
+    load = exactly(offered, "bit/s", "their rate times their mean size", len(records.sizes))
     return GroupFinding(
         "transfers",
         None,
@@ -218,7 +218,7 @@ def _of_group(group: Group, sockets: Sockets) -> GroupFinding:
     workload: Workload = AppLimited(rate) if limit == "application" and rate is not None else Persistent()
     return GroupFinding(
         f"sockets of {group.controller}",
-        Estimate(count, count, count, "", "sockets that sent 100 kB or more", group.sockets),
+        exactly(count, "", "sockets that sent 100 kB or more", group.sockets),
         workload,
         limit,
         {_scenario_name(group.controller): 1.0},
@@ -247,7 +247,7 @@ def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
                 f"socket {number}",
                 change.seconds or change.busy_s,
                 change.acknowledged or 0.0,
-                None if rate is None else Estimate(rate, rate, rate, "bit/s", "acknowledged bytes over time", 1),
+                None if rate is None else exactly(rate, "bit/s", "acknowledged bytes over time", 1),
                 None if trip is None else Estimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
                 None,
                 socket.controller,

@@ -8,7 +8,18 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "Stream", "Windows"]
+__all__ = ["Place", "Stream", "Windows", "rates_over"]
+
+
+def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> NDArray[np.float64]:
+    """Bits per second, of bytes in bins of a width, in windows of about so many seconds.
+
+    Windows have whole bins, one at least; the rest of a last one is left out.
+    """
+    bins = max(1, min(round(seconds / width_s), len(bytes_)))
+    whole = len(bytes_) // bins * bins
+    sums: NDArray[np.float64] = bytes_[:whole].reshape(-1, bins).sum(axis=1)
+    return sums * 8.0 / (bins * width_s)
 
 
 class Place(Enum):
@@ -63,10 +74,7 @@ class Windows:
 
     def rates_over(self, seconds: float) -> NDArray[np.float64]:
         """Bits per second in windows of about this length; the rest of a last one is left out."""
-        bins = max(1, min(round(seconds / self.width_s), len(self)))
-        whole = len(self) // bins * bins
-        sums: NDArray[np.float64] = self.bytes[:whole].reshape(-1, bins).sum(axis=1)
-        return sums * 8.0 / (bins * self.width_s)
+        return rates_over(self.bytes, self.width_s, seconds)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.intervals import batch_ratio, independent_of, quantile
 from forebay.observation.series import Series
@@ -163,15 +163,15 @@ class Findings:
         found = self._of_load(load)
         total = self._bytes["all"]
         if self._packets:
-            found["packet_size"] = _exactly(
+            found["packet_size"] = exactly(
                 self._bytes["counted"] / self._packets, "byte", "bytes over packets of all records", self._records
             )
         if total:
             source = "bytes of all records"
-            found["tcp_share"] = _exactly(self._bytes["tcp"] / total, "", source, self._records)
+            found["tcp_share"] = exactly(self._bytes["tcp"] / total, "", source, self._records)
         if not self.nameless:
             if total:
-                found["short_share"] = _exactly(
+                found["short_share"] = exactly(
                     self._bytes["short"] / total, "", "bytes of flows that are not long", self.flows
                 )
             found |= self._of_sizes() | self._of_long_flows(load) | self._of_arrivals()
@@ -233,11 +233,6 @@ class Findings:
         counts, edges = np.histogram(starts, bins=seconds, range=(begin, end))
         source = "beginnings of flows that are not long"
         return {"arrival_rate": batch_ratio(counts.astype(np.float64), np.diff(edges), "1/s", source)}
-
-
-def _exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
-    """A number that was counted: it is what it is."""
-    return Estimate(value, value, value, unit, source, samples)
 
 
 def _over(estimate: Estimate, rate: float) -> Estimate:
