@@ -1,6 +1,7 @@
 //! The scenario: valid by construction, with its resolved buffer and bandwidth-delay product.
 
 mod buffers;
+mod presets;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -190,9 +191,19 @@ impl Scenario {
         })
     }
 
-    /// The same scenario with changes.
+    /// The same scenario with changes, which mean what they would in its file: another `stack` brings all that
+    /// it sets. What the file said beside the old preset stays, unless it was what the preset says anyhow.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        let changed = Self::parse_any(&self.canonical_json(), Format::Json, "scenario", overrides);
+        let of_stack = |it: &Override| it.key.starts_with("flows") && it.key.ends_with("stack");
+        let text = if overrides.iter().any(of_stack) {
+            self.json_with_presets()
+        } else {
+            self.canonical_json()
+        };
+        let changed = Self::parse_any(&text, Format::Json, "scenario", overrides);
         changed.map_err(|error| match (&error.source, overrides) {
             // Valid before: it is the change that does not fit to what it leaves alone.
             (Source::File { .. }, [.., change]) => ScenarioError {
