@@ -14,6 +14,8 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     pub(crate) interface: u16,
     pub(crate) protocol: u8,
+    /// What tells either half at another interface.
+    paths: [u64; 2],
     /// The side that packets of half 0 come from, by what was known when it began.
     pub(crate) side: u8,
     pub(crate) halves: [Half; 2],
@@ -59,11 +61,18 @@ pub(crate) enum Patience {
 const LONGEST: u64 = 60_000_000_000;
 
 impl Connection {
-    pub(crate) fn new(number: u64, interface: u16, protocol: u8, side: u8) -> Self {
+    pub(crate) fn new(
+        number: u64,
+        interface: u16,
+        protocol: u8,
+        paths: [u64; 2],
+        side: u8,
+    ) -> Self {
         Self {
             number,
             interface,
             protocol,
+            paths,
             side,
             halves: [Half::default(), Half::default()],
             handshake: Handshake::None,
@@ -123,7 +132,7 @@ impl Connection {
         let reset = self.halves.iter().any(|half| half.reset);
         let openings = self.halves.each_ref().map(|half| half.opening);
         let [first, second] = self.halves;
-        let mut finish = |half: Half, other, side| {
+        let mut finish = |half: Half, other, side, path| {
             let ending = match reason {
                 _ if half.fin => Ending::Fin,
                 _ if reset => Ending::Reset,
@@ -135,12 +144,12 @@ impl Connection {
                     packets: half.packets,
                     bytes: half.bytes,
                 },
-                stream: half.finish((self.number, self.protocol), other, ending, budget),
+                stream: half.finish((self.number, self.protocol, path), other, ending, budget),
             }
         };
         [
-            finish(first, openings[1], self.side),
-            finish(second, openings[0], 1 - self.side),
+            finish(first, openings[1], self.side, self.paths[0]),
+            finish(second, openings[0], 1 - self.side, self.paths[1]),
         ]
     }
 

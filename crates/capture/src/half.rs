@@ -260,7 +260,7 @@ impl Half {
     /// memory of its windows.
     pub(crate) fn finish(
         mut self,
-        connection: (u64, u8),
+        connection: (u64, u8, u64),
         other: Option<Opening>,
         ending: Ending,
         budget: &mut Budget,
@@ -274,6 +274,7 @@ impl Half {
         let mut stream = Stream {
             connection: connection.0,
             protocol: connection.1,
+            path: connection.2,
             quic: self.quic_share(),
             begun: self.opening.is_some(),
             ending,

@@ -12,7 +12,7 @@ use crate::packet::{Packet, Transport};
 use crate::queue::{Fate, Late, Owner, Queue};
 use crate::sides::Sides;
 use crate::stream::Ending;
-use crate::table::{Key, Place, Table};
+use crate::table::{Key, Paths, Place, Table};
 
 /// Interfaces that are looked at.
 const MOST_PORTS: usize = 16;
@@ -49,6 +49,7 @@ pub struct Observer {
     /// The place of each interface in `ports`; above all places where it is not looked at.
     places: Vec<u8>,
     table: Table,
+    paths: Paths,
     queue: Option<Queue>,
     budget: Budget,
     packets: u64,
@@ -85,6 +86,7 @@ impl Observer {
             ports: Vec::new(),
             places: Vec::new(),
             table: Table::new(settings.alive),
+            paths: Paths::default(),
             queue: None,
             budget: Budget {
                 windows_most: settings.series_memory,
@@ -215,7 +217,8 @@ impl Observer {
             let protocol = packet.flow.protocol;
             let (number, interface) = (self.connections, packet.interface);
             self.connections += 1;
-            let connection = Connection::new(number, interface, protocol, side);
+            let paths = self.paths.of(&key, greater);
+            let connection = Connection::new(number, interface, protocol, paths, side);
             let inserted = self.table.insert(key, greater, connection);
             self.most_alive = self.most_alive.max(self.table.len() as u64);
             inserted

@@ -50,6 +50,9 @@ pub struct Loss {
 pub struct Stream {
     /// Number of its connection, in the order in which they began; both directions share it.
     pub connection: u64,
+    /// The same for this direction of these addresses and ports at every interface, and for few others: a
+    /// hash whose seed is drawn anew by each process.
+    pub path: u64,
     /// Number of the protocol (IANA): 6 is TCP, 17 is UDP.
     pub protocol: u8,
     /// Between 0 and 1: how much its packets look like QUIC (RFC 9000).

@@ -2,6 +2,7 @@
 //! the order in which they fell silent.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
@@ -37,6 +38,19 @@ impl Key {
             | u64::from(six);
         let ends = if greater { [to, from] } else { [from, to] };
         (Self { ends, kind }, greater)
+    }
+}
+
+/// Tells which stream at one interface is which at another one, without its addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Paths(RandomState);
+
+impl Paths {
+    /// Of half 0 and half 1 of a connection, by its key and whether half 0 comes from the greater end.
+    pub(crate) fn of(&self, key: &Key, greater: bool) -> [u64; 2] {
+        // Without interface, and without on which side of a host it was seen.
+        let flow = (key.ends, key.kind as u16 >> 8, key.kind & 1);
+        [greater, !greater].map(|greater| self.0.hash_one((flow, greater)))
     }
 }
 

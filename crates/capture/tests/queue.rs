@@ -2,10 +2,10 @@
 
 mod connections;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use connections::{ACK, SECOND, datagram, ends, packet};
-use forebay_capture::{Crossed, Ecn, Flags, Observation, Observer, Packet, Settings, Tcp};
+use forebay_capture::{Crossed, Ecn, Flags, FlowKey, Observation, Observer, Packet, Settings, Tcp};
 use proptest::prelude::*;
 
 /// What happens in a queue of so many bytes in front of a link (ns per byte), by the simplest program.
@@ -332,4 +332,48 @@ fn a_repetition_is_not_taken_for_what_was_lost() {
     );
     let waits: Vec<_> = crossing.waits.bins().map(|it| it.count).collect();
     assert_eq!(waits, [5]);
+}
+
+/// By interface: the path of every stream, with the bytes that tell in the test which it is.
+fn paths(observation: &Observation, interface: usize) -> BTreeMap<u64, u64> {
+    let directions = &observation.interfaces[interface].directions;
+    let streams = directions.iter().flat_map(|it| &it.streams.sample);
+    streams
+        .map(|it| (it.largest_payload.into(), it.path))
+        .collect()
+}
+
+#[test]
+fn a_stream_has_one_path_at_both_interfaces_and_no_other_stream_has_it() {
+    let mut packets = Vec::new();
+    for number in 0..50u32 {
+        let (there, time) = (ends(number), SECOND + u64::from(number) * 1000);
+        let back = FlowKey {
+            source: there.destination,
+            destination: there.source,
+            source_port: there.destination_port,
+            destination_port: there.source_port,
+            ..there
+        };
+        for (flow, payload) in [(there, 100 + number), (back, 500 + number)] {
+            for interface in 0..2 {
+                // Behind the queue either end may come first.
+                let later = if interface == 1 && number % 2 == 0 && payload >= 500 {
+                    1
+                } else {
+                    9
+                };
+                let mut packet = datagram(time + u64::from(interface) * 100 + later, flow, payload);
+                packet.interface = interface;
+                packets.push(packet);
+            }
+        }
+    }
+    packets.sort_by_key(|it| it.time);
+    let observation = observed(&packets);
+    let (before, behind) = (paths(&observation, 0), paths(&observation, 1));
+    assert_eq!(before.len(), 100);
+    assert_eq!(before, behind);
+    let distinct: BTreeSet<u64> = before.into_values().collect();
+    assert_eq!(distinct.len(), 100);
 }

@@ -21,6 +21,7 @@ pub(super) fn columns<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Boun
         table,
         streams,
         connection,
+        path,
         protocol,
         quic,
         begun,
