@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -15,8 +16,8 @@ from forebay.observation.controllers import FACTORS, UNKNOWN, back_offs, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
-from forebay.observation.round_trips import base_round_trip
-from forebay.observation.streams import Place, Stream, Windows
+from forebay.observation.round_trips import base_round_trip, handshakes
+from forebay.observation.streams import Front, Place, Stream, Windows
 
 SEGMENT = 1448
 
@@ -158,12 +159,14 @@ def stream(seconds: float = 60.0, **others: Any) -> Stream:
         "before_s": 0.001,
         "behind_samples": 1000,
         "before_samples": 1000,
-        "handshake_s": None,
+        "handshake_behind_s": None,
+        "handshake_before_s": None,
         "window_limited": 0.0,
         "idle_share": 0.0,
         "pauses": 0,
         "gap_variation": 1.0,
         "ecn_capable": False,
+        "timestamps": True,
         "began": False,
         "ended": False,
         "windows": windows(seconds),
@@ -272,9 +275,62 @@ def test_a_base_round_trip_is_both_ways_less_the_link_s_own_time() -> None:
     assert isinstance(found, Estimate)
     assert found.value == pytest.approx(0.051 - 0.0012)
     assert isinstance(base_round_trip(stream(before_samples=0, before_s=None), 1e9), Unknown)
-    shaken = base_round_trip(stream(before_samples=0, before_s=None, handshake_s=0.06), 1e9)
-    assert isinstance(shaken, Estimate)
-    assert shaken.value == 0.06
+    alone = base_round_trip(
+        stream(before_samples=0, before_s=None, handshake_behind_s=0.05, handshake_before_s=0.01), 1e9
+    )
+    assert isinstance(alone, Estimate)
+    assert alone.value == pytest.approx(0.06)
+
+
+def test_both_sides_of_a_queue_tell_a_round_trip_without_it() -> None:
+    """Whatever waits between them: only the ways before and behind the queue count, and the link's own time."""
+    front = Front(0.012, 50, np.full(40, 0.0121), 0.013, dropped=7, marked=0)
+    for waits in (0.0, 0.5):
+        made = stream(before_s=0.012 + waits, behind_s=0.05, front=front)
+        found = base_round_trip(made, 10e6, emptied=False)
+        assert isinstance(found, Estimate)
+        assert found.value == pytest.approx(0.062 - 0.0012)
+        assert found.contains(0.062)
+        assert made.lost(Place.BEHIND) == 7
+    few = dataclasses.replace(front, before_samples=2)
+    assert isinstance(base_round_trip(stream(front=few), 10e6, emptied=False), Unknown)
+
+
+def shaken(count: int, load: float, *, waits_s: float, base_s: float = 0.03) -> tuple[list[Stream], Bins]:
+    """Handshakes at a tenth of a second each, on a 12 Mb/s link that is empty but for bursts in each second."""
+    busy = np.arange(count * 100) % 1000 < 1000 * load
+    streams = [
+        stream(
+            start_s=0.1 * index + 0.05,
+            handshake_behind_s=base_s / 3,
+            handshake_before_s=2 * base_s / 3 + waits_s * busy[index * 100 + 50 - 30],
+        )
+        for index in range(count)
+    ]
+    return streams, Bins(0.001, np.where(busy, 1500.0, 0.0), np.where(busy, 1.0, 0.0))
+
+
+@pytest.mark.parametrize("load", [0.0, 0.3, 0.6])
+def test_handshakes_of_quiet_times_have_not_waited(load: float) -> None:
+    streams, bins = shaken(200, load, waits_s=0.2)
+    times, source = handshakes(streams, 12e6, bins, 5)
+    assert times == pytest.approx(0.03)
+    assert len(times) >= 200 * (0.8 - load)
+    assert source == "handshakes while the link was quiet"
+
+
+def test_handshakes_of_a_link_that_is_never_quiet_may_have_waited() -> None:
+    streams, bins = shaken(200, 1.0, waits_s=0.2)
+    times, source = handshakes(streams, 12e6, bins, 5)
+    assert times == pytest.approx(0.23)
+    assert source.endswith("may have waited")
+    # Without the link's rate nobody knows what is quiet.
+    assert handshakes(shaken(200, 0.0, waits_s=0.0)[0], None, bins, 5)[1].endswith("may have waited")
+    front = Front(None, 0, np.empty(0), 0.02, dropped=0, marked=0)
+    both = [dataclasses.replace(each, front=front) for each in streams]
+    apart, source = handshakes(both, 12e6, bins, 5)
+    assert apart == pytest.approx(0.03)
+    assert "behind the queue" in source
 
 
 @pytest.mark.parametrize("emptied", [0.02, 0.3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from forebay.errors import InputError
 from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
 from forebay.observation.link_rate import Bins, Gaps
 from forebay.observation.queues import Backlogs
-from forebay.observation.streams import Place, Stream, Windows
+from forebay.observation.streams import Front, Place, Stream, Windows
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedDirection, CapturedInterface
@@ -93,7 +93,8 @@ def seen_of(captured: Captured) -> Seen:
     assert between is not None, "a direction with packets has a time"
     origin = between[0]
     streams = direction["streams"]
-    every = [*_streams(streams["long"], origin), *_streams(streams["sample"], origin)]
+    fronts = _fronts(captured, interface)
+    every = [*_streams(streams["long"], origin, fronts), *_streams(streams["sample"], origin, fronts)]
     loose = sum(stream.bytes for stream in every if not stream.responsive)
     # Of short streams a sample is kept: their sum is known by protocol.
     known = sum(amount[1] for number, amount in direction["protocols"].items() if number not in (_TCP, _UDP))
@@ -159,11 +160,55 @@ def _transfers(streams: Sequence[Stream]) -> Transfers:
 # Streams -----------------------------------------------------------------------------------------------------------
 
 
-def _streams(columns: dict[str, Any], origin: int) -> list[Stream]:
+#: What the interface before the queue saw, by the path of a stream, with its first and last time there.
+_Fronts = Mapping[int, Sequence[tuple[int, int, Front]]]
+
+
+def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stream]:
     count = len(columns["connection"])
     losses = _parted(columns["loss_times"], count)
     windows = _parted(columns["windows"], count)
-    return [_stream(columns, row, origin, losses[row], windows[row]) for row in range(count)]
+    return [
+        _stream(columns, row, origin, losses[row], windows[row], _front(columns, row, fronts)) for row in range(count)
+    ]
+
+
+def _fronts(captured: Captured, behind: CapturedInterface) -> _Fronts:
+    """All streams of the other interface, where it is the one before the queue."""
+    found: dict[int, list[tuple[int, int, Front]]] = {}
+    if captured["queue"] is None:
+        return found
+    for interface in captured["interfaces"]:
+        if interface["number"] == behind["number"]:
+            continue
+        for direction in interface["directions"]:
+            for columns in (direction["streams"]["long"], direction["streams"]["sample"]):
+                count = len(columns["connection"])
+                for row, windows in enumerate(_parted(columns["windows"], count)):
+                    befores = windows["before_least_ns"].astype(float) * _NS
+                    front = Front(
+                        _seconds(columns["least_before_ns"][row]),
+                        int(columns["before_count"][row]),
+                        befores[np.isfinite(befores)],
+                        _seconds(columns["handshake_before_ns"][row]),
+                        int(columns["dropped"][row]),
+                        int(columns["marked_inside"][row]),
+                    )
+                    lived = int(columns["first_ns"][row]), int(columns["last_ns"][row])
+                    found.setdefault(int(columns["path"][row]), []).append((*lived, front))
+    return found
+
+
+def _seconds(nanoseconds: Any) -> float | None:
+    value = float(nanoseconds)
+    return None if math.isnan(value) else value * _NS
+
+
+def _front(columns: dict[str, Any], row: int, fronts: _Fronts) -> Front | None:
+    """Of streams that had these addresses and ports one after the other, the one of this time."""
+    first, last = int(columns["first_ns"][row]), int(columns["last_ns"][row])
+    found = fronts.get(int(columns["path"][row]), ())
+    return max(found, key=lambda it: min(it[1], last) - max(it[0], first))[2] if found else None
 
 
 def _parted(table: dict[str, NDArray[Any]], count: int) -> list[dict[str, NDArray[Any]]]:
@@ -173,17 +218,20 @@ def _parted(table: dict[str, NDArray[Any]], count: int) -> list[dict[str, NDArra
 
 
 def _stream(
-    columns: dict[str, Any], row: int, origin: int, losses: dict[str, NDArray[Any]], windows: dict[str, NDArray[Any]]
+    columns: dict[str, Any],
+    row: int,
+    origin: int,
+    losses: dict[str, NDArray[Any]],
+    windows: dict[str, NDArray[Any]],
+    front: Front | None,
 ) -> Stream:
     def number(name: str) -> int:
         return int(columns[name][row])
 
     def real(name: str) -> float | None:
-        value = float(columns[name][row])
-        return None if math.isnan(value) else value * _NS
+        return _seconds(columns[name][row])
 
     watched = number("watched_ns")
-    shakes = (real("handshake_behind_ns"), real("handshake_before_ns"))
     first, last = number("first_data_ns"), number("last_data_ns")
     packets = max(number("data_packets"), 1)
     return Stream(
@@ -206,15 +254,18 @@ def _stream(
         before_s=real("least_before_ns"),
         behind_samples=max(number("behind_count"), number("behind_timestamps_count")),
         before_samples=number("before_count"),
-        handshake_s=None if shakes[0] is None or shakes[1] is None else shakes[0] + shakes[1],
+        handshake_behind_s=real("handshake_behind_ns"),
+        handshake_before_s=real("handshake_before_ns"),
         window_limited=number("window_limited_ns") / watched if watched and columns["scale_known"][row] else math.nan,
         idle_share=number("empty_ns") / watched if watched else 0.0,
         pauses=number("pause_count"),
         gap_variation=float(columns["gap_variation"][row]),
         ecn_capable=number("capable") > 0.5 * number("packets"),
+        timestamps=any(number(name) for name in ("behind_timestamps_count", "before_count")),
         began=bool(columns["begun"][row]),
         ended=str(columns["ending"][row]) in ("fin", "rst", "idle"),
         windows=_windows(windows, number("series_origin_ns"), number("series_width_ns"), origin),
+        front=front,
     )
 
 

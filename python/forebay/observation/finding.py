@@ -192,6 +192,14 @@ Workload = Persistent | OpenLoop | AppLimited | Periodic | ConstantRate | Poisso
 
 
 @dataclass(frozen=True, slots=True)
+class Stack:
+    """Whose TCP the hosts run, by its name in scenarios, and what tells."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupFinding:
     """Flows that are alike.
 
@@ -219,6 +227,8 @@ class GroupFinding:
         Mean rate of one flow, in bit/s.
     ecn, pacing : bool or None
         Whether packets are ECN-capable, and whether they are spread; None where that is not known.
+    stack : Stack or None
+        Whose TCP it looks like; None where nothing tells.
     unknown : tuple of Unknown
         What else cannot be told of them.
     """
@@ -235,6 +245,7 @@ class GroupFinding:
     rate: Estimate | None = None
     ecn: bool | None = None
     pacing: bool | None = None
+    stack: Stack | None = None
     unknown: tuple[Unknown, ...] = ()
 
     @property

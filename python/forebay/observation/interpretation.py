@@ -152,7 +152,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [_long_flow(stream, limit, known, emptied) for stream, limit in zip(long, found, strict=True)],
-        queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None),
+        queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None, is_one_sided=True),
         seen.transfers,
         seen.unresponsive_bytes / total if total else 0.0,
     )

@@ -30,6 +30,7 @@ from forebay.observation.finding import (
     PoissonPackets,
     Queue,
     RoundTrips,
+    Stack,
     Workload,
 )
 from forebay.observation.interpretation import LongFlow, Observed, Seen
@@ -37,9 +38,10 @@ from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, ratio
 from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
+from forebay.observation.round_trips import handshakes
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
-from forebay.observation.streams import Place
+from forebay.observation.streams import Place, Stream
 
 __all__ = ["finding_of"]
 
@@ -124,6 +126,12 @@ def _discipline(observed: Observed) -> Queue | Unknown:
             "packets were lost below what the queue takes at other times: several disciplines do that",
             "read it from the router's configuration",
         )
+    if observed.queue.is_one_sided:
+        return Unknown(
+            "queue discipline",
+            "one side of a queue does not show at which backlog packets are lost",
+            "capture both sides while the queue overflows, or read it from the router's configuration",
+        )
     return Unknown(
         "queue discipline",
         "too few losses were seen from both sides of the queue",
@@ -181,6 +189,7 @@ def _limited_here(name: str, flows: Sequence[LongFlow], seconds: float) -> Group
         packet=_packet(flows),
         rate=_rate(flows),
         ecn=_are_ecn_capable(flows),
+        stack=_stack([flow.stream for flow in flows]),
     )
 
 
@@ -201,6 +210,7 @@ def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seconds: float) 
         receive_window=window,
         rate=rate,
         ecn=_are_ecn_capable(flows),
+        stack=_stack([flow.stream for flow in flows]),
     )
 
 
@@ -264,6 +274,13 @@ def _are_ecn_capable(flows: Sequence[LongFlow]) -> bool:
     return sum(flow.stream.ecn_capable for flow in flows) > len(flows) / 2
 
 
+def _stack(streams: Sequence[Stream]) -> Stack | None:
+    """Linux and those like it by their timestamps; the preset of the RFCs has none."""
+    if 2 * sum(stream.timestamps for stream in streams) <= len(streams):
+        return None
+    return Stack("linux", "timestamps, as Linux sends them; its ACKs, bursts and recovery with them")
+
+
 def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]) -> GroupFinding | None:
     transfers = observed.transfers
     if len(transfers.bytes) < _TRANSFERS:
@@ -291,15 +308,16 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
             "transfers end before their controller shows",
             "ask the senders (ss -tin)",
         ),
-        _of_transfers(seen),
+        _of_transfers(seen, observed.rate.value if isinstance(observed.rate, Estimate) else None),
+        stack=_stack([stream for stream in seen.streams if stream.responsive]),
     )
 
 
-def _of_transfers(seen: Seen) -> RoundTrips | Unknown:
-    shakes = [stream.handshake_s for stream in seen.streams if stream.handshake_s is not None]
+def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
+    shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
     if len(shakes) < _TRANSFERS:
         return Unknown("base round trip of transfers", "their handshakes were not captured", "capture both directions")
-    return RoundTrips(quantiles=Sample.of(shakes).quantiles("s", "handshakes, which may have waited"))
+    return RoundTrips(quantiles=Sample.of(shakes).quantiles("s", source))
 
 
 def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:

@@ -8,6 +8,7 @@ shown nobody what it can carry.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.streams import rates_over
 
-__all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate"]
+__all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
 
 #: Width of the bins in which rates are gathered: half a percent.
 _STEP = 0.005
@@ -30,6 +31,8 @@ _PACKETS_PER_WINDOW, _AT_CEILING = 100, 0.2
 _PACKETS_AT_ONCE = 30
 #: How near to the ceiling touches it, and from which load on a window counts as busy.
 _NEAR, _BUSY = 0.02, 0.97
+#: Packets in a stretch that may be quiet, and up to which load it is.
+_STRETCH, _QUIET = 12.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,23 @@ def full_times(rate_bps: float, load: Bins) -> NDArray[np.float64]:
     loads = load.over(seconds)
     each = max(1, min(round(seconds / load.width_s), len(load.bytes))) * load.width_s
     return np.flatnonzero(loads >= _BUSY * rate_bps).astype(np.float64) * each + each / 2
+
+
+def quiet(rate_bps: float, load: Bins) -> tuple[float, NDArray[np.bool_]]:
+    """How long stretches of the load are, in seconds, and of each whether next to nothing waited in it.
+
+    A stretch has a dozen packets of the rate. Where it is half empty, and so is the one before, what it held waited
+    for less than a packet on average (M/D/1 at half load), and an older queue has drained.
+    """
+    packets = float(load.packets.sum())
+    mean_bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
+    each = max(1, math.ceil(_STRETCH * mean_bits / rate_bps / load.width_s))
+    count = -(-len(load.bytes) // each)
+    padded = np.zeros(count * each)
+    padded[: len(load.bytes)] = load.bytes
+    half = padded.reshape(count, each).sum(axis=1) * 8.0 <= _QUIET * rate_bps * each * load.width_s
+    half[1:] &= half[:-1].copy()
+    return each * load.width_s, half
 
 
 def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Estimate] | None:

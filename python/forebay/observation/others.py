@@ -22,6 +22,7 @@ from forebay.observation.finding import (
     OpenLoop,
     Persistent,
     RoundTrips,
+    Stack,
     Workload,
 )
 from forebay.observation.load import Load, load_of
@@ -225,6 +226,7 @@ def _of_group(group: Group, sockets: Sockets) -> GroupFinding:
         known,
         packet=packet,
         rate=rate,
+        stack=Stack("linux", "ss lists the sockets of Linux"),
     )
 
 

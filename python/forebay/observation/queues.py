@@ -52,10 +52,13 @@ class Queue:
         Its buffer, in bytes or in packets.
     tail_drop : bool or None
         Whether it drops at its tail; None where too little was lost to tell.
+    is_one_sided : bool
+        Whether the other side of it was not captured.
     """
 
     limit: Estimate | Unknown
     tail_drop: bool | None
+    is_one_sided: bool = False
 
 
 def queue_limit(backlogs: Backlogs) -> Queue:

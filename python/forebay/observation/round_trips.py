@@ -2,18 +2,22 @@
 
 A capture in the middle of a path sees two parts: from data to its acknowledgment, which is the way behind the place,
 and from an acknowledgment to the data that it releases, which is the way before it. The least sum of both is the
-round trip at an empty queue, if the queue ever was empty.
+round trip at an empty queue, if the queue ever was empty. With a capture on either side of the queue each part is
+taken where the queue is not in it: both clocks may differ, since no time is taken between them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.link_rate import Bins, quiet
 from forebay.observation.streams import Stream
 
-__all__ = ["at_most", "base_round_trip", "round_trips_over_time"]
+__all__ = ["at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
@@ -35,6 +39,9 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
     emptied : bool
         Whether the queue was empty at times: else the least that was measured has waited, too.
     """
+    apart = _apart(stream, rate_bps)
+    if apart is not None:
+        return apart
     parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
     if parts and stream.behind_s is not None and stream.before_s is not None:
         least = stream.behind_s + stream.before_s
@@ -67,6 +74,31 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
     )
 
 
+def _apart(stream: Stream, rate_bps: float | None) -> Estimate | None:
+    """From both sides of the queue: the ways before and behind it, neither of which waits there.
+
+    A router stamps a packet as it begins to send it, and what listens to the line when it has: the interval has both.
+    """
+    front = stream.front
+    if front is None or front.before_s is None or stream.behind_s is None:
+        return None
+    samples = min(stream.behind_samples, front.before_samples)
+    if samples < _FEWEST:
+        return None
+    most = stream.behind_s + front.before_s
+    value = max(most - _sending_s(stream.packet_bytes, rate_bps), 0.0)
+    behinds = np.empty(0) if stream.windows is None else stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
+    slack = sum(_slack(np.sort(each)) if len(each) > 1 else 0.1 * value for each in (behinds, front.befores_s))
+    return Estimate(
+        value,
+        max(value - max(slack, _RESOLUTION * value), 0.0),
+        most * (1.0 + _RESOLUTION),
+        "s",
+        "least time from ACK to data before the queue and from data to ACK behind it",
+        samples,
+    )
+
+
 def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
     """What a base round trip is at most, where no more is known of it: the least measured, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
@@ -74,6 +106,36 @@ def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
     value = max(stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps), 0.0)
     source = "at most: the queue never emptied"
     return Estimate(value, min(stream.behind_s, value), value, "s", source, stream.before_samples)
+
+
+def handshakes(
+    streams: Sequence[Stream], rate_bps: float | None, load: Bins, enough: int
+) -> tuple[NDArray[np.float64], str]:
+    """Round trips of handshakes in seconds, without waiting where there are enough of these, and what they are.
+
+    From both sides of the queue each part is taken where the queue is not in it; of one side those are taken that
+    fell into quiet times of the link, which know nothing of how long their own way is.
+    """
+    apart = [
+        stream.handshake_behind_s + stream.front.handshake_before_s
+        for stream in streams
+        if stream.front is not None
+        and stream.front.handshake_before_s is not None
+        and stream.handshake_behind_s is not None
+    ]
+    if len(apart) >= enough:
+        return np.array(apart), "handshakes, before and behind the queue"
+    shaken = [(stream.start_s, stream.handshake_s) for stream in streams if stream.handshake_s is not None]
+    starts, shakes = (np.array(each) for each in zip(*shaken, strict=True)) if shaken else (np.empty(0), np.empty(0))
+    if rate_bps is not None:
+        width, still = quiet(rate_bps, load)
+        before = np.concatenate([[0], np.cumsum(still)])
+        first = np.clip(((starts - shakes) / width).astype(int), 0, len(still))
+        last = np.clip((starts / width).astype(int) + 1, first, len(still))
+        unhindered = (before[last] - before[first] == last - first) & (last > first)
+        if np.count_nonzero(unhindered) >= enough:
+            return shakes[unhindered], "handshakes while the link was quiet"
+    return shakes, "handshakes, which may have waited"
 
 
 def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:

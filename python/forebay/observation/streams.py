@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Place", "Stream", "Windows", "rates_over"]
+__all__ = ["Front", "Place", "Stream", "Windows", "rates_over"]
 
 
 def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> NDArray[np.float64]:
@@ -78,6 +78,32 @@ class Windows:
 
 
 @dataclass(frozen=True)
+class Front:
+    """What the other side of the queue, where packets arrive, saw of a stream that was captured behind it.
+
+    Attributes
+    ----------
+    before_s : float or None
+        Least time there from an acknowledgment to the data that it released.
+    before_samples : int
+        How many of them there were.
+    befores_s : array
+        The least of each window of time that has one.
+    handshake_before_s : float or None
+        The same time of its handshake.
+    dropped, marked : int
+        Packets that came to the queue and did not come out, and packets that came out with a mark.
+    """
+
+    before_s: float | None
+    before_samples: int
+    befores_s: NDArray[np.float64]
+    handshake_before_s: float | None
+    dropped: int
+    marked: int
+
+
+@dataclass(frozen=True)
 class Stream:
     """A direction of a connection.
 
@@ -103,8 +129,8 @@ class Stream:
         Least time from data to its acknowledgment, from an acknowledgment to the data that it released.
     behind_samples, before_samples : int
         How many of each there were.
-    handshake_s : float or None
-        From a SYN to the acknowledgment of its answer: a round trip and no waiting receiver.
+    handshake_behind_s, handshake_before_s : float or None
+        Of its SYN, the answer and what acknowledges that: to the receiver and back, to the sender and back.
     window_limited : float
         Share of time in which the receiver's window was as good as full; NaN where its scale was not seen.
     idle_share : float
@@ -115,10 +141,14 @@ class Stream:
         Coefficient of variation of the times between its packets; NaN below three packets.
     ecn_capable : bool
         Whether its packets are.
+    timestamps : bool
+        Whether they bear timestamps (RFC 7323).
     began, ended : bool
         Whether its first and its last packet are in the capture.
     windows : Windows or None
         None for short ones.
+    front : Front or None
+        None where one side of the queue was captured alone.
     """
 
     number: int
@@ -139,20 +169,29 @@ class Stream:
     before_s: float | None
     behind_samples: int
     before_samples: int
-    handshake_s: float | None
+    handshake_behind_s: float | None
+    handshake_before_s: float | None
     window_limited: float
     idle_share: float
     pauses: int
     gap_variation: float
     ecn_capable: bool
+    timestamps: bool
     began: bool
     ended: bool
     windows: Windows | None
+    front: Front | None = None
 
     @property
     def seconds(self) -> float:
         """From its first packet to its last."""
         return self.end_s - self.start_s
+
+    @property
+    def handshake_s(self) -> float | None:
+        """From a SYN to the acknowledgment of its answer: a round trip and no waiting receiver."""
+        parts = self.handshake_behind_s, self.handshake_before_s
+        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
     @property
     def mean_bps(self) -> float:
@@ -163,5 +202,8 @@ class Stream:
         """Packets that were lost at a queue on whose given side the capture was taken.
 
         Behind the queue they were never seen, so that a repetition fills a gap; before it they are seen twice.
+        With both sides they are counted.
         """
+        if self.front is not None:
+            return self.front.dropped
         return self.filled if place is Place.BEHIND else self.repeated

@@ -51,6 +51,8 @@ LISTED = 64
 MEASURED_S, WARMUP_S = 60.0, 15.0
 #: Probability from which on a controller is named.
 LIKELY = 0.5
+#: The controller of those whose own cannot be told.
+_USUAL = "cubic"
 #: Between a value and its comment; more than so many characters of a value are no column of their own.
 WIDEST = 34
 #: Longer lines have their comment above.
@@ -274,7 +276,9 @@ def _group(group: GroupFinding, name: str, assumed: list[str]) -> list[list[_Lin
         lines.append(_Line("count", str(count), _comment(group.count)))
     elif isinstance(group.count, Unknown):
         lines.append(_missing(group.count))
-    lines += _controller(group)
+    lines += _controller(group, name, assumed)
+    if group.stack is not None and group.yields:
+        lines.append(_assumed("stack", _quoted(group.stack.name), group.stack.source, assumed, f"hosts of {name}"))
     lines += _round_trips(group, name, assumed)
     packet = (
         group.packet if group.packet is not None and PACKETS[0] <= round(group.packet.value) <= PACKETS[1] else None
@@ -304,19 +308,31 @@ def _limit(group: GroupFinding) -> str:
     return f"{who}; each sends {bandwidth(group.rate.value)} ({interval(group.rate)})"
 
 
-def _controller(group: GroupFinding) -> list[_Line]:
-    if not group.yields:
+def _controller(group: GroupFinding, name: str, assumed: list[str]) -> list[_Line]:
+    if not group.yields or group.controller is None:
         return []
     if isinstance(group.controller, Unknown):
-        return [_missing(group.controller)]
-    told = sorted((group.controller or {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        return [_missing(group.controller), _usual(name, assumed)]
+    told = sorted(group.controller.items(), key=lambda pair: (-pair[1], pair[0]))
     if not told:
         return []
-    name, probability = told[0]
+    likeliest, probability = told[0]
     shares = ", ".join(f"{each} {100 * share:.0f} %" for each, share in told if share >= 0.005)
-    if probability < LIKELY or name not in _spellings(_core.controllers()):
-        return [_Line("", "", f"not identifiable: the congestion controller, because none is likely enough ({shares})")]
-    return [_Line("cca", _quoted(name), f"probability of each: {shares}")]
+    simulated = likeliest in _spellings(_core.controllers())
+    if probability >= LIKELY and simulated:
+        return [_Line("cca", _quoted(likeliest), f"probability of each: {shares}")]
+    why = f"not identifiable: the congestion controller, because none is likely enough ({shares})"
+    missing = _Line("", "", why)
+    if not simulated:
+        return [missing, _usual(name, assumed)]
+    of = f"the congestion controller of {name}"
+    return [missing, _assumed("cca", _quoted(likeliest), "the likeliest of them", assumed, of)]
+
+
+def _usual(name: str, assumed: list[str]) -> _Line:
+    """What most senders run (Mishra et al., SIGMETRICS 2020: a census of congestion control)."""
+    why = "the default of Linux, Windows and macOS"
+    return _assumed("cca", _quoted(_USUAL), why, assumed, f"the congestion controller of {name}")
 
 
 def _round_trips(group: GroupFinding, name: str, assumed: list[str]) -> list[_Line]:
