@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference kernel kernel-rows observed checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo test check format bench reference kernel kernel-rows observed circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -25,6 +25,7 @@ help:
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
 	@echo "make observed   captures of 66 scenarios, observed, beside the truth, two minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
+	@echo "make circle     recommend of what was observed beside recommend of what was true, four minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
 	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
@@ -89,6 +90,9 @@ kernel: $(VENV)/.build
 
 observed: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.observed $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+
+circle: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.circle $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 kernel-rows: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
