@@ -165,3 +165,50 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
 
 def test_observed_is_typed() -> None:
     assert {"rate", "limited", "queue", "load_bps"} <= set(Observed.__dataclass_fields__)
+
+
+COUNTED = """time,port,out_octets,out_packets
+2026-01-01T00:00:00Z,eth0,0,0
+2026-01-01T00:01:00Z,eth0,75000000,50000
+2026-01-01T00:02:00Z,eth0,150000000,100000
+2026-01-01T00:00:00Z,eth1,0,0
+2026-01-01T00:01:00Z,eth1,7500000,5000
+2026-01-01T00:02:00Z,eth1,15000000,10000
+"""
+RECORDED = """ts,te,sa,da,sp,dp,pr,ipkt,ibyt,out
+2026-01-01 00:00:00,2026-01-01 00:05:10,10.0.0.1,10.0.0.2,1000,80,TCP,1000,1500000,3
+2026-01-01 00:00:01,2026-01-01 00:05:12,10.0.0.1,10.0.0.3,1000,80,TCP,1000,1500000,4
+2026-01-01 00:00:02,2026-01-01 00:05:30,10.0.0.5,10.0.0.3,1000,80,TCP,1000,1500000,4
+"""
+
+
+def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
+    counters, records = tmp_path / "counters.csv", tmp_path / "records.csv"
+    counters.write_text(COUNTED)
+    records.write_text(RECORDED)
+    loads = {}
+    for port in ("eth0", "eth1"):
+        done = forebay("observe", counters, "--port", port, "--json")
+        assert done.code == 0, done.err
+        loads[port] = json.loads(done.out)["load"]["mean"]["value"]
+    assert loads == {"eth0": pytest.approx(10e6), "eth1": pytest.approx(1e6)}
+    for options, said in (
+        ((), "3 of 3 flows"),
+        (("--port", "3"), "1 of 1 flows"),
+        (("--port", "4"), "2 of 2 flows"),
+        (("--sampling", "100"), "one packet in 100 was seen"),
+    ):
+        done = forebay("observe", records, *options)
+        assert done.code == 0, done.err
+        assert said in done.out
+    for arguments, said in (
+        ((counters,), "--port: "),
+        ((counters, "--port", "eth2"), "allowed: `eth0`, `eth1`"),
+        ((counters, "--sampling", "10"), "--sampling: found 10 beside counters"),
+        ((records, "--port", "9"), "none of interface 9; allowed: 3, 4"),
+        ((records, "--port", "eth0"), "allowed: the number of an output interface"),
+    ):
+        done = forebay("observe", *arguments)
+        assert done.code == 2
+        assert said in done.err
+        assert done.err.count("\n") == 1

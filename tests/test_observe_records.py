@@ -336,7 +336,7 @@ def test_a_link_is_chosen_by_its_interface(tmp_path: Path) -> None:
     one = reader.read([path], output=3)
     assert one.count == (len(FEW) + 1) // 2
     assert not any("output interfaces" in each for each in one.remarks)
-    with pytest.raises(InputError, match=f"found {len(FEW)} records, none of output interface 9"):
+    with pytest.raises(InputError, match=f"found {len(FEW)} records, none of interface 9"):
         reader.read([path], output=9)
 
 

@@ -35,6 +35,17 @@ __all__ = ["observe"]
 @click.option(
     "--ss", "sockets", type=click.Path(path_type=Path), metavar="FILE", help="Read what `ss -tin` has printed."
 )
+@click.option(
+    "--port",
+    metavar="PORT",
+    help="Take this port of several: its name in counters, the number of its interface in flow records.",
+)
+@click.option(
+    "--sampling",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Take flow records for those of one packet in N, where they do not say it.",
+)
 @AS_JSON
 def observe(
     inputs: tuple[Path, ...],
@@ -42,6 +53,8 @@ def observe(
     out: Path | None,
     report: Path | None,
     sockets: Path | None,
+    port: str | None,
+    sampling: int | None,
     *,
     as_json: bool,
 ) -> None:
@@ -69,7 +82,9 @@ def observe(
             if bar is not None:
                 bar(done // 1_000_000, (size or 0) // 1_000_000)
 
-        finding = read(paths, rate_bps=rate_bps, sockets=sockets is not None, progress=tell)
+        finding = read(
+            paths, rate_bps=rate_bps, sockets=sockets is not None, port=port, sampling=sampling, progress=tell
+        )
     if out is not None:
         from forebay.observation.writing import scenario_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,14 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
 from forebay.observation.link_rate import Bins, Gaps
+from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
 from forebay.observation.streams import Front, Place, Stream, Windows
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedDirection, CapturedInterface
 
-__all__ = ["Progress", "capture_remarks", "observe_captures", "read_captures", "seen_of"]
-
-#: Told bytes that were read, and of how many, where that is known.
-Progress = Callable[[int, int | None], object]
+__all__ = ["capture_remarks", "observe_captures", "read_captures", "seen_of"]
 
 #: Nanoseconds in a second.
 _NS = 1e-9

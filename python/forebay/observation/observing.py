@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.observation.captures import Progress, capture_remarks, read_captures, seen_of
+from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
 from forebay.observation.inputs import Kind, one_kind
 from forebay.observation.interpretation import interpret
+from forebay.observation.opening import Progress
 
 __all__ = ["observe"]
+
+#: The largest number of an interface (RFC 2863: ifIndex).
+MOST_INTERFACE = 2**31 - 1
 
 
 def observe(
@@ -19,6 +23,8 @@ def observe(
     *,
     rate_bps: float | None = None,
     sockets: bool = False,
+    port: str | None = None,
+    sampling: int | None = None,
     progress: Progress | None = None,
 ) -> Finding:
     """Read inputs of one kind and say what they tell.
@@ -31,6 +37,11 @@ def observe(
         Rate of the link in bits per second, where somebody knows it.
     sockets : bool
         Whether somebody says that they are dumps of sockets.
+    port : str, optional
+        Which port is meant: its name where there are counters of several, and of flow records the number of the
+        interface that they left by.
+    sampling : int, optional
+        One packet in so many was seen, where flow records do not say so themselves.
     progress : callable, optional
         Told bytes that were read, and of how many.
 
@@ -40,6 +51,10 @@ def observe(
         Names the file, what was found and what is allowed.
     """
     kind = Kind.SOCKETS if sockets else one_kind(list(paths))
+    if port is not None and kind not in (Kind.COUNTERS, Kind.RECORDS):
+        raise InputError(f"found {port} beside {kind.value}; allowed: beside counters and flow records", "port")
+    if sampling is not None and kind is not Kind.RECORDS:
+        raise InputError(f"found {sampling} beside {kind.value}; allowed: beside flow records", "sampling")
     if kind is Kind.CAPTURE:
         from forebay.observation.joining import finding_of
 
@@ -50,20 +65,32 @@ def observe(
         from forebay.observation import records
         from forebay.observation.others import of_records
 
-        found = of_records(records.read(paths, rate_bps=rate_bps), rate_bps)
+        found = of_records(
+            records.read(paths, rate_bps=rate_bps, sampling=sampling or 1, output=_interface(port), progress=progress),
+            rate_bps,
+        )
     else:
-        found = _single(kind, paths, rate_bps)
+        found = _single(kind, paths, rate_bps, port)
     return without_addresses(found)
 
 
-def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None) -> Finding:
+def _interface(port: str | None) -> int | None:
+    """A port by its number (SNMP's ifIndex), which is what flow records have."""
+    if port is None:
+        return None
+    if not port.isdecimal() or int(port) > MOST_INTERFACE:
+        raise InputError(f"found {port}; allowed: the number of an output interface, as flow records have it", "port")
+    return int(port)
+
+
+def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None, port: str | None) -> Finding:
     if len(paths) > 1:
         raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
     if kind is Kind.COUNTERS:
         from forebay.observation import counters
         from forebay.observation.others import of_counters
 
-        return of_counters(counters.read(paths[0], rate_bps), rate_bps)
+        return of_counters(counters.read(paths[0], rate_bps, port=port), rate_bps)
     from forebay.observation import sockets
     from forebay.observation.opening import text_of
     from forebay.observation.others import of_sockets

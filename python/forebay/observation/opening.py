@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +18,10 @@ from typing import BinaryIO, cast
 from forebay.errors import InputError
 from forebay.untrusted import regular
 
-__all__ = ["MOST_BYTES_OF_LINE", "Lines", "blocks", "cells_of", "lines_of", "opened", "text_of"]
+__all__ = ["MOST_BYTES_OF_LINE", "Lines", "Progress", "blocks", "cells_of", "lines_of", "opened", "text_of"]
+
+#: Told bytes that were read, and of how many, where that is known.
+Progress = Callable[[int, int | None], object]
 
 #: Bytes that are read at once, and that one line may have.
 BLOCK = 8 * 2**20

@@ -21,6 +21,7 @@ from forebay.observation.flow_records.joining import Timeouts, gather, joined, t
 from forebay.observation.flow_records.normal import Reading, schema
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.flow_records.store import Store
+from forebay.observation.opening import Progress
 from forebay.observation.series import Series
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["FlowRecords", "read"]
+
+#: Output interfaces that an error names.
+_NAMED = 16
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def read(
     rate_bps: float | None = None,
     sampling: int = 1,
     output: int | None = None,
+    progress: Progress | None = None,
 ) -> FlowRecords:
     """Read files of flow records, of one format or several, and say what they tell.
 
@@ -109,6 +114,8 @@ def read(
         One packet in so many was seen, where the records do not say it themselves.
     output : int, optional
         Number of the output interface whose link is meant; all records by default.
+    progress : callable, optional
+        Told bytes that were read, and of how many.
 
     Raises
     ------
@@ -122,7 +129,7 @@ def read(
     files = [Path(each) for each in paths]
     if not files:
         raise InputError(f"found no file; allowed: {formats.ALLOWED}")
-    records, reading, found = _records(files, sampling, output)
+    records, reading, found = _records(files, sampling, output, progress)
     first, last = _span(records)
     evidence = gather(records.buckets())
     told = timeouts(evidence)
@@ -159,26 +166,34 @@ def read(
     )
 
 
-def _records(files: list[Path], sampling: int, output: int | None) -> tuple[Store, Reading, list[str]]:
+def _records(
+    files: list[Path], sampling: int, output: int | None, progress: Progress | None
+) -> tuple[Store, Reading, list[str]]:
     """All records of all files, of one output interface where one is meant."""
     import polars as pl
 
     store, reading, found = Store(schema(), "pair"), Reading(), list[str]()
-    seen = 0
-    for path in files:
+    seen, others = 0, set[int]()
+    lengths = [path.stat().st_size if path.is_file() else 0 for path in files]
+    for number, path in enumerate(files):
         for read in formats.tables(path, reading, found):
             table = read
             seen += table.height
             if output is not None:
+                others.update(table["output"].drop_nulls().unique().to_list()[:_NAMED])
                 table = table.filter(pl.col("output") == output)
             if sampling > 1:
                 said = pl.col("sampling")
                 table = table.with_columns(pl.when(said > 1).then(said).otherwise(sampling).cast(pl.UInt32))
             store.add(table)
+            if progress is not None:
+                progress(sum(lengths[:number]) + reading.position, sum(lengths))
     if not store.height:
         where = ", ".join(str(path) for path in files[:3])
-        what = f"{seen} records, none of output interface {output}" if seen else "no record"
-        raise InputError(f"{where}: found {what}; allowed: {formats.ALLOWED}")
+        if seen:
+            known = ", ".join(map(str, sorted(others)[:_NAMED])) or "records that name an output interface"
+            raise InputError(f"{where}: found {seen} records, none of interface {output}; allowed: {known}", "port")
+        raise InputError(f"{where}: found no record; allowed: {formats.ALLOWED}")
     return store, reading, found
 
 

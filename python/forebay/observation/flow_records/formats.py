@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -48,7 +49,9 @@ def tables(path: Path, reading: Reading, formats: list[str]) -> Iterator[pl.Data
         pieces = blocks(file, where)
         first = next(pieces, b"")
         if not nfcapd.is_nfcapd(first):
-            yield from _tables(chain([first], pieces), first, where, reading, formats)
+            for table in _tables(chain([first], pieces), first, where, reading, formats):
+                reading.position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+                yield table
             return
     formats.append("nfcapd")
     with nfcapd.printed(path) as text:

@@ -58,6 +58,8 @@ class Reading:
         Sets of records that came before the template which says what they hold.
     impossible : int
         Exported records with times or bytes that cannot be.
+    position : int
+        Bytes of the file at hand that were read, packed as they are.
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -65,10 +67,12 @@ class Reading:
     backward: int = 0
     unread: int = 0
     impossible: int = 0
+    position: int = 0
 
     def fresh(self) -> None:
         """Begin another file, whose columns may have other units."""
         self.units.clear()
+        self.position = 0
 
     def typed(self, raw: pl.DataFrame, fields: Mapping[str, tuple[str, ...]]) -> pl.DataFrame:
         """Make a table of records of a table of texts, a row each, with null where a text says no such thing.
