@@ -1,0 +1,103 @@
+/**
+ * Builds the page: everything in one file, which needs no server and fetches nothing.
+ * `node build.mjs ENGINES.wasm PAGE.html`
+ */
+
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const [engines, page] = process.argv.slice(2);
+if (!engines || !page) {
+  console.error("usage: node build.mjs ENGINES.wasm PAGE.html");
+  process.exit(2);
+}
+
+/** @param {string} entry */
+async function bundled(entry) {
+  const built = await build({
+    entryPoints: [join(here, "src", entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "iife",
+    target: "es2022",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    charset: "utf8",
+    legalComments: "none",
+  });
+  return built.outputFiles[0]?.text.trim() ?? "";
+}
+
+/** A script or style may not end in the middle: nothing in it may look like its end. @param {string} text */
+function inert(text) {
+  return text.replaceAll("</", "<\\/").replaceAll("<!--", "<\\!--");
+}
+
+/** @param {string} text */
+function hash(text) {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** Scenarios that need no other file, the simplest first. */
+async function shelf() {
+  const folder = join(here, "..", "scenarios");
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".toml")).sort();
+  const found = [];
+  for (const name of names) {
+    const text = await readFile(join(folder, name), "utf8");
+    if (!/\b(file|mahimahi)\s*=/.test(text)) found.push({ name: name.replace(/\.toml$/, ""), text });
+  }
+  found.sort((one, other) => Number(other.name === FIRST) - Number(one.name === FIRST));
+  return found;
+}
+
+const FIRST = "elastic-access-link";
+
+const css = await build({
+  stdin: {
+    contents: '@import "uplot/dist/uPlot.min.css";\n@import "./src/style.css";',
+    resolveDir: here,
+    loader: "css",
+  },
+  bundle: true,
+  minify: true,
+  write: false,
+});
+const style = css.outputFiles[0]?.text.trim() ?? "";
+const main = inert(await bundled("main.tsx"));
+const worker = inert(await bundled("engine/worker.ts"));
+const wasm = await readFile(engines);
+const packed = gzipSync(wasm, { level: 9 }).toString("base64");
+const policy = [
+  "default-src 'none'",
+  `script-src ${hash(main)} 'wasm-unsafe-eval'`,
+  "worker-src blob:",
+  `style-src ${hash(style)}`,
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+/** @type {Record<string, string>} */
+const parts = {
+  policy,
+  style,
+  main,
+  worker,
+  engines: packed,
+  scenarios: JSON.stringify(await shelf()).replaceAll("<", "\\u003c"),
+};
+const template = await readFile(join(here, "page.html"), "utf8");
+const html = template.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name] ?? "");
+await mkdir(dirname(page), { recursive: true });
+await writeFile(`${page}.part`, html);
+await rename(`${page}.part`, page);
+const kilo = (/** @type {number} */ bytes) => `${Math.round(bytes / 1000)} kB`;
+console.log(
+  `${page}: ${kilo(html.length)} (engines ${kilo(wasm.length)}, packed ${kilo(packed.length)}; page ${kilo(main.length)}, worker ${kilo(worker.length)})`,
+);

@@ -1,0 +1,239 @@
+/** The page: what is played on the left, what is asked on the right. */
+
+import { useEffect, useState } from "preact/hooks";
+import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
+import { Controls } from "./controls.tsx";
+import { Editor } from "./editor.tsx";
+import { useMedia, useModel } from "./hooks.ts";
+import { LinkView } from "./link_view.tsx";
+import type { Model, Pace } from "./model.ts";
+import { share, time } from "./numbers.ts";
+import { fragmentOf } from "./share.ts";
+import { TradeoffView } from "./tradeoff_view.tsx";
+
+interface Props {
+  model: Model;
+  start: () => Worker;
+  module: WebAssembly.Module;
+  scenarios: readonly { name: string; text: string }[];
+  /** What was wrong with the link that led here. */
+  complaint: string | null;
+}
+
+const PACES: readonly (readonly [string, string, Pace])[] = [
+  ["slow", "a round trip per second", { kind: "slow" }],
+  ["tenth", "a tenth of real time", { kind: "times", factor: 0.1 }],
+  ["real", "real time", { kind: "times", factor: 1 }],
+  ["ten", "ten times real time", { kind: "times", factor: 10 }],
+  ["fast", "as fast as it goes", { kind: "fast" }],
+];
+
+type Theme = "auto" | "light" | "dark";
+
+export function App({ model, start, module, scenarios, complaint }: Props): preact.JSX.Element {
+  useModel(model);
+  const [theme, setTheme] = useState<Theme>("auto");
+  const wishesDark = useMedia("(prefers-color-scheme: dark)");
+  const isStill = useMedia("(prefers-reduced-motion: reduce)");
+  const isDark = theme === "auto" ? wishesDark : theme === "dark";
+  useEffect(() => {
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  }, [isDark]);
+  useEffect(() => shortcuts(model), [model]);
+  const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
+  return (
+    <>
+      <header>
+        <h1>forebay laboratory</h1>
+        <label>
+          <span class="hidden">Scenario</span>
+          <select
+            value=""
+            onChange={(event) => {
+              const chosen = scenarios.find(({ name }) => name === event.currentTarget.value);
+              if (chosen) void model.take(chosen.text);
+              event.currentTarget.value = "";
+            }}
+          >
+            <option value="">Open a scenario…</option>
+            {scenarios.map(({ name }) => (
+              <option value={name} key={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ShareButtons model={model} />
+        <label>
+          <span class="hidden">Colors</span>
+          <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+            <option value="auto">colors as the system</option>
+            <option value="light">light</option>
+            <option value="dark">dark</option>
+          </select>
+        </label>
+      </header>
+      {(complaint ?? wrong) && (
+        <p class="wrong banner" role="alert">
+          {wrong ?? complaint}
+        </p>
+      )}
+      <main>
+        <div class="asked">
+          <Controls model={model} />
+          <Editor model={model} />
+        </div>
+        <div class="played">
+          <p class="title">{model.resolved?.title || "An untitled link"}</p>
+          <Transport model={model} />
+          <LinkView model={model} isDark={isDark} isStill={isStill} />
+          <div class="charts">
+            <RunningChart
+              title="Queue"
+              unit="packets"
+              columns={[{ at: QUEUE_COLUMN, name: "waiting", flow: null }]}
+              history={model.history}
+              before={model.before}
+              isDark={isDark}
+              least={(model.resolved?.buffer.packets ?? 1) * 1.05}
+              level={model.resolved?.buffer.packets ?? null}
+            />
+            <RunningChart
+              title="Windows"
+              unit="packets"
+              columns={windowColumns(flowNames(model))}
+              history={model.history}
+              before={model.before}
+              isDark={isDark}
+              least={4}
+              level={null}
+            />
+          </div>
+          <Outcome model={model} />
+          <TradeoffView model={model} start={start} module={module} />
+        </div>
+      </main>
+    </>
+  );
+}
+
+function Transport({ model }: { model: Model }): preact.JSX.Element {
+  const isPlaying = model.phase === "playing";
+  const chosen = PACES.find(([, , pace]) => JSON.stringify(pace) === JSON.stringify(model.pace));
+  const done = model.endS > 0 ? (model.picture?.timeS ?? 0) / model.endS : 0;
+  return (
+    <section class="transport" aria-label="Run">
+      <button type="button" class="main" onClick={() => (isPlaying ? model.pause() : model.play())}>
+        {isPlaying ? "Pause" : model.phase === "ended" ? "Play again" : "Play"}
+      </button>
+      <button type="button" onClick={() => model.step()} disabled={model.phase === "ended"}>
+        Step
+      </button>
+      <button type="button" onClick={() => model.restart()}>
+        From the beginning
+      </button>
+      <label>
+        <span class="hidden">Speed</span>
+        <select
+          value={chosen?.[0] ?? "slow"}
+          onChange={(event) => {
+            const pace = PACES.find(([name]) => name === event.currentTarget.value)?.[2];
+            if (pace) model.setPace(pace);
+          }}
+        >
+          {PACES.map(([name, title]) => (
+            <option value={name} key={name}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <progress value={done} max={1} aria-label="Part of the run that is over" />
+    </section>
+  );
+}
+
+function Outcome({ model }: { model: Model }): preact.JSX.Element | null {
+  const { report } = model;
+  if (!report) return null;
+  const mean = (name: string): number => report.metrics[name]?.mean ?? Number.NaN;
+  return (
+    <p class="outcome" role="status">
+      The run is over: the link was used for <b>{share(mean("utilization"))}</b>,{" "}
+      <b>{share(mean("loss_rate"))}</b> of the packets were lost, and 99 of 100 waited less than{" "}
+      <b>{time(mean("queue_delay_p99_s"))}</b>.
+    </p>
+  );
+}
+
+function ShareButtons({ model }: { model: Model }): preact.JSX.Element {
+  const [said, setSaid] = useState("");
+  const copy = async (text: string, what: string): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid(`${what} copied`);
+    } catch {
+      setSaid(`this browser does not let a page copy: ${what} is in the address`);
+    }
+    setTimeout(() => setSaid(""), 4000);
+  };
+  const link = async (): Promise<void> => {
+    location.hash = await fragmentOf({ text: model.text });
+    await copy(location.href, "link");
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void link()}>
+        Copy link
+      </button>
+      <button type="button" onClick={() => void copy(commandOf(model.text), "command")}>
+        Copy command
+      </button>
+      <button type="button" onClick={() => download("scenario.toml", model.text)}>
+        Save scenario
+      </button>
+      <span role="status" class="said">
+        {said}
+      </span>
+    </>
+  );
+}
+
+/** Runs the same natively, from a shell. */
+function commandOf(text: string): string {
+  return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
+}
+
+function download(name: string, text: string): void {
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+}
+
+/** Names of the flows that are shown: a group's, with a number where it has several. */
+function flowNames(model: Model): string[] {
+  const flows = model.picture?.flows ?? [];
+  return flows.map(({ flow, group }) => {
+    const own = model.resolved?.groups[group];
+    if (!own) return `flow ${flow + 1}`;
+    return own.count > 1 ? `${own.name} ${flow - own.first_flow + 1}` : own.name;
+  });
+}
+
+/** Space plays and pauses, . steps, r begins anew: but not where one types. */
+function shortcuts(model: Model): () => void {
+  const hear = (event: KeyboardEvent): void => {
+    const target = event.target instanceof HTMLElement ? event.target.tagName : "";
+    if (["TEXTAREA", "INPUT", "SELECT", "BUTTON", "SUMMARY"].includes(target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " ") model.phase === "playing" ? model.pause() : model.play();
+    else if (event.key === ".") model.step();
+    else if (event.key === "r") model.restart();
+    else return;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", hear);
+  return () => document.removeEventListener("keydown", hear);
+}

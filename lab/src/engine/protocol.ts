@@ -1,0 +1,51 @@
+/** What the page and a worker that runs the engines say to each other. */
+
+import type { Refusal } from "./instance.ts";
+
+/** What a scenario says once it is resolved: crates/browser/src/answer.rs. */
+export interface Resolved {
+  title: string;
+  sha256: string;
+  canonical: string;
+  seed: number;
+  replications: number;
+  warmup_s: number;
+  measure_s: number;
+  most_events: number;
+  buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
+  packet_bytes: number;
+  bdp_packets: number | null;
+  target: number;
+  links: { name: string; queue: string; rate_bps: number; rate_changes: boolean }[];
+  groups: { name: string; count: number; controller: string; responsive: boolean; first_flow: number }[];
+}
+
+/** A run that was begun. */
+export interface Begun {
+  end_s: number;
+  end_ps: string;
+}
+
+/** To a worker. Every run has a number; what comes of an older one is not looked at. */
+export type Order =
+  | { kind: "load"; module: WebAssembly.Module }
+  /** A request of crates/browser, or `whole`: a run to its end, at once. */
+  | { kind: "ask"; ticket: number; request: object }
+  | { kind: "begin"; run: number; text: string; overrides: string[]; sightings: number; flows: number }
+  /** Go on, so many simulated seconds in a second; as fast as it goes where null. */
+  | { kind: "play"; run: number; pace: number | null }
+  | { kind: "pause"; run: number }
+  /** Go on by so many simulated seconds, at once. */
+  | { kind: "step"; run: number; seconds: number }
+  /** The page has shown the last picture: the next one may come. */
+  | { kind: "seen"; run: number };
+
+/** From a worker. */
+export type News =
+  | { kind: "loaded" }
+  | { kind: "answer"; ticket: number; answer: unknown }
+  | { kind: "no answer"; ticket: number; refusal: Refusal }
+  | { kind: "begun"; run: number; endS: number }
+  | { kind: "picture"; run: number; figures: Float64Array<ArrayBuffer>; eventsPerSecond: number }
+  | { kind: "ended"; run: number; report: unknown }
+  | { kind: "refused"; run: number; refusal: Refusal };

@@ -1,0 +1,77 @@
+/** The link and its queue, live. */
+
+import { useEffect, useRef } from "preact/hooks";
+import type { Model } from "./model.ts";
+import { amount, share, short, time } from "./numbers.ts";
+import { Scene } from "./scene.ts";
+
+interface Props {
+  model: Model;
+  isDark: boolean;
+  isStill: boolean;
+}
+
+export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const looks = useRef({ isDark, isStill });
+  looks.current = { isDark, isStill };
+  useEffect(() => {
+    const own = canvas.current;
+    if (!own) return;
+    const scene = new Scene(own);
+    let painted: unknown = null;
+    let frame = 0;
+    const paint = (now: number): void => {
+      const { picture, resolved, line } = model;
+      const link = picture?.links[resolved?.target ?? 0];
+      line.pass(picture?.timeS ?? 0);
+      scene.paint(
+        line,
+        {
+          timeS: picture?.timeS ?? 0,
+          waiting: link?.waitingPackets ?? 0,
+          buffer: resolved?.buffer.packets ?? 1,
+          utilization: link?.utilization ?? 0,
+          ...looks.current,
+        },
+        now,
+      );
+      if (picture && picture !== painted) {
+        painted = picture;
+        model.shown();
+      }
+      frame = requestAnimationFrame(paint);
+    };
+    frame = requestAnimationFrame(paint);
+    return () => cancelAnimationFrame(frame);
+  }, [model]);
+  const { picture, resolved } = model;
+  const link = picture?.links[resolved?.target ?? 0];
+  return (
+    <section class="link" aria-label="The link">
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets wait; ${amount(link?.drops ?? 0)} were lost`}
+      />
+      <dl class="figures">
+        <Figure name="time" value={time(picture?.timeS ?? 0)} />
+        <Figure name="utilization" value={share(link?.utilization ?? Number.NaN)} />
+        <Figure name="wait now" value={time(link?.backlogS ?? 0)} />
+        <Figure name="packets" value={short(link?.arrivals ?? 0)} />
+        <Figure name="lost" value={amount(link?.drops ?? 0)} />
+        <Figure name="marked" value={amount(link?.marks ?? 0)} />
+        <Figure name="events per second" value={short(model.eventsPerSecond)} />
+      </dl>
+    </section>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }): preact.JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+/** Numbers for people: three digits, a unit, and a space that does not break between them. */
+
+const SPACE = "\u202f";
+const PREFIXES: readonly (readonly [number, string])[] = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+];
+
+/** Three digits of a number, as in 0.123, 12.3 or 1230. */
+export function digits(value: number, most = 3): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const places = Math.max(0, most - 1 - Math.floor(Math.log10(Math.abs(value))));
+  return value.toFixed(Math.min(places, 12));
+}
+
+/** Bits per second. */
+export function rate(bps: number): string {
+  const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(bps) >= least) ?? [1, ""];
+  return `${digits(bps / scale)}${SPACE}${prefix}b/s`;
+}
+
+/** A time. */
+export function time(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const size = Math.abs(seconds);
+  if (size >= 1 || size === 0) return `${digits(seconds)}${SPACE}s`;
+  if (size >= 1e-3) return `${digits(seconds * 1e3)}${SPACE}ms`;
+  return `${digits(seconds * 1e6)}${SPACE}µs`;
+}
+
+/** A share, in percent. */
+export function share(value: number): string {
+  return Number.isFinite(value) ? `${digits(value * 100)}${SPACE}%` : "–";
+}
+
+/** A count, as in 12,345. */
+export function amount(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
+}
+
+/** A count in short, as in 1.2 M. */
+export function short(value: number): string {
+  const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
+  return prefix === "" ? digits(value) : `${digits(value / scale)}${SPACE}${prefix}`;
+}

@@ -1,0 +1,96 @@
+/** A scenario in the fragment of a page's address: nobody but the page itself sees it. */
+
+/** The most characters of a fragment, and of the scenario in it. */
+const MOST_FRAGMENT = 200_000;
+const MOST_TEXT = 1_000_000;
+
+/** What a link holds. */
+export interface Shared {
+  /** The scenario. */
+  text: string;
+  /** The experiment that it belongs to. */
+  experiment?: string;
+}
+
+/** The fragment, without `#`. */
+export async function fragmentOf(shared: Shared): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(shared));
+  const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MOST_TEXT);
+  let characters = "";
+  for (const byte of packed) characters += String.fromCharCode(byte);
+  return `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/** What a fragment holds; null where it is empty. Whatever is wrong with it is an error of one line. */
+export async function sharedOf(fragment: string): Promise<Shared | null> {
+  const text = fragment.replace(/^#/, "");
+  if (text === "") return null;
+  if (text.length > MOST_FRAGMENT)
+    throw new Error(`the link is ${text.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  if (!text.startsWith("s=")) throw new Error("the link holds no scenario");
+  let json: string;
+  try {
+    const characters = atob(text.slice(2).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(characters, (character) => character.charCodeAt(0));
+    const unpacked = await collected(
+      stream(bytes).pipeThrough(new DecompressionStream("deflate-raw")),
+      MOST_TEXT,
+    );
+    json = new TextDecoder("utf-8", { fatal: true }).decode(unpacked);
+  } catch (error) {
+    if (error instanceof TooLongError) throw new Error(error.message);
+    throw new Error("the link is damaged: it was cut, or changed on its way");
+  }
+  const found: unknown = parsed(json);
+  if (!isShared(found)) throw new Error("the link holds no scenario");
+  return found;
+}
+
+class TooLongError extends Error {}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+function isShared(found: unknown): found is Shared {
+  if (typeof found !== "object" || found === null) return false;
+  const { text, experiment } = found as Record<string, unknown>;
+  return typeof text === "string" && (experiment === undefined || typeof experiment === "string");
+}
+
+function stream(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+/** A stream as a whole, unless it is too long. */
+async function collected(from: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = from.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > most) {
+      await reader.cancel();
+      throw new TooLongError(`the link unpacks to more than ${most} bytes`);
+    }
+    parts.push(value);
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { fragmentOf, sharedOf } from "../src/share.ts";
+
+test("a link gives back what was shared", async () => {
+  for (const text of ["", "a", '[link]\nrate = "µ"\n'.repeat(2000), "\u{1f600}</script>"]) {
+    const fragment = await fragmentOf({ text });
+    expect(fragment).toMatch(/^s=[A-Za-z0-9_-]*$/);
+    expect(await sharedOf(`#${fragment}`)).toEqual({ text });
+    expect(await sharedOf(fragment)).toEqual({ text });
+  }
+  expect(await sharedOf("")).toBeNull();
+  const shared = { text: "a", experiment: "why-root-n" };
+  expect(await sharedOf(await fragmentOf(shared))).toEqual(shared);
+});
+
+test("a hostile link is one line", async () => {
+  const whole = await fragmentOf({ text: "a".repeat(5000) });
+  const hostile = [
+    whole.slice(0, -4),
+    `${whole}x`.replace("s=", "s=AAAA"),
+    "s=",
+    "s=%3Cscript%3E",
+    "x=1",
+    `s=${"A".repeat(300_000)}`,
+    `s=${Buffer.from("{}").toString("base64url")}`,
+  ];
+  for (const fragment of hostile) {
+    await expect(sharedOf(fragment), fragment.slice(0, 40)).rejects.toThrow(/^the link [^\n]+$/);
+  }
+});
+
+test("what unpacks to more than a scenario may have is refused before it is all there", async () => {
+  const { deflateRawSync } = await import("node:zlib");
+  const bomb = deflateRawSync(Buffer.alloc(100_000_000)).toString("base64url");
+  expect(bomb.length).toBeLessThan(200_000);
+  await expect(sharedOf(`s=${bomb}`)).rejects.toThrow(/unpacks to more than/);
+});

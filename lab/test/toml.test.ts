@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { count, without, withValue, written } from "../src/toml.ts";
+
+const FOLDER = join(import.meta.dirname, "../../scenarios");
+const TEXT = `# A line.
+title = "a # b"
+
+[link]
+rate   = "10Mbps"  # what it is
+queue  = { kind = "red", marks = [
+  "a", # inside
+] }  # behind
+buffer = "20p"
+
+[[flows]]
+name = "one"
+note = """
+[link]
+rate = "no"
+"""
+count = 2
+
+[[flows]]
+"name" = 'two'
+
+[run]
+`;
+
+test("a value is what stands there, whatever its shape", () => {
+  expect(written(TEXT, { name: "link" }, "rate")).toBe('"10Mbps"');
+  expect(written(TEXT, { name: "link" }, "queue")).toBe('{ kind = "red", marks = [\n  "a", # inside\n] }');
+  expect(written(TEXT, { name: "flows", index: 0 }, "count")).toBe("2");
+  expect(written(TEXT, { name: "flows", index: 1 }, "name")).toBe("'two'");
+  expect(written(TEXT, { name: "flows", index: 1 }, "count")).toBeUndefined();
+  expect(written(TEXT, { name: "" }, "title")).toBe('"a # b"');
+  expect(count(TEXT, "flows")).toBe(2);
+});
+
+test("a change touches its own key and no comment", () => {
+  const changed = withValue(TEXT, { name: "link" }, "rate", '"20Mbps"');
+  expect(changed).toBe(TEXT.replace('"10Mbps"  #', '"20Mbps"  #'));
+  const table = withValue(TEXT, { name: "link" }, "queue", '"codel"');
+  expect(table).toContain('queue  = "codel"  # behind\nbuffer');
+  const added = withValue(TEXT, { name: "flows", index: 1 }, "count", "3");
+  expect(written(added, { name: "flows", index: 1 }, "count")).toBe("3");
+  expect(written(added, { name: "flows", index: 0 }, "count")).toBe("2");
+  expect(without(added, { name: "flows", index: 1 }, "count")).toBe(TEXT);
+  expect(withValue(TEXT, { name: "run" }, "seed", "4")).toBe(`${TEXT.trimEnd()}\nseed = 4\n`);
+  expect(withValue("", { name: "link" }, "rate", '"1Mbps"')).toBe('\n\n[link]\nrate = "1Mbps"\n');
+});
+
+test("what was set is there, in every shipped scenario, and nothing else has changed", () => {
+  for (const name of readdirSync(FOLDER).filter((it) => it.endsWith(".toml"))) {
+    const text = readFileSync(join(FOLDER, name), "utf8");
+    const tables = [
+      { name: "link" },
+      ...Array.from({ length: count(text, "flows") }, (_, index) => ({ name: "flows", index })),
+    ];
+    for (const table of tables) {
+      for (const key of ["rate", "buffer", "count", "cca", "rtt", "new_key"]) {
+        if (table.name === "link" && !text.includes("[link]")) continue;
+        const before = written(text, table, key);
+        const changed = withValue(text, table, key, '"7"');
+        expect(written(changed, table, key), `${name} ${key}`).toBe('"7"');
+        const back =
+          before === undefined ? without(changed, table, key) : withValue(changed, table, key, before);
+        expect(back, `${name} ${key}`).toBe(text);
+      }
+    }
+  }
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { Resolved } from "../src/engine/protocol.ts";
+import type { Report } from "../src/model.ts";
+import { buffersOf, estimate, shortened } from "../src/tradeoff.ts";
+
+const RESOLVED = {
+  buffer: { packets: 100, bytes: 150_000, seconds: 0.1, bdp: 1 },
+  bdp_packets: 100,
+  most_events: 1e6,
+  warmup_s: 10,
+  measure_s: 60,
+} as Resolved;
+
+function run(utilization: number): Report {
+  return {
+    engine: "packet",
+    metrics: { utilization: { mean: utilization, half_width: null } },
+  } as unknown as Report;
+}
+
+test("buffers rise, hold the scenario's own, and cover the product", () => {
+  for (const [own, product] of [
+    [100, 100],
+    [1, 5],
+    [40_000, 20],
+    [7, null],
+  ] as const) {
+    const resolved = { ...RESOLVED, buffer: { ...RESOLVED.buffer, packets: own }, bdp_packets: product };
+    const found = buffersOf(resolved);
+    expect(found).toContain(own);
+    expect(found).toEqual([...new Set(found)].sort((one, other) => one - other));
+    expect(found.at(-1)).toBeGreaterThanOrEqual(Math.max(2 * own, product ?? 0));
+  }
+});
+
+test("an interval is Student's", () => {
+  expect(estimate({ packets: 1, runs: [] }, "utilization")).toBeNull();
+  expect(estimate({ packets: 1, runs: [run(0.9)] }, "utilization")).toEqual({ mean: 0.9, half: null });
+  const three = estimate({ packets: 1, runs: [run(0.8), run(0.9), run(1.0)] }, "utilization");
+  expect(three?.mean).toBeCloseTo(0.9);
+  // R: qt(0.975, 2) * sd(c(0.8, 0.9, 1.0)) / sqrt(3)
+  expect(three?.half).toBeCloseTo(0.248414, 4);
+});
+
+test("a long run is shortened in proportion, a short one not at all", () => {
+  expect(shortened(RESOLVED)).toEqual([]);
+  const [warmup, measure] = shortened({ ...RESOLVED, most_events: 2e9 });
+  const of = (text: string | undefined): number => Number.parseFloat(text?.split("=")[1] ?? "");
+  expect(of(warmup) + of(measure)).toBeCloseTo(0.7, 1);
+  expect(of(measure)).toBeGreaterThan(of(warmup));
+});
