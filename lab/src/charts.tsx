@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { History } from "./history.ts";
+import { joined } from "./joined.ts";
 import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 
@@ -70,21 +71,22 @@ function sizeOf(parent: HTMLElement): { width: number; height: number } {
   return { width: Math.max(parent.clientWidth, 200), height: Math.max(parent.clientHeight, 120) };
 }
 
-/** Both runs on one axis of time: uPlot wants one column of it, so that each run is empty at the other's moments. */
+/** This run, its level, and as much of the one before as this one has lasted. */
 function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
-  const times = [history.columns[0] ?? [], before?.columns[0] ?? []] as const;
-  const now = times[0].at(-1) ?? 0;
-  const shown = before ? times[1].filter((time) => time <= Math.max(now, 0) * 1.0001).length : 0;
-  const tables: uPlot.AlignedData[] = [
-    [
-      times[0],
-      ...columns.map(({ at }) => history.columns[at] ?? []),
-      times[0].map(() => level),
-    ] as uPlot.AlignedData,
+  const times = history.columns[0] ?? [];
+  const now = times.at(-1) ?? 0;
+  const past = before?.columns[0] ?? [];
+  const shown = past.filter((time) => time <= now).length;
+  const own = [
+    times,
+    ...columns.map(({ at }) => history.columns[at] ?? []),
+    times.map(() => level ?? Number.NaN),
   ];
-  const past = columns.map(({ at }) => (before?.columns[at] ?? []).slice(0, shown));
-  tables.push([times[1].slice(0, shown), ...past] as uPlot.AlignedData);
-  return uPlot.join(tables);
+  const pale = [
+    past.slice(0, shown),
+    ...columns.map(({ at }) => (before?.columns[at] ?? []).slice(0, shown)),
+  ];
+  return joined(own, pale) as uPlot.AlignedData;
 }
 
 function options(chart: Chart, parent: HTMLElement): uPlot.Options {

@@ -4,6 +4,9 @@ import { useState } from "preact/hooks";
 import type { Model } from "./model.ts";
 import { count as countOf, type Table } from "./toml.ts";
 
+/** Groups that have controls, and how long a text may be that has some. */
+const MOST_GROUPS = 12;
+const MOST_TEXT = 100_000;
 const LINK: Table = { name: "link" };
 /** Rates of the slider, in bits per second. */
 const RATES: readonly (readonly [string, number])[] = [
@@ -37,6 +40,7 @@ const UNITS: readonly (readonly [string, string, readonly string[]])[] = [
 
 /** The controls of a model. */
 export function Controls({ model }: { model: Model }): preact.JSX.Element {
+  const groups = model.text.length > MOST_TEXT ? 0 : countOf(model.text, "flows");
   const queue = bare(model.value(LINK, "queue")) ?? "droptail";
   return (
     <section class="controls" aria-label="Scenario">
@@ -56,10 +60,11 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
           set={(value) => model.set(LINK, "queue", quoted(value))}
         />
       </fieldset>
-      {Array.from({ length: countOf(model.text, "flows") }, (_, index) => (
+      {Array.from({ length: Math.min(groups, MOST_GROUPS) }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a group is its place in the text
         <Group model={model} index={index} key={index} />
       ))}
+      {groups > MOST_GROUPS && <p>{groups - MOST_GROUPS} more groups are in the text.</p>}
     </section>
   );
 }

@@ -3,6 +3,15 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Model } from "./model.ts";
 
+/** The most lines that are numbered. */
+const MOST_LINES = 20_000;
+
+/** Numbers of lines, one below the other. */
+function numbers(first: number, end: number): string {
+  const last = Math.min(end, MOST_LINES);
+  return Array.from({ length: Math.max(0, last - first) }, (_, at) => `${first + at}\n`).join("");
+}
+
 export function Editor({ model }: { model: Model }): preact.JSX.Element {
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
@@ -18,12 +27,15 @@ export function Editor({ model }: { model: Model }): preact.JSX.Element {
       <h2>Scenario</h2>
       <div class="page">
         <div class="gutter" aria-hidden="true" ref={gutter}>
-          {Array.from({ length: lines }, (_, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
-            <div class={wrong?.line === at + 1 ? "wrong" : ""} key={at}>
-              {at + 1}
-            </div>
-          ))}
+          {wrong?.line ? (
+            <>
+              {numbers(1, wrong.line)}
+              <span class="wrong">{`${wrong.line}\n`}</span>
+              {numbers(wrong.line + 1, lines + 1)}
+            </>
+          ) : (
+            numbers(1, lines + 1)
+          )}
         </div>
         <textarea
           ref={area}

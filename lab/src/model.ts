@@ -56,7 +56,7 @@ export class Model {
   readonly #listeners = new Set<() => void>();
   #read: ((figures: Float64Array) => Picture) | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #wish: "play" | "pause" = "pause";
+  #wish: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
     this.text = text;
@@ -142,6 +142,7 @@ export class Model {
   /** Goes on by a twentieth of a round trip. */
   step(): void {
     if (this.phase === "playing") this.pause();
+    if (this.phase === "waiting") this.#wish = "step";
     if (this.phase !== "paused") return;
     this.#client.step(this.roundTripS / 20);
   }
@@ -190,7 +191,11 @@ export class Model {
       case "begun":
         this.endS = news.endS;
         this.phase = this.#wish === "play" ? "playing" : "paused";
-        if (this.phase === "playing") this.#client.play(this.speed);
+        if (this.#wish === "play") this.#client.play(this.speed);
+        if (this.#wish === "step") {
+          this.#wish = "pause";
+          this.step();
+        }
         break;
       case "picture":
         this.#take(news.figures);

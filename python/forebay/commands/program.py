@@ -13,6 +13,7 @@ from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
 from forebay.commands.interrupting import while_working
+from forebay.commands.lab import lab
 from forebay.commands.new import new
 from forebay.commands.observe import observe
 from forebay.commands.plot import plot
@@ -51,6 +52,7 @@ for verb in (
     sweep,
     emulate,
     observe,
+    lab,
     explain,
     plot,
     reproduce,

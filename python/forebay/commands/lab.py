@@ -1,0 +1,64 @@
+"""`lab`: the laboratory, a page that simulates in the browser."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from forebay.commands.sources import source
+from forebay.commands.streams import say
+from forebay.commands.terminal import writing
+from forebay.commands.values import SCENARIO
+from forebay.commands.verb import verb
+
+__all__ = ["lab"]
+
+
+@verb(
+    ("lab", "Open the laboratory:"),
+    ("lab dsl.toml", "With a scenario:"),
+    ("lab dsl.toml --out lab.html --no-open", "As a file for a lecture, or for an e-mail:"),
+)
+@click.argument("file", required=False, type=SCENARIO)
+@click.option("--out", type=click.Path(path_type=Path), metavar="PAGE.html", help="Write the page there.")
+@click.option("--no-open", is_flag=True, help="Open no browser; say where the page is.")
+def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
+    """Open a laboratory in the browser: a link live, its controls, its trade-off.
+
+    FILE is a scenario in TOML, without other files; - reads it from standard input. The page is one file that fetches
+    nothing: it works offline, and as an attachment. Everything is simulated in the browser, by the same engines.
+    """
+    from forebay.errors import InputError
+    from forebay.files import check_file, write_whole
+    from forebay.laboratory.page import laboratory_page
+    from forebay.scenario import Scenario
+
+    if out is not None:
+        check_file(out, "out")
+    if file is None:
+        page = laboratory_page()
+    else:
+        given = source(file)
+        if given.kind != "toml":
+            raise InputError(f"{given.name}: found JSON; allowed: a scenario in TOML, which the page edits")
+        # Without a folder: a page cannot read the files that a scenario may name.
+        Scenario.parse(given.text, given.kind, (), given.name)
+        page = laboratory_page(given.stem, given.text)
+    if out is None:
+        out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"
+    with writing(out):
+        write_whole(out, page)
+    opened = not no_open and _opened(out)
+    say(f"{'the laboratory is open' if opened else 'open it in a browser'}: {out}")
+
+
+def _opened(page: Path) -> bool:
+    """Whether a browser took the page."""
+    import webbrowser
+
+    try:
+        return webbrowser.open(page.resolve().as_uri())
+    except webbrowser.Error:
+        return False

@@ -1,0 +1,1 @@
+"""The laboratory: the engines in a page that needs no server."""

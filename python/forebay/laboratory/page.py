@@ -1,0 +1,41 @@
+"""The built page of the laboratory, with a scenario in it that it opens with."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+from forebay.errors import UnsupportedError
+
+__all__ = ["MARK", "laboratory_page"]
+
+#: What `make lab` leaves beside this file.
+_NAME = "index.html"
+#: Where the page keeps the scenario that it opens with.
+MARK = '<script type="application/json" id="scenario">null</script>'
+
+
+def laboratory_page(name: str | None = None, text: str | None = None) -> str:
+    """The page as one file.
+
+    Parameters
+    ----------
+    name : str, optional
+        What the scenario is called.
+    text : str, optional
+        A scenario in TOML, valid and without other files; by default the page opens with one of its own.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the page was not built.
+    """
+    found = files("forebay.laboratory").joinpath(_NAME)
+    if not found.is_file():
+        raise UnsupportedError("the laboratory's page is not there: `make lab` builds it in a checkout of forebay")
+    page = found.read_text(encoding="utf-8")
+    if text is None:
+        return page
+    # Nothing in it may end the script that holds it.
+    held = json.dumps({"name": name or "scenario", "text": text}).replace("<", "\\u003c")
+    return page.replace(MARK, MARK.replace("null", held), 1)

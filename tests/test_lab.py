@@ -1,0 +1,292 @@
+"""`forebay lab`: the page as a file, and the laboratory in a browser, by clicks, keys and links."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.errors import UnsupportedError
+from forebay.laboratory import page as laboratory
+from forebay.laboratory.page import MARK, laboratory_page
+from forebay.scenario import Scenario
+from tests.conftest import SMALL, forebay, show
+
+#: A link that a page simulates in a moment.
+QUICK = """title = "Two flows"
+[link]
+rate   = "10Mbps"  # of the line
+buffer = "20p"
+[[flows]]
+name  = "two"
+count = 2
+cca   = "newreno"
+rtt   = "20ms"
+[run]
+warmup  = "1s"
+measure = "4s"
+"""
+
+
+@pytest.fixture
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page as the command finds it, without engines."""
+    (tmp_path / "index.html").write_text(f"<html>{MARK}</html>")
+    monkeypatch.setattr(laboratory, "files", lambda _name: tmp_path)
+    return tmp_path
+
+
+def given(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="scenario">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+@pytest.mark.usefixtures("template")
+def test_a_page_holds_its_scenario_whatever_is_in_it() -> None:
+    assert given(laboratory_page()) is None
+    for text in (SMALL, 'title = "</script><script>alert(1)</script><!--"', "é\u2028\\u0000"):
+        page = laboratory_page("a", text)
+        assert given(page) == {"name": "a", "text": text}
+        assert page.count("</script>") == 1
+
+
+def test_a_page_that_was_not_built_is_named(template: Path) -> None:
+    (template / "index.html").unlink()
+    with pytest.raises(UnsupportedError, match="`make lab`"):
+        laboratory_page()
+
+
+def test_what_a_page_cannot_read_is_one_line(tmp_path: Path) -> None:
+    json_file, broken, other = tmp_path / "a.json", tmp_path / "b.toml", tmp_path / "c.toml"
+    json_file.write_text("{}")
+    broken.write_text('[link]\nrate = "fast"\n')
+    other.write_text(SMALL.replace('rate = "10Mbps"', 'rate = { file = "rates.csv" }'))
+    for path, said in (
+        (json_file, "allowed: a scenario in TOML"),
+        (broken, "b.toml:2: link.rate: found `fast`"),
+        (tmp_path / "none.toml", "No such file"),
+    ):
+        answer = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
+        assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
+        assert said in answer.err
+    assert not (tmp_path / "page.html").exists()
+
+
+# In a browser --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built page with a quick scenario."""
+    try:
+        text = laboratory_page("quick", QUICK)
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+    path = tmp_path_factory.mktemp("lab") / "lab.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """What a condition comes to, once it holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+
+class Lab:
+    """The laboratory as a visitor sees it."""
+
+    def __init__(self, browser: Any, page: Path, fragment: str = "", width: int = 1280, scheme: str = "light") -> None:
+        self.browser = browser
+        browser.get("about:blank")
+        browser.get_log("browser")
+        show(browser, page, width, scheme=scheme)
+        if fragment:
+            browser.get("about:blank")
+            browser.get(f"{page.as_uri()}#{fragment}")
+        until(lambda: self.text(".title") not in ("", "An untitled link"))
+
+    def all(self, selector: str) -> list[Any]:
+        return list(self.browser.find_elements("css selector", selector))
+
+    def text(self, selector: str) -> str:
+        return str(
+            self.browser.execute_script("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+        )
+
+    def figure(self, name: str) -> str:
+        """A number beside the link."""
+        script = """const found = [...document.querySelectorAll('.figures div')]
+            .find((it) => it.querySelector('dt').textContent === arguments[0]);
+            return found ? found.querySelector('dd').textContent : ''"""
+        return str(self.browser.execute_script(script, name)).replace("\u202f", " ")
+
+    def stands(self) -> str:
+        """The time at which the run stands; whoever goes on does not."""
+
+        def same() -> str:
+            before = self.figure("time")
+            time.sleep(0.3)
+            return before if self.figure("time") == before else ""
+
+        return str(until(same, 3.0))
+
+    def choose(self, label: str, value: str) -> None:
+        """A value of a list, as if it had been chosen."""
+        script = """const select = [...document.querySelectorAll('label')]
+            .find((it) => it.textContent.startsWith(arguments[0])).querySelector('select');
+            select.value = arguments[1]; select.dispatchEvent(new Event('change', {bubbles: true}))"""
+        self.browser.execute_script(script, label, value)
+
+    def type(self, text: str) -> None:
+        """Another text in the editor."""
+        script = """const area = document.querySelector('textarea'); area.value = arguments[0];
+            area.dispatchEvent(new Event('input', {bubbles: true}))"""
+        self.browser.execute_script(script, text)
+
+    def written(self) -> str:
+        return str(self.browser.execute_script("return document.querySelector('textarea').value"))
+
+    def outcome(self) -> str:
+        return self.text(".outcome").replace("\u202f", " ")
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def test_a_run_goes_to_its_end_and_says_what_the_engine_says(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.choose("Speed", "fast")
+    lab.all("button.main")[0].click()
+    until(lab.outcome)
+    report = Scenario.parse(QUICK).run(replications=1)
+    shown = {name: float(report.metrics[name].mean) for name in ("utilization", "loss_rate", "queue_delay_p99_s")}
+    numbers = [float(number) for number in re.findall(r"[\d.]+(?= (?:%|ms))", lab.outcome())]
+    expected = [100 * shown["utilization"], 100 * shown["loss_rate"], 1000 * shown["queue_delay_p99_s"]]
+    assert numbers == [pytest.approx(value, rel=6e-3) for value in expected]
+    assert not lab.complaints()
+
+
+def test_it_plays_steps_and_pauses_by_keys(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    until(lambda: lab.figure("time"))
+    body = lab.all("body")[0]
+    assert lab.figure("time") == "0 s"
+    body.send_keys(".")
+    until(lambda: lab.figure("time") != "0 s")
+    stepped = lab.stands()
+    body.send_keys(" ")
+    until(lambda: lab.text("button.main") == "Pause")
+    until(lambda: lab.figure("time") != stepped)
+    body.send_keys(" ")
+    until(lambda: lab.text("button.main") == "Play")
+    assert lab.stands() != stepped
+    body.send_keys("r")
+    until(lambda: lab.figure("time") == "0 s")
+    assert not lab.complaints()
+
+
+def test_controls_change_the_text_and_the_text_the_controls(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.choose("Controller", "cubic")
+    until(lambda: 'cca   = "cubic"' in lab.written())
+    lab.choose("Queue", "codel")
+    until(lambda: 'queue = "codel"' in lab.written())
+    assert "# of the line" in lab.written()
+    lab.type(QUICK.replace('cca   = "newreno"', 'cca = "bbr"').replace('"20p"', '"50p"'))
+    choice = "return [...document.querySelectorAll('select')].map((it) => it.value)"
+    until(lambda: "bbr" in browser.execute_script(choice))
+    assert "50p" in lab.text(".pair output")
+    assert not lab.complaints()
+
+
+def test_a_mistake_is_said_at_its_line_and_mended(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.type(QUICK.replace('"10Mbps"', '"fast"'))
+    message = until(lambda: lab.text("#wrong"))
+    with pytest.raises(Exception, match=r"link\.rate") as native:
+        Scenario.parse(QUICK.replace('"10Mbps"', '"fast"'), name="scenario")
+    assert message == str(native.value)
+    assert until(lambda: lab.text(".gutter .wrong")).strip() == "3"
+    lab.type(QUICK)
+    until(lambda: not lab.text("#wrong"))
+    assert not lab.complaints()
+
+
+def test_a_link_brings_its_scenario_and_a_hostile_one_does_nothing(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.type(QUICK.replace("Two flows", "Shared"))
+    until(lambda: lab.text(".title") == "Shared")
+    [button] = [each for each in lab.all("header button") if each.text == "Copy link"]
+    button.click()
+    fragment = until(lambda: browser.execute_script("return location.hash.slice(1)"))
+    shared = Lab(browser, page, fragment)
+    until(lambda: shared.text(".title") == "Shared")
+    for hostile in (fragment[:-5], "s=" + "A" * 300_000, "s=%3Cimg%20src=x%20onerror=alert(1)%3E", "x=1"):
+        attacked = Lab(browser, page, hostile)
+        assert until(lambda it=attacked: it.text(".banner")).startswith("the link")
+        until(lambda it=attacked: it.text(".title") == "Two flows")
+        assert not attacked.complaints()
+
+
+def test_absurd_scenarios_are_refused_or_bounded(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    for text in (
+        QUICK.replace("count = 2", "count = 1000000"),
+        QUICK.replace('"20p"', '"1000000000p"').replace('"10Mbps"', '"400Gbps"'),
+        QUICK.replace('"4s"', '"100000000s"'),
+        "x" * 1_000_000,
+        "[[flows]]\n" * 20_000,
+    ):
+        lab.type(text)
+        lab.all("button.main")[0].click()
+        time.sleep(1.0)
+        # The page answers whatever the engines do.
+        assert browser.execute_script("return 1 + 1") == 2
+    lab.type(QUICK)
+    until(lambda: lab.text(".title") == "Two flows" and not lab.text("#wrong"))
+    assert not lab.complaints()
+
+
+def test_nothing_is_fetched_and_nothing_else_may_run(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    until(lambda: lab.figure("time"))
+    script = (
+        "return performance.getEntriesByType('resource').map((it) => it.name).filter((it) => !it.startsWith('blob:'))"
+    )
+    assert browser.execute_script(script) == []
+    policy = lab.all('meta[http-equiv="Content-Security-Policy"]')[0].get_attribute("content")
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+    assert "unsafe-eval'" not in policy.replace("wasm-unsafe-eval", "")
+    browser.execute_script(
+        "const it = document.createElement('script'); it.textContent = 'window.bad = 1'; document.body.append(it)"
+    )
+    assert browser.execute_script("return window.bad ?? 0") == 0
+    assert page.stat().st_size < 2_000_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+def test_a_page_fits_its_screen_and_everybody_can_use_it(browser: Any, page: Path, width: int, scheme: str) -> None:
+    lab = Lab(browser, page, width=width, scheme=scheme)
+    until(lambda: lab.figure("time"))
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    from axe_playwright_python.base import AXE_FILE_PATH
+
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": Path(AXE_FILE_PATH).read_text(encoding="utf-8")})
+    found = browser.execute_async_script("const done = arguments[0]; axe.run().then((it) => done(it.violations))")
+    serious = [
+        (each["id"], each["nodes"][0]["html"][:120]) for each in found if each["impact"] in ("serious", "critical")
+    ]
+    assert not serious
