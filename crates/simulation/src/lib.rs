@@ -35,6 +35,7 @@ mod media;
 mod medium;
 mod memory;
 mod network;
+mod onlooker;
 mod opportune;
 mod outlet;
 mod policer;
@@ -71,6 +72,7 @@ pub use ids::{
 pub use lanes::in_turn;
 pub use link::{Departures, Link, is_counted, takes_turns};
 pub use network::Network;
+pub use onlooker::{Happening, Seen, Sighting};
 pub use prefetch::prefetch;
 pub use recorder::{Recorder, Returned};
 pub use refusal::{Refusal, unsupported};

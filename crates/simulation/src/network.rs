@@ -153,9 +153,13 @@ impl Network {
         self.routes[group.index()]
     }
 
-    /// From now on the recorder learns of each packet at the target link.
-    pub(crate) fn record_packets(&mut self) {
-        self.recorded = Recorded(self.target);
+    /// From now on the recorder learns of each packet at the target link, or of none.
+    pub(crate) fn record_packets(&mut self, each: bool) {
+        self.recorded = if each {
+            Recorded(self.target)
+        } else {
+            Recorded::NONE
+        };
     }
 
     /// The link that reports speak of.

@@ -102,9 +102,10 @@ pub(crate) struct Onward<'a, 's, E> {
 
 impl<E: Ends> Onward<'_, '_, E> {
     #[inline(never)]
-    fn settle(&mut self, packet: InFlight, fate: Fate) {
+    fn settle(&mut self, packet: InFlight, fate: Fate, now: Time) {
         let observed = Observed { packet, fate };
-        self.timeline.recorder.settle_packet(observed);
+        let recorder = &mut self.timeline.recorder;
+        recorder.settle_packet(observed, now, self.flows);
     }
 }
 
@@ -118,7 +119,7 @@ impl<E: Ends> Outlet for Onward<'_, '_, E> {
         let packet = InFlight::of(&service.packet);
         let time = service.departure;
         if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Departs(time, packet.mark));
+            self.settle(packet, Fate::Departs(time, packet.mark), time);
         }
         let hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
         let departing = Departing { packet, time };
@@ -130,7 +131,7 @@ impl<E: Ends> Outlet for Onward<'_, '_, E> {
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
         if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Dropped);
+            self.settle(packet, Fate::Dropped, discarded.now);
         }
         let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
         let loss = Loss {
@@ -152,10 +153,10 @@ pub(crate) struct AtTheEnd<'a, 'r, 's, E> {
     pub(crate) flows: &'a Flows<E>,
 }
 
-impl<E> AtTheEnd<'_, '_, '_, E> {
-    fn settle(&mut self, packet: InFlight, fate: Fate) {
+impl<E: Ends> AtTheEnd<'_, '_, '_, E> {
+    fn settle(&mut self, packet: InFlight, fate: Fate, now: Time) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.settle_packet(Observed { packet, fate });
+            recorder.settle_packet(Observed { packet, fate }, now, self.flows);
         }
     }
 }
@@ -163,13 +164,15 @@ impl<E> AtTheEnd<'_, '_, '_, E> {
 impl<E: Ends> Outlet for AtTheEnd<'_, '_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
-        self.settle(packet, Fate::Departs(service.departure, packet.mark));
+        let departure = service.departure;
+        self.settle(packet, Fate::Departs(departure, packet.mark), departure);
         let route = self.flows.transit(packet.flow).route;
         self.hops[route.hop(packet.hop)].account
     }
 
     fn discard(&mut self, discarded: &Discarded) {
-        self.settle(InFlight::of(&discarded.packet), Fate::Dropped);
+        let packet = InFlight::of(&discarded.packet);
+        self.settle(packet, Fate::Dropped, discarded.now);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::event::Mark;
 use crate::flow::{Flow, Flows, InFlight, Transit};
 use crate::ids::{FlowId, GroupId, ResponsiveId};
 use crate::link::Link;
+use crate::onlooker::{Happening, Onlooker, Sighting};
 use crate::sampler::Sampler;
 use crate::transfers;
 use crate::transmitter::{Transmitter, Usage};
@@ -31,6 +32,8 @@ pub struct Recorder<'a> {
     warm: bool,
     traces: Option<Box<Traces>>,
     record_packets: bool,
+    /// Who else sees each packet at the target link.
+    onlooker: Option<Box<Onlooker>>,
     record_headers: bool,
     /// What sends packets at the target link, where each takes a time of its own.
     sender: Option<Transmitter>,
@@ -79,6 +82,7 @@ impl<'a> Recorder<'a> {
             warm: false,
             traces: None,
             record_packets: false,
+            onlooker: None,
             record_headers: false,
             sender: None,
             waiting: BTreeMap::new(),
@@ -99,9 +103,19 @@ impl<'a> Recorder<'a> {
         self.record_headers = self.record_packets && self.scenario.trace().acknowledgments;
     }
 
-    /// Whether each packet at the target link is recorded.
+    /// Whether each packet at the target link is to be seen here.
     pub fn records_packets(&self) -> bool {
-        self.record_packets
+        self.record_packets || self.onlooker.is_some()
+    }
+
+    /// From now on, or no longer, somebody looks.
+    pub(crate) fn show(&mut self, onlooker: Option<Onlooker>) {
+        self.onlooker = onlooker.map(Box::new);
+    }
+
+    /// Who looks.
+    pub(crate) fn onlooker(&mut self) -> Option<&mut Onlooker> {
+        self.onlooker.as_deref_mut()
     }
 
     /// Whether what headers say is recorded, and acknowledgments that cross no link.
@@ -217,6 +231,11 @@ impl<'a> Recorder<'a> {
         Observed { packet, fate }: Observed,
         flows: &mut Flows<E>,
     ) {
+        let observed = Observed { packet, fate };
+        self.show_arrival(observed, flows);
+        if !self.record_packets {
+            return;
+        }
         let now = packet.arrival;
         let header = self.record_headers.then(|| header(&packet, flows));
         if !self.traces_at(now) {
@@ -249,7 +268,17 @@ impl<'a> Recorder<'a> {
 
     /// The fate of a packet that has waited, where its arrival is recorded.
     #[inline(never)]
-    pub(crate) fn settle_packet(&mut self, Observed { packet, fate }: Observed) {
+    pub(crate) fn settle_packet<E: Ends>(
+        &mut self,
+        Observed { packet, fate }: Observed,
+        now: Time,
+        flows: &Flows<E>,
+    ) {
+        let at = match fate {
+            Fate::Departs(departure, _) => departure,
+            Fate::Waits | Fate::Dropped => now,
+        };
+        self.show_to_onlooker(Observed { packet, fate }, at, flows);
         let Some(index) = self.waiting.remove(&key(&packet)) else {
             return;
         };
@@ -260,6 +289,46 @@ impl<'a> Recorder<'a> {
             record.marked = matches!(fate, Fate::Departs(_, Mark::Present));
             record.wait_s = wait;
         }
+    }
+
+    /// Shows that a packet arrives, and what becomes of it where that is known.
+    fn show_arrival<E: Ends>(&mut self, observed: Observed, flows: &Flows<E>) {
+        let now = observed.packet.arrival;
+        let arrival = Observed {
+            fate: Fate::Waits,
+            ..observed
+        };
+        self.show_to_onlooker(arrival, now, flows);
+        match observed.fate {
+            Fate::Waits => {}
+            Fate::Departs(departure, _) => self.show_to_onlooker(observed, departure, flows),
+            Fate::Dropped => self.show_to_onlooker(observed, now, flows),
+        }
+    }
+
+    fn show_to_onlooker<E: Ends>(
+        &mut self,
+        Observed { packet, fate }: Observed,
+        time: Time,
+        flows: &Flows<E>,
+    ) {
+        let Some(onlooker) = &mut self.onlooker else {
+            return;
+        };
+        let seen = Seen::of(&packet, flows);
+        onlooker.see(Sighting {
+            time,
+            happening: match fate {
+                Fate::Waits => Happening::Arrives,
+                Fate::Departs(_, Mark::Absent) => Happening::Departs,
+                Fate::Departs(_, Mark::Present) => Happening::DepartsMarked,
+                Fate::Dropped => Happening::IsDropped,
+            },
+            flow: self.first_numbers[seen.group.index()] + seen.index,
+            group: seen.group.index() as u32,
+            packet: seen.number,
+            bytes: packet.size,
+        });
     }
 
     /// Whether what happens then is traced.

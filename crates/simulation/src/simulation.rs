@@ -11,6 +11,7 @@ use crate::hosts::Hosts;
 use crate::lanes;
 use crate::link::Departures;
 use crate::network::Network;
+use crate::onlooker::{Onlooker, Seen};
 use crate::recorder::Recorder;
 use crate::refusal::{Refusal, heed, too_large};
 use crate::timeline::Timeline;
@@ -89,13 +90,28 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         let Timeline { calendar, recorder } = &mut self.timeline;
         recorder.record_traces(self.network.target());
         if recorder.records_packets() {
-            self.network.record_packets();
+            self.network.record_packets(true);
             self.traffic.record_packets(recorder);
         }
         let trace = self.scenario.trace();
         let before = trace.from.saturating_sub(trace.every);
         calendar.push(Event::control(before, Control::TraceBaseline));
         calendar.push(Event::control(trace.from, Control::TraceSample));
+    }
+
+    /// From now on an onlooker sees the packets at the target link, up to so many between two looks; none where
+    /// that is zero. Whatever was seen before is forgotten.
+    pub fn watch(&mut self, most: usize) {
+        let recorder = &mut self.timeline.recorder;
+        recorder.show((most > 0).then(|| Onlooker::new(most)));
+        self.network.record_packets(recorder.records_packets());
+        self.traffic.record_packets(recorder);
+    }
+
+    /// What the onlooker has seen since this was asked last.
+    pub fn sightings(&mut self) -> Seen {
+        let onlooker = self.timeline.recorder.onlooker();
+        onlooker.map(Onlooker::look).unwrap_or_default()
     }
 
     /// Runs to the end, or until somebody cancels it, and counts what is left there.
@@ -318,7 +334,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     }
 
     /// Events so far.
-    pub(crate) fn events(&self) -> u64 {
+    pub fn events(&self) -> u64 {
         self.events + self.network.departures
     }
 
@@ -336,5 +352,10 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// When the run ends.
     pub fn end(&self) -> Time {
         self.end
+    }
+
+    /// Time in which the links carry some ten thousands of packets.
+    pub fn look_every(&self) -> Time {
+        self.look_every
     }
 }

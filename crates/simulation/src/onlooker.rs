@@ -1,0 +1,105 @@
+//! What an onlooker sees of the packets at the target link: who arrives, leaves, is marked or lost, up to so
+//! many between two looks. Looking changes nothing of a run.
+
+use forebay_units::Time;
+
+/// What becomes of a packet at the target link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Happening {
+    /// It arrives; a packet that is lost on arrival does, too.
+    Arrives = 0,
+    /// Its transmission ends. Where that is known at its arrival it is told then, ahead of its time.
+    Departs = 1,
+    /// The same, with a mark of congestion.
+    DepartsMarked = 2,
+    /// It is lost.
+    IsDropped = 3,
+}
+
+/// A packet at the target link, and what happened to it when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// When: for departures perhaps later than the look at which it is told.
+    pub time: Time,
+    /// What.
+    pub happening: Happening,
+    /// Number of its flow over all groups, as traces count them; that of a group's first one for packets that
+    /// nobody acknowledges.
+    pub flow: u32,
+    /// Number of its group.
+    pub group: u32,
+    /// Number of the packet in its connection, or the next packet that an acknowledgment awaits.
+    pub packet: u64,
+    /// Bytes, headers included.
+    pub bytes: u32,
+}
+
+/// What was seen since the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// In the order in which the run came to know of it.
+    pub sightings: Vec<Sighting>,
+    /// How many more there were than could be kept.
+    pub missed: u64,
+}
+
+/// Keeps what it sees until somebody looks.
+#[derive(Debug)]
+pub(crate) struct Onlooker {
+    seen: Seen,
+    most: usize,
+}
+
+impl Onlooker {
+    /// One who keeps so many sightings.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            seen: Seen::default(),
+            most,
+        }
+    }
+
+    /// Keeps one more, or counts it as missed.
+    pub(crate) fn see(&mut self, sighting: Sighting) {
+        let Seen { sightings, missed } = &mut self.seen;
+        if sightings.len() < self.most {
+            sightings.push(sighting);
+        } else {
+            *missed += 1;
+        }
+    }
+
+    /// What was seen since this was asked last.
+    pub(crate) fn look(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is kept and what is missed is what there was, in its order, and no more than allowed.
+        #[test]
+        fn nothing_is_lost_uncounted(most in 0usize..50, between in prop::collection::vec(0u32..80, 0..8)) {
+            let mut onlooker = Onlooker::new(most);
+            let mut next = 0;
+            for count in between {
+                let numbers: Vec<u32> = (next..next + count).collect();
+                next += count;
+                for &flow in &numbers {
+                    let time = Time::from_picos(7);
+                    let (happening, group, packet, bytes) = (Happening::Arrives, 0, 0, 40);
+                    onlooker.see(Sighting { time, happening, flow, group, packet, bytes });
+                }
+                let seen = onlooker.look();
+                let kept: Vec<u32> = seen.sightings.iter().map(|sighting| sighting.flow).collect();
+                prop_assert_eq!(&kept[..], &numbers[..numbers.len().min(most)]);
+                prop_assert_eq!(seen.missed as usize + kept.len(), numbers.len());
+            }
+        }
+    }
+}
