@@ -3,7 +3,7 @@
 //! Events, traffic, links and what is measured are those of [`forebay_simulation`]; here are the two
 //! ends of every connection. A delivery reaches the [`hosts`], which hold them: a [`connection`] (a
 //! sender and its receiver, or one apart in [`reverse`]) says what may be sent, and that goes through
-//! the flow's access link into the network. What packets say is kept on a [`trail`] where it is recorded.
+//! the flow's access link into the network. A run may be watched while it goes on ([`stepwise`]). What packets say is kept on a [`trail`] where it is recorded.
 //! Each file uses only files below it.
 
 mod connection;
@@ -17,6 +17,7 @@ mod links_and_marks;
 #[cfg(test)]
 mod random_scenarios;
 mod reverse;
+mod stepwise;
 mod trail;
 
 use forebay_scenario::{
@@ -27,6 +28,8 @@ use forebay_units::Time;
 use forebay_simulation::{Refusal, Simulation, report, unsupported};
 
 use crate::hosts::SimulatedHosts;
+
+pub use stepwise::{FlowPicture, LinkPicture, Stepwise};
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,217 @@
+//! A run that somebody watches: it goes on for as long as it is told, and shows in between what waits, what
+//! flies and what has happened. Neither changes any figure of its report.
+
+use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
+use forebay_simulation::{Ends, Seen, Usage, report};
+use forebay_units::Time;
+
+use crate::ends::SimulatedFlow;
+use crate::{NAME, PacketSimulation, prepare, refused};
+
+/// Events between two looks at how many there were, at about the most that a scenario can have.
+const EVENTS_OF_A_SLICE: f64 = 4096.0;
+
+/// A run of the packet engine in steps.
+#[derive(Debug)]
+pub struct Stepwise<'a> {
+    scenario: &'a Scenario,
+    options: RunOptions,
+    simulation: PacketSimulation<'a>,
+    /// All that happens before it has happened.
+    now: Time,
+    /// Time in which about [`EVENTS_OF_A_SLICE`] happen.
+    slice: Time,
+    /// What of each link had been used when it was looked at last.
+    used: Vec<Usage>,
+    /// Number of each group's first flow over all groups, as traces count them.
+    first_numbers: Vec<u64>,
+}
+
+/// A link as it is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkPicture {
+    /// Packets waiting, without the one in transmission.
+    pub waiting: u64,
+    /// Time until everything here has left, in seconds.
+    pub backlog_s: f64,
+    /// Share of what could be sent since the last picture that was; 0 to 1.
+    pub utilization: f64,
+    /// Packets that have arrived since the warm-up, or since the beginning where it is not over.
+    pub arrivals: u64,
+    /// Of them those that were dropped.
+    pub drops: u64,
+    /// Of them those that were marked.
+    pub marks: u64,
+}
+
+/// A flow with congestion control as it is now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowPicture {
+    /// Its number over all groups, as traces count them.
+    pub flow: u64,
+    /// Number of its group.
+    pub group: u64,
+    /// Whether it has something to send or to have acknowledged.
+    pub active: bool,
+    /// The congestion window in packets.
+    pub cwnd_packets: f64,
+    /// The slow-start threshold in packets; infinite where there is none.
+    pub ssthresh_packets: f64,
+    /// Smoothed round-trip time in seconds; 0 before the first sample.
+    pub rtt_s: f64,
+    /// Packets that have arrived in order.
+    pub delivered: u64,
+    /// Packets sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Packets that have arrived at the target link.
+    pub arrived: u64,
+    /// Of them those that were dropped there.
+    pub dropped: u64,
+}
+
+impl<'a> Stepwise<'a> {
+    /// A run before its first event.
+    ///
+    /// # Errors
+    /// What the engine does not model, by name; a run that would be too large.
+    pub fn begin(scenario: &'a Scenario, options: RunOptions) -> Result<Self, EngineError> {
+        let simulation = prepare(scenario, &options)?;
+        let seconds = scenario.run().end().as_secs_f64();
+        let slice = Time::from_secs_f64(seconds * EVENTS_OF_A_SLICE / scenario.most_events());
+        let mut next = 0;
+        let first_numbers = scenario.flows().iter().map(|group| {
+            let first = next;
+            next += group.count;
+            first
+        });
+        Ok(Self {
+            slice: slice.max(Time::from_picos(1)),
+            used: vec![Usage::default(); scenario.links().len()],
+            first_numbers: first_numbers.collect(),
+            now: Time::ZERO,
+            scenario,
+            options,
+            simulation,
+        })
+    }
+
+    /// The time up to which everything has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        self.simulation.end()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.simulation.events()
+    }
+
+    /// Goes on up to `until`, or to the end of the run, or until about so many events more have happened:
+    /// a slice of some thousands is always finished, and so is what happens at one instant.
+    ///
+    /// # Errors
+    /// A run that grows too large, or that was canceled: it must not go on.
+    pub fn advance(&mut self, until: Time, events: u64) -> Result<(), EngineError> {
+        let until = until.min(self.end());
+        let enough = self.events().saturating_add(events);
+        while self.now < until && self.events() < enough {
+            self.options.cancel.check()?;
+            let next = self.simulation.timeline.calendar.next_time();
+            let slice_end = next.max(self.now).saturating_add(self.slice);
+            self.now = slice_end.min(until);
+            let cancel = &self.options.cancel;
+            self.simulation
+                .advance_to(self.now, cancel)
+                .map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    // --- Pictures ---
+
+    /// From now on the packets at the target link are seen, up to so many sightings between two looks; none
+    /// where that is zero. It costs time for each packet.
+    pub fn watch(&mut self, most: usize) {
+        self.simulation.watch(most);
+    }
+
+    /// What was seen at the target link since this was asked last.
+    pub fn sightings(&mut self) -> Seen {
+        self.simulation.catch_up(self.now);
+        self.simulation.sightings()
+    }
+
+    /// Each link as it is now, in the order of the scenario.
+    pub fn links(&mut self) -> Vec<LinkPicture> {
+        self.simulation.catch_up(self.now);
+        let links = self.simulation.network.links.iter().zip(&mut self.used);
+        let picture = links.map(|(link, used)| {
+            let usage = link.usage(self.now);
+            let before = std::mem::replace(used, usage);
+            let statistics = link.statistics();
+            LinkPicture {
+                waiting: link.waiting(self.now),
+                backlog_s: link.backlog(self.now).as_secs_f64(),
+                utilization: usage.since(&before),
+                arrivals: statistics.arrivals,
+                drops: statistics.drops,
+                marks: statistics.marks,
+            }
+        });
+        picture.collect()
+    }
+
+    /// The first `most` flows with congestion control as they are now.
+    pub fn flows(&mut self, most: usize) -> Vec<FlowPicture> {
+        self.simulation.catch_up(self.now);
+        let flows = &self.simulation.traffic.hosts.flows.responsive;
+        flows
+            .iter()
+            .take(most)
+            .map(|flow| self.flow(flow))
+            .collect()
+    }
+
+    fn flow(&self, flow: &SimulatedFlow) -> FlowPicture {
+        let group = flow.transit.group.index();
+        let ends = &flow.ends;
+        let (window, progress) = (ends.window(), ends.progress());
+        FlowPicture {
+            flow: self.first_numbers[group] + flow.index,
+            group: group as u64,
+            active: ends.begun() && !flow.stopped && !ends.finished(),
+            cwnd_packets: window.cwnd,
+            ssthresh_packets: window.ssthresh,
+            rtt_s: ends.smoothed_rtt(),
+            delivered: progress.delivered,
+            retransmissions: progress.retransmissions,
+            timeouts: progress.timeouts,
+            arrived: flow.transit.arrived,
+            dropped: flow.transit.dropped,
+        }
+    }
+
+    // --- The end ---
+
+    /// Runs to the end: the report of [`crate::PacketEngine`], byte for byte.
+    ///
+    /// # Errors
+    /// A run that grows too large, or that was canceled.
+    pub fn finish(mut self) -> Result<Report, EngineError> {
+        self.simulation.run(&self.options.cancel).map_err(refused)?;
+        Ok(report(
+            NAME,
+            (self.scenario, self.options.seed),
+            self.simulation,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Laws of runs that are watched: the report is that of the same run unwatched, and what was seen adds up.
+
+use std::collections::BTreeMap;
+
+use forebay_attack::random_scenario;
+use forebay_scenario::{Engine, Format, RunOptions, Scenario, Seed};
+use forebay_simulation::Happening;
+use forebay_units::Time;
+use proptest::prelude::*;
+
+use super::*;
+use crate::PacketEngine;
+
+fn options(scenario: &Scenario) -> RunOptions {
+    let seed = scenario.run().seed;
+    let replication = 0;
+    Seed { seed, replication }.into()
+}
+
+fn told(answer: &Result<Report, EngineError>) -> String {
+    match answer {
+        Ok(report) => serde_json::to_string(report).unwrap(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// One step of somebody who watches.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The part of the run that is still ahead, as far as this step goes, and events at most.
+    share: f64,
+    events: u64,
+    watch: Option<usize>,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let watch = prop::option::of(prop::sample::select(vec![0usize, 1, 1000]));
+    let events = prop::sample::select(vec![0u64, 1, 5000, u64::MAX]);
+    let step = (0.0..0.3f64, events, watch).prop_map(|(share, events, watch)| Step {
+        share,
+        events,
+        watch,
+    });
+    prop::collection::vec(step, 0..12)
+}
+
+fn watched(scenario: &Scenario, steps: &[Step]) -> Result<Report, EngineError> {
+    let mut run = Stepwise::begin(scenario, options(scenario))?;
+    for step in steps {
+        if let Some(most) = step.watch {
+            run.watch(most);
+        }
+        let left = run.end().saturating_sub(run.now()).as_secs_f64();
+        let until = run.now() + Time::from_secs_f64(left * step.share);
+        let before = run.now();
+        run.advance(until, step.events)?;
+        assert!(before <= run.now() && run.now() <= until.min(run.end()));
+        assert!(step.events < u64::MAX || run.now() == until.min(run.end()));
+        for link in run.links() {
+            let busy = link.utilization;
+            assert!((0.0..=1.0 + 1e-9).contains(&busy), "{link:?}");
+            assert!(link.drops + link.marks <= 2 * link.arrivals && link.backlog_s >= 0.0);
+        }
+        for flow in run.flows(20) {
+            assert!(flow.cwnd_packets > 0.0 && flow.rtt_s >= 0.0, "{flow:?}");
+            assert!(flow.dropped <= flow.arrived, "{flow:?}");
+        }
+        let seen = run.sightings();
+        assert!(
+            seen.sightings
+                .iter()
+                .all(|it| (it.group as usize) < scenario.flows().len())
+        );
+    }
+    run.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whoever watches, in whatever steps, changes nothing.
+    #[test]
+    fn a_watched_run_leaves_the_same_report(
+        words in prop::collection::vec(any::<u16>(), 0..160),
+        steps in steps(),
+    ) {
+        let text = random_scenario(&words);
+        let scenario = Scenario::parse(&text, Format::Toml, "random", &[]);
+        prop_assume!(scenario.as_ref().is_ok_and(|it| it.most_events() < 3e6));
+        let scenario = scenario.unwrap();
+        let alone = PacketEngine.run(&scenario, &options(&scenario));
+        prop_assert_eq!(told(&watched(&scenario, &steps)), told(&alone), "{}", text);
+    }
+}
+
+/// Disciplines that decide at arrival, that hold packets, that mark and that drop later; and classes.
+const QUEUES: [&str; 6] = [
+    "\"droptail\"",
+    "\"red\"",
+    "\"codel\"",
+    "\"fq_codel\"",
+    "\"drophead\"",
+    "{ kind = \"dualpi2\" }",
+];
+
+fn contested(queue: &str) -> Scenario {
+    let text = format!(
+        r#"
+        link = {{ rate = "10Mbps", buffer = "30p", queue = {queue} }}
+        run = {{ warmup = "0s", measure = "6s" }}
+        [[flows]]
+        name = "loss"
+        count = 3
+        rtt = {{ linspace = ["10ms", "50ms"] }}
+        [[flows]]
+        name = "marks"
+        rtt = "20ms"
+        ecn = true
+        [[flows]]
+        name = "noise"
+        workload = {{ poisson = {{ rate = "2Mbps" }} }}
+        "#
+    );
+    Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
+}
+
+/// Every packet that arrives at the target link leaves, is lost or waits there, at every look; and sightings count
+/// what the link counts.
+#[test]
+fn what_is_seen_adds_up() {
+    for queue in QUEUES {
+        let scenario = contested(queue);
+        let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+        run.watch(1_000_000);
+        let mut counts = BTreeMap::new();
+        let mut ahead = 0;
+        for step in 1..=60 {
+            let now = Time::from_millis(step * 100);
+            run.advance(now, u64::MAX).unwrap();
+            let seen = run.sightings();
+            assert_eq!(seen.missed, 0);
+            for sighting in &seen.sightings {
+                *counts.entry(sighting.happening as u8).or_insert(0u64) += 1;
+                let leaves = matches!(
+                    sighting.happening,
+                    Happening::Departs | Happening::DepartsMarked
+                );
+                // Only departures are known ahead of their time.
+                assert!(leaves || sighting.time < now, "{sighting:?}");
+                let flow = sighting.flow;
+                assert_eq!(sighting.group, [0, 0, 0, 1, 2][flow as usize]);
+            }
+            let count = |it: Happening| counts.get(&(it as u8)).copied().unwrap_or(0);
+            let left = count(Happening::Departs) + count(Happening::DepartsMarked);
+            let inside = count(Happening::Arrives) - left - count(Happening::IsDropped);
+            let link = run.links()[0];
+            assert_eq!(count(Happening::Arrives), link.arrivals, "{queue}");
+            assert_eq!(count(Happening::IsDropped), link.drops, "{queue}");
+            assert!(inside <= link.waiting + 1, "{queue}: {inside} {link:?}");
+            ahead += link.waiting;
+        }
+        assert!(
+            ahead > 0 && counts.contains_key(&(Happening::IsDropped as u8)),
+            "{queue}"
+        );
+        let marked = counts.contains_key(&(Happening::DepartsMarked as u8));
+        let marks = matches!(run.links()[0].marks, 1..);
+        assert_eq!(marked, marks, "{queue}");
+    }
+}
+
+/// Watching from the middle on, and no longer: sightings are of that time.
+#[test]
+fn one_may_begin_to_watch_and_cease() {
+    let scenario = contested("\"codel\"");
+    let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+    let [first, second, third] = [2, 4, 6].map(Time::from_secs);
+    run.advance(first, u64::MAX).unwrap();
+    assert_eq!(run.sightings(), Seen::default());
+    run.watch(10);
+    run.advance(second, u64::MAX).unwrap();
+    let seen = run.sightings();
+    assert!(seen.sightings.len() == 10 && seen.missed > 100);
+    assert!(
+        seen.sightings
+            .iter()
+            .all(|it| it.time >= first.saturating_sub(Time::from_millis(200)))
+    );
+    run.watch(0);
+    run.advance(third, u64::MAX).unwrap();
+    assert_eq!(run.sightings(), Seen::default());
+}
+
+/// A budget of events is exceeded by some thousands at most, and what it left is gone on with.
+#[test]
+fn a_budget_bounds_a_step() {
+    let scenario = contested("\"droptail\"");
+    let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+    let (mut steps, mut before) = (0, 0);
+    while run.now() < run.end() {
+        run.advance(Time::MAX, 2000).unwrap();
+        let done = run.events() - before;
+        assert!(done <= 2000 + 3 * 4096, "{done}");
+        (before, steps) = (run.events(), steps + 1);
+    }
+    assert!(steps >= 3, "{steps}");
+    let straight = PacketEngine.run(&scenario, &options(&scenario));
+    assert_eq!(told(&run.finish()), told(&straight));
+}
+
+/// Somebody who stops watching altogether.
+#[test]
+fn a_canceled_run_ends() {
+    let scenario = contested("\"droptail\"");
+    let options = options(&scenario);
+    let mut run = Stepwise::begin(&scenario, options.clone()).unwrap();
+    options.cancel.request();
+    let answer = run.advance(Time::MAX, u64::MAX);
+    assert_eq!(answer, Err(EngineError::Interrupted));
+    assert!(run.now() <= run.end());
+    assert!(matches!(run.finish(), Err(EngineError::Interrupted)));
+}
