@@ -1,0 +1,204 @@
+//! What is answered, as JSON: a scenario resolved, the closed forms' verdicts, or what is wrong.
+
+use forebay_scenario::{
+    BufferReport, BufferSize, Check, ClosedForm, EngineError, MORE_MEMORY, ModelError, Scenario,
+    ScenarioError, Source,
+};
+use serde::Serialize;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Refusal {
+    /// Whose mistake it is.
+    pub(crate) kind: Fault,
+    /// One line, as the command line would say it.
+    pub(crate) message: String,
+    /// The line of the scenario's text, where one is at fault.
+    line: Option<usize>,
+    /// The key, where one is at fault.
+    key: Option<String>,
+}
+
+/// Whose mistake it is that there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fault {
+    /// The scenario's.
+    Scenario,
+    /// Nobody's: the engine does not do that, or not here.
+    Engine,
+    /// The page's: no such request, or not now.
+    Request,
+}
+
+impl Refusal {
+    /// A request that makes no sense.
+    pub(crate) fn of_request(message: impl Into<String>) -> Self {
+        Self {
+            kind: Fault::Request,
+            message: message.into(),
+            line: None,
+            key: None,
+        }
+    }
+}
+
+impl From<ScenarioError> for Refusal {
+    fn from(error: ScenarioError) -> Self {
+        let line = match &error.source {
+            Source::File { line, .. } => *line,
+            Source::Argument(_) => None,
+        };
+        Self {
+            kind: Fault::Scenario,
+            message: error.to_string(),
+            line,
+            key: (!error.key.is_empty()).then_some(error.key),
+        }
+    }
+}
+
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        let kind = match error {
+            EngineError::Model(ModelError::Unknown(_)) => Fault::Request,
+            _ => Fault::Engine,
+        };
+        // A page has no options.
+        let message = error
+            .to_string()
+            .replace(MORE_MEMORY, "the command line allows more");
+        Self {
+            kind,
+            message,
+            line: None,
+            key: None,
+        }
+    }
+}
+
+/// A scenario that is valid, resolved.
+#[derive(Debug, Serialize)]
+pub(crate) struct Resolved<'a> {
+    title: &'a str,
+    sha256: String,
+    /// In whole, as its canonical JSON.
+    canonical: String,
+    seed: u64,
+    replications: u64,
+    warmup_s: f64,
+    measure_s: f64,
+    /// The most events that a run of packets takes.
+    most_events: f64,
+    buffer: BufferReport,
+    /// Mean size of a packet.
+    packet_bytes: f64,
+    bdp_packets: Option<f64>,
+    /// Number of the link that reports speak of.
+    target: usize,
+    links: Vec<ResolvedLink<'a>>,
+    groups: Vec<ResolvedGroup<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ResolvedLink<'a> {
+    name: &'a str,
+    queue: &'static str,
+    /// Its average where it changes.
+    rate_bps: u64,
+    rate_changes: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ResolvedGroup<'a> {
+    name: &'a str,
+    count: u64,
+    controller: &'static str,
+    /// Whether it has congestion control.
+    responsive: bool,
+    /// Number of its first flow over all groups, as pictures count them.
+    first_flow: u64,
+}
+
+impl<'a> Resolved<'a> {
+    pub(crate) fn of(scenario: &'a Scenario) -> Self {
+        let run = scenario.run();
+        let links = scenario.links().iter().map(|link| ResolvedLink {
+            name: &link.name,
+            queue: link.discipline.name(),
+            rate_bps: link.rate.as_bits_per_second(),
+            rate_changes: link.changes() || link.phy.is_some(),
+        });
+        let mut next = 0;
+        let groups = scenario.flows().iter().map(|group| {
+            let first_flow = next;
+            next += group.count;
+            ResolvedGroup {
+                name: &group.name,
+                count: group.count,
+                controller: group.controller.name(),
+                responsive: group.responsive(),
+                first_flow,
+            }
+        });
+        Self {
+            title: scenario.title(),
+            sha256: scenario.sha256(),
+            canonical: scenario.canonical_json(),
+            seed: run.seed,
+            replications: run.replications,
+            warmup_s: run.warmup.as_secs_f64(),
+            measure_s: run.measure.as_secs_f64(),
+            most_events: scenario.most_events(),
+            buffer: scenario.buffer(),
+            packet_bytes: scenario.packet_bytes(),
+            bdp_packets: scenario.bdp_packets(),
+            target: scenario.target_index(),
+            links: links.collect(),
+            groups: groups.collect(),
+        }
+    }
+}
+
+/// What a closed form says of a scenario.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    name: &'static str,
+    /// The buffer that it asks for; none where it asks for none.
+    packets: Option<f64>,
+    /// Why it has no number, where it has none.
+    refusal: Option<String>,
+    checks: Vec<Check>,
+    /// What it predicts at the scenario's own buffer, by metric.
+    predicted: Vec<(&'static str, f64)>,
+    notes: Vec<String>,
+}
+
+impl Verdict {
+    pub(crate) fn of(model: &'static dyn ClosedForm, scenario: &Scenario) -> Self {
+        let size = model.size(scenario, scenario.goals());
+        let prediction = model.predict(scenario).unwrap_or_default();
+        let metrics = prediction.metrics.into_iter();
+        Self {
+            name: model.name(),
+            refusal: size.as_ref().err().map(ToString::to_string),
+            packets: size.ok().flatten().and_then(|it| in_packets(scenario, it)),
+            checks: model.assumptions(scenario),
+            predicted: metrics
+                .map(|(metric, value)| (metric.name(), value))
+                .collect(),
+            notes: prediction.notes,
+        }
+    }
+}
+
+/// A buffer in packets of the scenario's mean size.
+fn in_packets(scenario: &Scenario, size: BufferSize) -> Option<f64> {
+    match size {
+        BufferSize::Packets(packets) => Some(packets as f64),
+        other => {
+            let changed = scenario.with_buffer(other).ok()?;
+            Some(changed.buffer().packets)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The laboratory: does what a request asks and keeps the answer until the next one.
+
+use forebay_closed_form::ClosedFormEngine;
+use forebay_fluid::FluidEngine;
+use forebay_scenario::{Engine, EngineError, RunOptions, Scenario, VERSION};
+use forebay_units::{Bytes, Time};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::answer::{Refusal, Resolved, Verdict};
+use crate::picture::{self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, SIGHTING};
+use crate::request::{Question, Request};
+use crate::running::Running;
+
+/// The most bytes of a request: a scenario of thousands of groups, or a table of rates over hours.
+pub const MOST_REQUEST: usize = 4 << 20;
+
+/// The most memory that a run may need. A page's memory ends at four times as much.
+pub const MOST_MEMORY: Bytes = Bytes::new(500_000_000);
+
+/// What became of a call, as a number that a page reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// It did what was asked; a run goes on.
+    Done = 0,
+    /// The run has reached its end: its report may be asked for.
+    Ended = 1,
+    /// It did not: the answer says why. A run that was refused is over.
+    Refused = 2,
+}
+
+/// Answers one request after the other, and holds at most one run.
+#[derive(Debug, Default)]
+pub struct Laboratory {
+    run: Option<Running>,
+    answer: String,
+    figures: Vec<f64>,
+}
+
+impl Laboratory {
+    /// The answer to the last request, or to a call that was refused: JSON. A refusal has `kind` (`scenario`,
+    /// `engine` or `request`), `message`, `line` and `key`.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// The last picture.
+    pub fn figures(&self) -> &[f64] {
+        &self.figures
+    }
+
+    /// Does what a request asks, given in JSON; its answer is then in [`Self::answer`].
+    pub fn ask(&mut self, request: &[u8]) -> State {
+        let answer = self.answer_to(request);
+        self.tell(answer.map(|answer| (State::Done, answer)))
+    }
+
+    /// Lets the run go on until a time after its beginning or about so many events more: see
+    /// [`forebay_packet::Stepwise::advance`].
+    pub fn advance(&mut self, until: Time, events: u64) -> State {
+        let Some(run) = self.run.as_mut() else {
+            return self.tell(Err(no_run()));
+        };
+        let advanced = run.ask(|run| -> Result<bool, EngineError> {
+            run.advance(until, events)?;
+            Ok(run.now() >= run.end())
+        });
+        match advanced {
+            Some(Ok(true)) => State::Ended,
+            Some(Ok(false)) => State::Done,
+            Some(Err(error)) => {
+                // What it holds is in no order any more.
+                self.run = None;
+                self.tell(Err(Refusal::from(error)))
+            }
+            None => self.tell(Err(no_run())),
+        }
+    }
+
+    /// From now on the packets at the target link are seen, up to so many sightings between two pictures and
+    /// [`MOST_SIGHTINGS`]; none where that is zero.
+    pub fn watch(&mut self, most: usize) -> State {
+        let watch = self.run.as_mut();
+        match watch.and_then(|run| run.ask(|run| run.watch(most.min(MOST_SIGHTINGS)))) {
+            Some(()) => State::Done,
+            None => self.tell(Err(no_run())),
+        }
+    }
+
+    /// Takes a picture with at most so many flows and [`MOST_FLOWS`]; it is then in [`Self::figures`].
+    pub fn look(&mut self, flows: usize) -> State {
+        let Self { run, figures, .. } = self;
+        let drawn = run.as_mut();
+        match drawn.and_then(|run| run.ask(|run| picture::draw(run, flows, figures))) {
+            Some(()) => State::Done,
+            None => self.tell(Err(no_run())),
+        }
+    }
+
+    /// Keeps an answer.
+    fn tell(&mut self, answer: Result<(State, String), Refusal>) -> State {
+        let (state, answer) = answer.unwrap_or_else(|refusal| {
+            let text = in_json(&refusal).unwrap_or_else(|error| error.message);
+            (State::Refused, text)
+        });
+        self.answer = answer;
+        state
+    }
+
+    fn answer_to(&mut self, request: &[u8]) -> Result<String, Refusal> {
+        if request.len() > MOST_REQUEST {
+            let found = request.len();
+            let message = format!("a request of {found} bytes; allowed: at most {MOST_REQUEST}");
+            return Err(Refusal::of_request(message));
+        }
+        let request = serde_json::from_slice(request);
+        let request = request.map_err(|error| Refusal::of_request(error.to_string()))?;
+        match request {
+            Request::Describe => in_json(&describe()),
+            Request::Check(text) => in_json(&Resolved::of(&text.read()?)),
+            Request::Rules(text) => {
+                let scenario = text.read()?;
+                let models = forebay_closed_form::rules().iter();
+                let verdicts = models.map(|model| Verdict::of(*model, &scenario));
+                in_json(&verdicts.collect::<Vec<_>>())
+            }
+            Request::Answer(question) => answer_at_once(&question),
+            Request::Begin(question) => self.begin(&question),
+            Request::Finish => self.finish(),
+            Request::Stop => {
+                self.run = None;
+                Ok("null".to_owned())
+            }
+        }
+    }
+
+    fn begin(&mut self, question: &Question) -> Result<String, Refusal> {
+        // Not both in memory.
+        self.run = None;
+        if let Some(other) = question.engine.as_deref().filter(|name| *name != "packet") {
+            let message = format!("the engine `{other}` does not run in steps; `packet` does");
+            return Err(Refusal::of_request(message));
+        }
+        let scenario = question.scenario.read()?;
+        let options = options(question, &scenario);
+        let end = scenario.run().end();
+        self.run = Some(Running::begin(scenario, options)?);
+        // More than a page's numbers hold exactly.
+        in_json(&json!({ "end_s": end.as_secs_f64(), "end_ps": end.as_picos().to_string() }))
+    }
+
+    fn finish(&mut self) -> Result<String, Refusal> {
+        let run = self.run.as_mut();
+        let ended = run.and_then(|run| run.ask(|run| run.now() >= run.end()));
+        if ended == Some(false) {
+            let message = "the run has not ended: a report is of a whole one";
+            return Err(Refusal::of_request(message));
+        }
+        let report = self.run.take().and_then(Running::finish);
+        in_json(&report.ok_or_else(no_run)??)
+    }
+}
+
+/// The report of an engine that needs no steps.
+fn answer_at_once(question: &Question) -> Result<String, Refusal> {
+    let known: [&dyn Engine; 2] = [&FluidEngine, &ClosedFormEngine];
+    let name = question.engine.as_deref().unwrap_or("closed-form");
+    let engine = known.iter().find(|it| it.description().name == name);
+    let engine = engine.ok_or_else(|| {
+        let names = known.map(|engine| engine.description().name).join(", ");
+        Refusal::of_request(format!(
+            "no engine `{name}` answers at once; known: {names}"
+        ))
+    })?;
+    let scenario = question.scenario.read()?;
+    in_json(&engine.run(&scenario, &options(question, &scenario))?)
+}
+
+fn options(question: &Question, scenario: &Scenario) -> RunOptions {
+    RunOptions {
+        model: question.model.clone(),
+        memory: Some(MOST_MEMORY),
+        ..question.seed(scenario).into()
+    }
+}
+
+fn describe() -> serde_json::Value {
+    json!({
+        "version": VERSION,
+        "engines": ["packet", "fluid", "closed-form"],
+        "most_request_bytes": MOST_REQUEST,
+        "most_memory_bytes": MOST_MEMORY.get(),
+        "most_flows": MOST_FLOWS,
+        "most_sightings": MOST_SIGHTINGS,
+        "columns": { "header": HEADER, "link": LINK, "flow": FLOW, "sighting": SIGHTING },
+    })
+}
+
+fn no_run() -> Refusal {
+    Refusal::of_request("there is no run: none was begun, or it is over")
+}
+
+fn in_json(answer: &impl Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(answer).map_err(|error| Refusal::of_request(error.to_string()))
+}

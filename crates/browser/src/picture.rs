@@ -1,0 +1,104 @@
+//! A run as it is now, as a row of numbers: a header, then each link, flow and sighting with its columns.
+//! Numbers alone are copied to another thread in one piece.
+
+use forebay_packet::Stepwise;
+
+/// Columns of the header, which comes first and once.
+pub const HEADER: [&str; 7] = [
+    "time_s",
+    "events",
+    "ended",
+    "links",
+    "flows",
+    "sightings",
+    "missed_sightings",
+];
+
+/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`].
+pub const LINK: [&str; 6] = [
+    "waiting_packets",
+    "backlog_s",
+    "utilization",
+    "arrivals",
+    "drops",
+    "marks",
+];
+
+/// Columns of a flow with congestion control: [`forebay_packet::FlowPicture`].
+pub const FLOW: [&str; 11] = [
+    "flow",
+    "group",
+    "active",
+    "cwnd_packets",
+    "ssthresh_packets",
+    "rtt_s",
+    "delivered",
+    "retransmissions",
+    "timeouts",
+    "arrived",
+    "dropped",
+];
+
+/// Columns of a packet seen at the target link: [`forebay_simulation::Sighting`]. What happens is 0 where it
+/// arrives, 1 where it departs, 2 where it does so with a mark of congestion, 3 where it is dropped.
+pub const SIGHTING: [&str; 6] = ["time_s", "happening", "flow", "group", "packet", "bytes"];
+
+/// The most flows that a picture shows.
+pub const MOST_FLOWS: usize = 1000;
+
+/// The most sightings that are kept between two pictures.
+pub const MOST_SIGHTINGS: usize = 1 << 16;
+
+/// Writes a picture of the run over the one before, with the first `most` flows.
+pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) {
+    let (links, flows) = (run.links(), run.flows(most.min(MOST_FLOWS)));
+    let seen = run.sightings();
+    figures.clear();
+    figures.extend([
+        run.now().as_secs_f64(),
+        run.events() as f64,
+        f64::from(run.now() >= run.end()),
+        links.len() as f64,
+        flows.len() as f64,
+        seen.sightings.len() as f64,
+        seen.missed as f64,
+    ]);
+    for link in links {
+        let row: [f64; LINK.len()] = [
+            link.waiting as f64,
+            link.backlog_s,
+            link.utilization,
+            link.arrivals as f64,
+            link.drops as f64,
+            link.marks as f64,
+        ];
+        figures.extend(row);
+    }
+    for flow in flows {
+        let row: [f64; FLOW.len()] = [
+            flow.flow as f64,
+            flow.group as f64,
+            f64::from(flow.active),
+            flow.cwnd_packets,
+            flow.ssthresh_packets,
+            flow.rtt_s,
+            flow.delivered as f64,
+            flow.retransmissions as f64,
+            flow.timeouts as f64,
+            flow.arrived as f64,
+            flow.dropped as f64,
+        ];
+        figures.extend(row);
+    }
+    for sighting in seen.sightings {
+        let row: [f64; SIGHTING.len()] = [
+            sighting.time.as_secs_f64(),
+            f64::from(sighting.happening as u8),
+            f64::from(sighting.flow),
+            f64::from(sighting.group),
+            sighting.packet as f64,
+            f64::from(sighting.bytes),
+        ];
+        figures.extend(row);
+    }
+}
