@@ -183,7 +183,7 @@ impl<T: Quantity> Law<T> {
     pub fn draw(&self, index: u64, count: u64, stream: &mut Stream) -> T {
         match self {
             Self::Value(x) => *x,
-            Self::List(list) => list[index as usize % list.len()],
+            Self::List(list) => list[(index % list.len() as u64) as usize],
             Self::Linspace(a, _) if index == 0 => *a,
             Self::Linspace(_, b) if index + 1 >= count => *b,
             Self::Linspace(a, b) => {
