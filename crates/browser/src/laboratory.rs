@@ -165,7 +165,7 @@ impl Laboratory {
 /// The report of an engine that needs no steps.
 fn answer_at_once(question: &Question) -> Result<String, Refusal> {
     let known: [&dyn Engine; 2] = [&FluidEngine, &ClosedFormEngine];
-    let name = question.engine.as_deref().unwrap_or("closed-form");
+    let name = question.engine.as_deref().unwrap_or("closed_form");
     let engine = known.iter().find(|it| it.description().name == name);
     let engine = engine.ok_or_else(|| {
         let names = known.map(|engine| engine.description().name).join(", ");
@@ -188,7 +188,7 @@ fn options(question: &Question, scenario: &Scenario) -> RunOptions {
 fn describe() -> serde_json::Value {
     json!({
         "version": VERSION,
-        "engines": ["packet", "fluid", "closed-form"],
+        "engines": ["packet", "fluid", "closed_form"],
         "most_request_bytes": MOST_REQUEST,
         "most_memory_bytes": MOST_MEMORY.get(),
         "most_flows": MOST_FLOWS,
@@ -204,3 +204,6 @@ fn no_run() -> Refusal {
 fn in_json(answer: &impl Serialize) -> Result<String, Refusal> {
     serde_json::to_string(answer).map_err(|error| Refusal::of_request(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

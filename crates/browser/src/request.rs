@@ -13,7 +13,7 @@ pub(crate) enum Request {
     Check(Text),
     /// What every closed form makes of a scenario.
     Rules(Text),
-    /// The report of an engine that answers at once: `fluid` or `closed-form`.
+    /// The report of an engine that answers at once: `fluid` or `closed_form`.
     Answer(Question),
     /// Sets a run of packets up before its first event, in the place of the one before.
     Begin(Question),
