@@ -13,11 +13,12 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format bench reference kernel kernel-rows observed circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo wasm lab test check format bench reference kernel kernel-rows observed circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
+	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
 	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating"
@@ -59,6 +60,12 @@ setup: $(VENV)/.build
 demo: $(VENV)/.build
 	@mkdir -p out/demo
 	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo
+
+out/lab/forebay.wasm: $(SOURCES) crates/browser/build.sh
+	@JOBS=$(JOBS) crates/browser/build.sh $@
+
+wasm: out/lab/forebay.wasm
+	@ls -l $<
 
 # Laws are tried on the same examples every time, others by another SEED.
 test: $(VENV)/.build

@@ -47,8 +47,8 @@ elif [ -x /usr/bin/rustc ] && [ -f "$(/usr/bin/rustc --print sysroot)/lib/rustli
 else
     lacking "no Rust for $target (rustup target add $target, or apt-get install rustc-web rust-web-src)"
 fi
-# The main thread's stack of a process; memory that a worker may have. Its code may be inlined as that of a machine
-# with caches: WebAssembly is built small otherwise.
+# A stack that deep scenarios do not exhaust, and the memory that a worker may have; instructions that every browser
+# since 2021 knows.
 export "${variable}_RUSTFLAGS=-C link-arg=-zstack-size=4194304 -C link-arg=--max-memory=2147483648 -C target-feature=+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals"
 cargo "${arguments[@]}"
 mkdir -p "$(dirname "$to")"
