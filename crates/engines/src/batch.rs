@@ -101,21 +101,10 @@ fn run_one(job: &Job) -> Outcome {
             });
         }
     };
-    if job.scenario.uncertain() {
-        about(&mut report, &job.scenario);
-    }
+    report.asked_by(&job.scenario);
     meter.stop(&mut report.cost);
     drop(alone);
     Ok(report)
-}
-
-/// Says what was asked: the scenario with its laws, not this replication's draws.
-fn about(report: &mut Report, scenario: &Scenario) {
-    report.scenario_sha256 = scenario.sha256();
-    report.buffer = scenario.buffer();
-    for (group, asked) in report.groups.iter_mut().zip(scenario.flows()) {
-        group.flows = asked.count;
-    }
 }
 
 /// What became of one job.

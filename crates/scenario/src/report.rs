@@ -66,6 +66,19 @@ impl Report {
         }
     }
 
+    /// Says what was asked, where `scenario` leaves draws to each replication: the scenario with its laws, not
+    /// what [`Scenario::drawn`] made of it.
+    pub fn asked_by(&mut self, scenario: &Scenario) {
+        if !scenario.uncertain() {
+            return;
+        }
+        self.scenario_sha256 = scenario.sha256();
+        self.buffer = scenario.buffer();
+        for (group, asked) in self.groups.iter_mut().zip(scenario.flows()) {
+            group.flows = asked.count;
+        }
+    }
+
     /// The value of `metric`, where it was measured.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         self.metrics.get(&metric).map(|estimate| estimate.mean)
