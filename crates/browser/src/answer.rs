@@ -110,7 +110,7 @@ struct ResolvedLink<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ResolvedGroup<'a> {
+pub(crate) struct ResolvedGroup<'a> {
     name: &'a str,
     count: u64,
     controller: &'static str,
@@ -129,18 +129,6 @@ impl<'a> Resolved<'a> {
             rate_bps: link.rate.as_bits_per_second(),
             rate_changes: link.changes() || link.phy.is_some(),
         });
-        let mut next = 0;
-        let groups = scenario.flows().iter().map(|group| {
-            let first_flow = next;
-            next += group.count;
-            ResolvedGroup {
-                name: &group.name,
-                count: group.count,
-                controller: group.controller.name(),
-                responsive: group.responsive(),
-                first_flow,
-            }
-        });
         Self {
             title: scenario.title(),
             sha256: scenario.sha256(),
@@ -155,9 +143,26 @@ impl<'a> Resolved<'a> {
             bdp_packets: scenario.bdp_packets(),
             target: scenario.target_index(),
             links: links.collect(),
-            groups: groups.collect(),
+            groups: groups(scenario),
         }
     }
+}
+
+/// The groups of a scenario, with what was drawn for a replication where it is that.
+pub(crate) fn groups(scenario: &Scenario) -> Vec<ResolvedGroup<'_>> {
+    let mut next = 0;
+    let groups = scenario.flows().iter().map(|group| {
+        let first_flow = next;
+        next += group.count;
+        ResolvedGroup {
+            name: &group.name,
+            count: group.count,
+            controller: group.controller.name(),
+            responsive: group.responsive(),
+            first_flow,
+        }
+    });
+    groups.collect()
 }
 
 /// What a closed form says of a scenario.

@@ -7,7 +7,7 @@ use forebay_units::{Bytes, Time};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answer::{Refusal, Resolved, Verdict};
+use crate::answer::{Refusal, Resolved, Verdict, groups};
 use crate::picture::{self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, SIGHTING};
 use crate::request::{Question, Request};
 use crate::running::Running;
@@ -144,10 +144,14 @@ impl Laboratory {
         }
         let scenario = question.scenario.read()?;
         let options = options(question, &scenario);
-        let end = scenario.run().end();
-        self.run = Some(Running::begin(scenario, options)?);
-        // More than a page's numbers hold exactly.
-        in_json(&json!({ "end_s": end.as_secs_f64(), "end_ps": end.as_picos().to_string() }))
+        let run = self.run.insert(Running::begin(scenario, options)?);
+        let end = run.drawn().run().end();
+        in_json(&json!({
+            "end_s": end.as_secs_f64(),
+            // More than a page's numbers hold exactly.
+            "end_ps": end.as_picos().to_string(),
+            "groups": groups(run.drawn()),
+        }))
     }
 
     fn finish(&mut self) -> Result<String, Refusal> {
@@ -174,7 +178,13 @@ fn answer_at_once(question: &Question) -> Result<String, Refusal> {
         ))
     })?;
     let scenario = question.scenario.read()?;
-    in_json(&engine.run(&scenario, &options(question, &scenario))?)
+    let options = options(question, &scenario);
+    if !engine.description().replicates {
+        return in_json(&engine.run(&scenario, &options)?);
+    }
+    let mut report = engine.run(&scenario.drawn(options.seed), &options)?;
+    report.asked_by(&scenario);
+    in_json(&report)
 }
 
 fn options(question: &Question, scenario: &Scenario) -> RunOptions {

@@ -1,5 +1,7 @@
 //! A run of packets and the scenario that it is of, in one value.
 
+use std::borrow::Cow;
+
 use forebay_packet::Stepwise;
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
 use self_cell::self_cell;
@@ -16,33 +18,48 @@ self_cell!(
 );
 
 /// A run that goes on for as long as it is told.
-pub(crate) struct Running(Both);
+pub(crate) struct Running {
+    both: Both,
+    /// The scenario with its laws, where the run is of what was drawn from them.
+    asked: Option<Box<Scenario>>,
+}
 
 impl std::fmt::Debug for Running {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Running")
-            .field(self.0.borrow_owner())
-            .finish()
+        f.debug_tuple("Running").field(self.drawn()).finish()
     }
 }
 
 impl Running {
     /// A run before its first event.
     pub(crate) fn begin(scenario: Scenario, options: RunOptions) -> Result<Self, EngineError> {
-        Both::try_new(scenario, |scenario| {
-            Stepwise::begin(scenario, options).map(Some)
-        })
-        .map(Self)
+        let (drawn, asked) = match scenario.drawn(options.seed) {
+            Cow::Owned(drawn) => (drawn, Some(Box::new(scenario))),
+            Cow::Borrowed(_) => (scenario, None),
+        };
+        let both = Both::try_new(drawn, |drawn| Stepwise::begin(drawn, options).map(Some))?;
+        Ok(Self { both, asked })
+    }
+
+    /// The scenario that it is of, with what was drawn from its laws for this replication.
+    pub(crate) fn drawn(&self) -> &Scenario {
+        self.both.borrow_owner()
     }
 
     /// Asks the run something; nothing of one that has left its report.
     pub(crate) fn ask<T>(&mut self, ask: impl FnOnce(&mut Stepwise<'_>) -> T) -> Option<T> {
-        self.0.with_dependent_mut(|_, run| run.as_mut().map(ask))
+        self.both.with_dependent_mut(|_, run| run.as_mut().map(ask))
     }
 
     /// Its report.
     pub(crate) fn finish(mut self) -> Option<Result<Report, EngineError>> {
-        self.0
-            .with_dependent_mut(|_, run| run.take().map(Stepwise::finish))
+        let both = &mut self.both;
+        let report = both.with_dependent_mut(|_, run| run.take().map(Stepwise::finish))?;
+        Some(report.map(|mut report| {
+            if let Some(asked) = &self.asked {
+                report.asked_by(asked);
+            }
+            report
+        }))
     }
 }

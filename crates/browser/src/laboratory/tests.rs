@@ -56,6 +56,31 @@ fn reports_are_those_of_the_engines() {
     assert_eq!(laboratory.answer(), alone(LINK, &PacketEngine, seed(4, 2)));
 }
 
+/// A replication draws its flows, and its report says what was asked.
+#[test]
+fn numbers_of_flows_are_drawn() {
+    let mut laboratory = Laboratory::default();
+    let text = LINK.replace("count = 3", "count = { uniform = [2, 90] }");
+    let scenario = Scenario::parse(&text, Format::Toml, "scenario", &[]).unwrap();
+    let mut counts = Vec::new();
+    for replication in 0..3 {
+        let request = json!({ "do": "begin", "text": text, "replication": replication });
+        let (_, begun) = asked(&mut laboratory, &request);
+        let drawn = scenario.drawn(seed(9, replication));
+        let count = begun["groups"][0]["count"].as_u64().unwrap();
+        assert_eq!(count, drawn.flows()[0].count);
+        counts.push(count);
+        while laboratory.advance(Time::MAX, u64::MAX) == State::Done {}
+        let (_, report) = asked(&mut laboratory, &json!({ "do": "finish" }));
+        assert_eq!(report["scenario_sha256"], scenario.sha256());
+        assert_eq!(report["groups"][0]["flows"], scenario.flows()[0].count);
+    }
+    assert!(
+        counts[0] != counts[1] || counts[1] != counts[2],
+        "{counts:?}"
+    );
+}
+
 /// A picture has as many numbers as its header says, and says what the run has come to.
 #[test]
 fn a_picture_says_how_long_it_is() {
