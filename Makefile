@@ -18,6 +18,7 @@ export CARGO_TERM_COLOR ?= never
 help:
 	@echo "make setup      build everything into $(VENV)"
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
+	@echo "make lab        the laboratory in the browser, one file in out/lab; what make wasm needs, and npm"
 	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
 	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
@@ -67,8 +68,28 @@ out/lab/forebay.wasm: $(SOURCES) crates/browser/build.sh
 wasm: out/lab/forebay.wasm
 	@ls -l $<
 
+LAB := $(wildcard lab/*.mjs lab/*.html lab/src/*.ts* lab/src/*.css lab/src/*/*.ts* scenarios/*.toml)
+
+lab/node_modules/.packages: lab/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo "the laboratory's page is not built: no npm on PATH (Debian: apt-get install nodejs npm)" >&2; exit 3; }
+	@# Not `npm ci`: it wants the packages of other platforms to be in the lock.
+	@cd lab && npm install --silent --no-audit --no-fund
+	@touch $@
+
+out/lab/index.html: out/lab/forebay.wasm lab/node_modules/.packages $(LAB)
+	@cd lab && node build.mjs ../out/lab/forebay.wasm ../$@
+
+# The page also lies where `forebay lab` and a wheel have it.
+python/forebay/laboratory/index.html: out/lab/index.html
+	@cp $< $@
+
+lab: python/forebay/laboratory/index.html
+	@echo "out/lab/index.html: open it in a browser, or put it on any host; \`$(BIN)/forebay lab\` opens it, too"
+
 # Laws are tried on the same examples every time, others by another SEED.
 test: $(VENV)/.build
+	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
+	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && npm --prefix lab test --silent; fi
 	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
 	$(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 
@@ -78,6 +99,7 @@ check: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/ruff check python tests benches
 	$(BIN)/mypy
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory lab/node_modules/.packages && npm --prefix lab run check --silent; fi
 
 format: $(VENV)/.packages
 	cargo fmt --all

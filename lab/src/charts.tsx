@@ -34,7 +34,7 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
   const latest = useRef(chart);
   latest.current = chart;
   const signature = chart.columns.map(({ name }) => name).join("|");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot is made anew where its series or colors are others
+  // The plot is made anew where its series or colors are others.
   useEffect(() => {
     const parent = place.current;
     if (!parent) return;

@@ -61,7 +61,6 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         />
       </fieldset>
       {Array.from({ length: Math.min(groups, MOST_GROUPS) }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a group is its place in the text
         <Group model={model} index={index} key={index} />
       ))}
       {groups > MOST_GROUPS && <p>{groups - MOST_GROUPS} more groups are in the text.</p>}

@@ -4,7 +4,8 @@
 //! 2. `forebay_ask()` does it: 0, or 2 where it is refused ([`State`]). `forebay_answer()` is the address and
 //!    `forebay_answer_length()` the length of the answer in UTF-8.
 //! 3. `forebay_advance(until, events)` lets a run go on, `until` in picoseconds since its beginning: 0, 1 at its
-//!    end, 2 where it is refused; `forebay_watch(most)` and `forebay_look(flows)` as in [`Laboratory`].
+//!    end, 2 where it is refused; `forebay_now()` is where it stands, `forebay_watch(most)` and `forebay_look(flows)` are
+//!    as in [`Laboratory`].
 //!    `forebay_figures()` is the address of the picture, `forebay_figures_length()` how many 64-bit numbers it has.
 //!
 //! An address holds until the next call, and memory may have grown by then. Where a call traps the instance is to be
@@ -88,6 +89,12 @@ pub extern "C" fn forebay_answer_length() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_advance(until: u64, events: u64) -> u32 {
     advised(|laboratory| laboratory.advance(Time::from_picos(until), events))
+}
+
+/// Where the run stands, in picoseconds since its beginning; 0 where there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn forebay_now() -> u64 {
+    with(|instance| instance.laboratory.now().as_picos())
 }
 
 /// Has up to so many sightings kept between two pictures.

@@ -3,6 +3,7 @@
 use forebay_closed_form::ClosedFormEngine;
 use forebay_fluid::FluidEngine;
 use forebay_scenario::{Engine, EngineError, RunOptions, Scenario, VERSION};
+use forebay_units::parameter::Description;
 use forebay_units::{Bytes, Time};
 use serde::Serialize;
 use serde_json::json;
@@ -76,6 +77,13 @@ impl Laboratory {
             }
             None => self.tell(Err(no_run())),
         }
+    }
+
+    /// Where the run stands; its beginning where there is none.
+    pub fn now(&mut self) -> Time {
+        let run = self.run.as_mut();
+        run.and_then(|run| run.ask(|run| run.now()))
+            .unwrap_or(Time::ZERO)
     }
 
     /// From now on the packets at the target link are seen, up to so many sightings between two pictures and
@@ -203,8 +211,18 @@ fn describe() -> serde_json::Value {
         "most_memory_bytes": MOST_MEMORY.get(),
         "most_flows": MOST_FLOWS,
         "most_sightings": MOST_SIGHTINGS,
+        "controllers": named(forebay_congestion::descriptions()),
+        "disciplines": named(forebay_discipline::descriptions()),
         "columns": { "header": HEADER, "link": LINK, "flow": FLOW, "sighting": SIGHTING },
     })
+}
+
+/// Algorithms by their names in scenarios.
+fn named(descriptions: &[&'static Description]) -> Vec<serde_json::Value> {
+    let known = descriptions.iter();
+    known
+        .map(|it| json!({ "name": it.name, "title": it.title }))
+        .collect()
 }
 
 fn no_run() -> Refusal {
