@@ -6,7 +6,8 @@ use crate::pacing::Pacing;
 use crate::packet::{Ecn, Packet, Tcp, Transport, Udp};
 use crate::pauses::Watch;
 use crate::round_trip::{Least, Outstanding, Ticks, Times, Waiting};
-use crate::sequence::{Brought, Segment, Sequence};
+use crate::rounds::{Kind, Rounds, Sent, Windows};
+use crate::sequence::{Brought, Segment, Sequence, unwrapped};
 use crate::series::Series;
 use crate::stream::{Ending, Loss, Stream};
 
@@ -79,6 +80,7 @@ struct Detail {
     sent: Outstanding,
     behind: Times,
     before: Times,
+    rounds: Rounds,
     watch: Watch,
     pacing: Pacing,
     series: Series,
@@ -210,6 +212,10 @@ impl Half {
             self.behind.add(sample);
         }
         if let Some(detail) = &mut self.detail {
+            if let (Some(stamps), Some(flight)) = (tcp.timestamps, self.sequence.flight()) {
+                let number = self.sequence.high() - flight;
+                detail.rounds.acknowledge(stamps.value, number, budget);
+            }
             let window = detail.series.at(time, budget);
             if let Some(sample) = sample {
                 detail.behind.add(sample);
@@ -320,12 +326,13 @@ impl Half {
             spent: crate::pauses::Spent::default(),
             pauses: Vec::new(),
             evenness: None,
+            windows: Windows::default(),
             series: None,
             dropped: self.dropped,
             marked_inside: self.marked_inside,
         };
         if let Some(detail) = self.detail.take() {
-            budget.follow(detail.sent.len(), 0);
+            budget.follow(detail.sent.len() + detail.rounds.len(), 0);
             detail.finish(&mut stream, budget);
         }
         Some(stream)
@@ -358,6 +365,7 @@ impl Half {
             sent,
             behind: Times::default(),
             before: Times::default(),
+            rounds: Rounds::default(),
             watch,
             pacing: Pacing::default(),
             series,
@@ -415,6 +423,20 @@ impl Half {
             detail.sent.push(waiting, budget.generous());
         }
         budget.follow(outstanding, detail.sent.len());
+        if let Some(stamps) = tcp.timestamps {
+            let from = unwrapped(high, tcp.sequence);
+            let sent = Sent {
+                time,
+                echo: stamps.echo,
+                from,
+                to: from + u64::from(tcp.payload),
+                end: high,
+                segment: self.largest_payload,
+                kind: brought.kind(),
+                reduced: tcp.flags.cwr() && !tcp.flags.syn(),
+            };
+            detail.rounds.send(&sent, budget);
+        }
         detail.note(time, brought, base, budget);
     }
 
@@ -489,6 +511,18 @@ impl Half {
     }
 }
 
+impl Brought {
+    fn kind(self) -> Kind {
+        if self.repeated > 0 || self.filled > 0 {
+            Kind::Again
+        } else if self.new > 0 && !self.strange {
+            Kind::New
+        } else {
+            Kind::Other
+        }
+    }
+}
+
 impl Detail {
     /// Losses and reordering.
     fn note(&mut self, time: u64, brought: Brought, base: Option<u64>, budget: &mut Budget) {
@@ -550,6 +584,7 @@ impl Detail {
         stream.largest_flight = self.largest_flight;
         (stream.spent, stream.pauses) = self.watch.finish();
         stream.evenness = self.pacing.evenness();
+        stream.windows = self.rounds.finish();
         if stream.data_packets > SERIES {
             self.series.shrink();
             stream.series = Some(self.series);

@@ -3,6 +3,7 @@
 use crate::pacing::Evenness;
 use crate::pauses::{Pause, Spent};
 use crate::round_trip::Least;
+use crate::rounds::Windows;
 use crate::series::Series;
 
 /// How a stream ended.
@@ -145,6 +146,8 @@ pub struct Stream {
     pub pauses: Vec<Pause>,
     /// How evenly its packets came.
     pub evenness: Option<Evenness>,
+    /// What its sender made of its window; empty without TCP timestamps in both directions.
+    pub windows: Windows,
     /// What it did over time, where it has more than 64 packets with payload and there was memory.
     pub series: Option<Series>,
     /// Packets that came to the queue and did not come out; where both sides were seen.

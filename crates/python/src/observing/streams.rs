@@ -14,7 +14,7 @@ macro_rules! counts {
     };
 }
 
-/// The columns of streams, and tables `losses`, `pauses` and `windows`.
+/// The columns of streams, and tables `losses`, `pauses`, `windows`, `reductions` and `visits`.
 pub(super) fn columns<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     counts!(
@@ -109,6 +109,13 @@ pub(super) fn columns<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Boun
     table.set_item("loss_times", losses(py, streams)?)?;
     table.set_item("pauses", pauses(py, streams)?)?;
     table.set_item("windows", windows(py, streams)?)?;
+    table.set_item("reductions", reductions(py, streams)?)?;
+    table.set_item("visits", visits(py, streams)?)?;
+    table.put(
+        "rounds_compared",
+        streams.iter().map(|it| it.windows.compared),
+    )?;
+    table.put("rounds_fallen", streams.iter().map(|it| it.windows.falls))?;
     let series = |value: fn(&Series) -> u64| {
         let series = streams.iter().map(|it| it.series.as_ref());
         series.map(move |it| it.map_or(0, value))
@@ -128,6 +135,41 @@ fn losses<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDic
     table.put("stream", each().map(|(row, _)| row))?;
     table.put("time_ns", each().map(|(_, it)| it.time))?;
     table.put("before", each().map(|(_, it)| it.before))?;
+    Ok(table)
+}
+
+/// Windows before and behind each reduction, in bytes; 0 where they are not known.
+fn reductions<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let each = || {
+        let rows = (0u32..).zip(streams);
+        rows.flat_map(|(row, it)| it.windows.reductions.iter().map(move |each| (row, each)))
+    };
+    table.put("stream", each().map(|(row, _)| row))?;
+    table.put("time_ns", each().map(|(_, it)| it.time))?;
+    table.put("repaired_ns", each().map(|(_, it)| it.repaired))?;
+    table.put("before", each().map(|(_, it)| it.before))?;
+    table.put("earlier", each().map(|(_, it)| it.earlier))?;
+    table.put("after", each().map(|(_, it)| it.after))?;
+    table.put("later", each().map(|(_, it)| it.later))?;
+    table.put("rounds", each().map(|(_, it)| it.rounds))?;
+    table.put("silence_ns", each().map(|(_, it)| it.silence))?;
+    Ok(table)
+}
+
+/// Times with no more outstanding than BBR's least window.
+fn visits<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let each = || {
+        let rows = (0u32..).zip(streams);
+        rows.flat_map(|(row, it)| it.windows.visits.iter().map(move |each| (row, each)))
+    };
+    table.put("stream", each().map(|(row, _)| row))?;
+    table.put("time_ns", each().map(|(_, it)| it.time))?;
+    table.put("length_ns", each().map(|(_, it)| it.length))?;
+    table.put("former", each().map(|(_, it)| it.former))?;
+    table.put("regained", each().map(|(_, it)| it.regained))?;
+    table.put("silence_ns", each().map(|(_, it)| it.silence))?;
     Ok(table)
 }
 

@@ -1,0 +1,469 @@
+//! What a sender makes of its window, round trip by round trip: what it had before each loss and
+//! behind its repair, how often it fell without one, and when it went down to a few segments.
+//!
+//! A round ends with the first packet that was sent as all of the round was acknowledged, whatever
+//! waited on the path, so that nothing here asks how long a round trip is.
+
+use crate::budget::Budget;
+use crate::unacknowledged::Unacknowledged;
+
+/// Reductions and visits that are kept.
+const REDUCTIONS: usize = 256;
+const VISITS: usize = 64;
+/// A window of so many segments is BBR's least (draft-cardwell-iccrg-bbr-congestion-control-00
+/// section 4.2.1, `BBRMinPipeCwnd`).
+const LEAST: u32 = 4;
+/// Shorter times with so little outstanding are bursts of who has nothing more to send (ns); BBR's is
+/// of 200 ms.
+const SHORTEST_VISIT: u64 = 100_000_000;
+/// A fall is one of more than a segment and of more than this part of the window.
+const FALL: u32 = 14;
+
+/// An event at which a sender reduces its window: what it repairs first, or what it answers a mark
+/// with. Windows are in bytes; 0 where they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reduction {
+    /// When it shows, in nanoseconds.
+    pub time: u64,
+    /// When all that was on its way at that time was acknowledged, in nanoseconds.
+    pub repaired: u64,
+    /// Most that was outstanding in the last full round before, and in the one before that.
+    pub before: u32,
+    /// See `before`.
+    pub earlier: u32,
+    /// Most that was outstanding in the first full round behind the repair.
+    pub after: u32,
+    /// And in the second one.
+    pub later: u32,
+    /// Full rounds from the reduction before this one, without those of repairs.
+    pub rounds: u32,
+    /// Longest time without a packet until it was repaired, in nanoseconds.
+    pub silence: u64,
+}
+
+/// A time with no more outstanding than BBR's least window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visit {
+    /// When it began, in nanoseconds.
+    pub time: u64,
+    /// How long it was, in nanoseconds.
+    pub length: u64,
+    /// Most that was outstanding in the round before, and in the first ones behind it, in bytes.
+    pub former: u32,
+    /// See `former`.
+    pub regained: u32,
+    /// Longest time without a packet in it and on the way down to it, in nanoseconds.
+    pub silence: u64,
+}
+
+/// What a sender made of its window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// In the order of time.
+    pub reductions: Vec<Reduction>,
+    /// In the order of time.
+    pub visits: Vec<Visit>,
+    /// Rounds that follow another one without a reduction between.
+    pub compared: u32,
+    /// Those among them whose window fell by a segment and 7 %.
+    pub falls: u32,
+}
+
+/// A packet of new data, or one that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) time: u64,
+    pub(crate) echo: u32,
+    /// Where it begins and ends.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// Behind the last byte that was sent.
+    pub(crate) end: u64,
+    /// Largest payload so far.
+    pub(crate) segment: u32,
+    pub(crate) kind: Kind,
+    /// It says that the window was reduced (CWR).
+    pub(crate) reduced: bool,
+}
+
+/// What a packet brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    New,
+    Again,
+    /// Neither: it says nothing.
+    Other,
+}
+
+/// Follows a sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rounds {
+    unacknowledged: Unacknowledged,
+    state: State,
+    /// The round that is on its way: its end, and the most that was outstanding.
+    round: Round,
+    /// The same, repairs or not.
+    any: Round,
+    /// Windows of the last two full rounds, the latest first.
+    last: [u32; 2],
+    /// Of the last round of any kind.
+    former: u32,
+    full: u32,
+    latest: Option<u64>,
+    silence: u64,
+    visiting: Option<Visit>,
+    /// Rounds in which a visit's window is still regained.
+    regaining: u8,
+    told: Windows,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    end: u64,
+    most: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// What was outstanding as the capture began is not known.
+    #[default]
+    Beginning,
+    Open,
+    /// Until so much is acknowledged.
+    Repairing(u64),
+    /// In the first round behind a repair.
+    Settling,
+    /// In the second one.
+    Settled,
+}
+
+impl Round {
+    /// Takes a packet; the window of the round that it ends, if it does.
+    fn take(&mut self, acknowledged: u64, end: u64, outstanding: u32) -> Option<u32> {
+        if acknowledged < self.end {
+            self.most = self.most.max(outstanding);
+            return None;
+        }
+        let most = self.most;
+        *self = Self {
+            end,
+            most: outstanding,
+        };
+        Some(most)
+    }
+}
+
+impl Rounds {
+    /// An acknowledgment passed; `number` is what is acknowledged by now.
+    pub(crate) fn acknowledge(&mut self, timestamp: u32, number: u64, budget: &mut Budget) {
+        let (before, generous) = (self.unacknowledged.len(), budget.generous());
+        self.unacknowledged.acknowledge(timestamp, number, generous);
+        budget.follow(before, self.unacknowledged.len());
+    }
+
+    /// A packet with payload passed.
+    pub(crate) fn send(&mut self, sent: &Sent, budget: &mut Budget) {
+        let silence = self.latest.map_or(0, |it| sent.time.saturating_sub(it));
+        self.latest = Some(sent.time);
+        self.silence = self.silence.max(silence);
+        if sent.kind == Kind::Again || sent.reduced {
+            self.reduce(sent, silence);
+        }
+        if let (State::Repairing(_), Some(last)) = (self.state, self.told.reductions.last_mut()) {
+            last.silence = last.silence.max(silence);
+        }
+        if sent.kind != Kind::New {
+            return;
+        }
+        let before = self.unacknowledged.len();
+        let found = self.unacknowledged.of(sent.echo, sent.end);
+        budget.follow(before, self.unacknowledged.len());
+        let Some(bytes) = found else {
+            return;
+        };
+        let acknowledged = sent.end - bytes;
+        let outstanding = bytes.min(u64::from(u32::MAX)) as u32;
+        self.visit(sent, acknowledged, outstanding);
+        self.follow(sent, acknowledged, outstanding);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.unacknowledged.len()
+    }
+
+    /// What it was all in all.
+    pub(crate) fn finish(mut self) -> Windows {
+        self.told.reductions.shrink_to_fit();
+        self.told.visits.shrink_to_fit();
+        self.told
+    }
+
+    fn reduce(&mut self, sent: &Sent, silence: u64) {
+        let reduction = Reduction {
+            time: sent.time,
+            before: self.last[0],
+            earlier: self.last[1],
+            rounds: self.full,
+            silence,
+            ..Reduction::default()
+        };
+        if let State::Repairing(point) = self.state {
+            // What is lost at the edge was sent before the repair and not seen here, so that the
+            // sender's repair ends behind it. What is lost beyond is an event of its own, whose
+            // window before is not known.
+            if sent.kind != Kind::Again || sent.from <= point {
+                let to = if sent.kind == Kind::Again { sent.to } else { 0 };
+                self.state = State::Repairing(point.max(to));
+                return;
+            }
+        }
+        self.push(reduction);
+        self.state = State::Repairing(sent.end);
+        self.last = [0; 2];
+        self.full = 0;
+    }
+
+    /// Those that are more than are kept are counted with the last one, which then says nothing.
+    fn push(&mut self, reduction: Reduction) {
+        let reductions = &mut self.told.reductions;
+        if reductions.len() < REDUCTIONS {
+            reductions.push(reduction);
+        } else if let Some(last) = reductions.last_mut() {
+            *last = Reduction {
+                time: last.time,
+                ..Reduction::default()
+            };
+        }
+    }
+
+    fn follow(&mut self, sent: &Sent, acknowledged: u64, outstanding: u32) {
+        match self.state {
+            State::Repairing(point) if acknowledged < point => return,
+            State::Beginning | State::Repairing(_) => {
+                self.round = Round {
+                    end: sent.end,
+                    most: outstanding,
+                };
+                if self.state == State::Beginning {
+                    self.state = State::Open;
+                    return;
+                }
+                self.state = State::Settling;
+                if let Some(last) = self.told.reductions.last_mut() {
+                    last.repaired = sent.time;
+                }
+                return;
+            }
+            State::Open | State::Settling | State::Settled => {}
+        }
+        let Some(most) = self.round.take(acknowledged, sent.end, outstanding) else {
+            return;
+        };
+        let kept = self.told.reductions.len() < REDUCTIONS;
+        let settling = self.told.reductions.last_mut().filter(|_| kept);
+        match (self.state, settling) {
+            (State::Settling, Some(last)) => last.after = most,
+            (State::Settled, Some(last)) => last.later = most,
+            _ => {}
+        }
+        self.state = match self.state {
+            State::Settling => State::Settled,
+            _ => State::Open,
+        };
+        if self.last[0] > 0 {
+            self.told.compared = self.told.compared.saturating_add(1);
+            let least = (self.last[0] - self.last[0] / FALL).saturating_sub(sent.segment);
+            self.told.falls += u32::from(most < least);
+        }
+        self.last = [most, self.last[0]];
+        self.full = self.full.saturating_add(1);
+    }
+
+    fn visit(&mut self, sent: &Sent, acknowledged: u64, outstanding: u32) {
+        let few = outstanding <= LEAST.saturating_mul(sent.segment);
+        let done = self.any.take(acknowledged, sent.end, outstanding);
+        match &mut self.visiting {
+            None if few && self.former > LEAST.saturating_mul(2 * sent.segment) => {
+                self.visiting = Some(Visit {
+                    time: sent.time,
+                    former: self.former,
+                    ..Visit::default()
+                });
+                self.regaining = 0;
+            }
+            Some(visit) if self.regaining == 0 && few => visit.length = sent.time - visit.time,
+            Some(visit) if visit.length < SHORTEST_VISIT => self.visiting = None,
+            Some(visit) => {
+                if self.regaining == 0 {
+                    visit.silence = self.silence;
+                    self.regaining = 1;
+                }
+                visit.regained = visit.regained.max(outstanding);
+                self.regaining += u8::from(done.is_some());
+                if self.regaining > 3 {
+                    if self.told.visits.len() < VISITS {
+                        self.told.visits.push(*visit);
+                    }
+                    self.visiting = None;
+                }
+            }
+            None => {}
+        }
+        if let Some(most) = done {
+            self.former = most;
+            if self.visiting.is_none() {
+                self.silence = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SEGMENT: u32 = 1000;
+
+    /// A sender whose packets are acknowledged a round later, all with one timestamp.
+    struct Sender {
+        rounds: Rounds,
+        budget: Budget,
+        /// Segments sent and acknowledged.
+        sent: u64,
+        acknowledged: u64,
+        round: u32,
+    }
+
+    impl Sender {
+        fn new() -> Self {
+            Self {
+                rounds: Rounds::default(),
+                budget: Budget::default(),
+                sent: 0,
+                acknowledged: 0,
+                round: 0,
+            }
+        }
+
+        /// All that is on its way is acknowledged, and a window sent; the first packet may be one
+        /// that is sent again.
+        fn round(&mut self, window: u64, again: bool) {
+            self.round += 1;
+            if !again {
+                self.acknowledged = self.sent;
+            }
+            let number = self.acknowledged * u64::from(SEGMENT);
+            self.rounds
+                .acknowledge(self.round, number, &mut self.budget);
+            if again {
+                self.send(Kind::Again, 0);
+            }
+            for index in 0..window {
+                if self.sent < self.acknowledged + window {
+                    self.sent += 1;
+                    self.send(Kind::New, index);
+                }
+            }
+        }
+
+        fn send(&mut self, kind: Kind, index: u64) {
+            let sent = Sent {
+                time: u64::from(self.round) * 100_000_000 + index,
+                echo: self.round,
+                from: self.acknowledged * u64::from(SEGMENT),
+                to: (self.acknowledged + 1) * u64::from(SEGMENT),
+                end: self.sent * u64::from(SEGMENT),
+                segment: SEGMENT,
+                kind,
+                reduced: false,
+            };
+            self.rounds.send(&sent, &mut self.budget);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_reduction_is_told_with_its_windows(before in 8u64..500, kept in 1u64..10, grown in 2u64..20, losses in 1usize..6) {
+            let after = (before * kept / 10).max(1);
+            let mut sender = Sender::new();
+            for _ in 0..3 {
+                sender.round(before, false);
+            }
+            for _ in 0..losses {
+                sender.round(before, true);
+                for _ in 0..=grown {
+                    sender.round(after, false);
+                }
+                for _ in 0..3 {
+                    sender.round(before, false);
+                }
+            }
+            let told = sender.rounds.finish();
+            prop_assert_eq!(told.reductions.len(), losses);
+            for (index, reduction) in told.reductions.iter().enumerate() {
+                prop_assert_eq!(u64::from(reduction.before), before * u64::from(SEGMENT));
+                prop_assert_eq!(u64::from(reduction.after), after * u64::from(SEGMENT));
+                if index > 0 {
+                    prop_assert_eq!(u64::from(reduction.rounds), grown + 3);
+                }
+            }
+            prop_assert_eq!(told.falls, 0);
+        }
+
+        #[test]
+        fn what_falls_without_a_loss_is_counted(window in 20u64..500, falls in 1u32..20) {
+            let mut sender = Sender::new();
+            for _ in 0..falls {
+                sender.round(window, false);
+                sender.round(window, false);
+                sender.round(window * 3 / 4, false);
+            }
+            sender.round(window, false);
+            let told = sender.rounds.finish();
+            prop_assert_eq!(told.falls, falls);
+            prop_assert!(told.reductions.is_empty());
+        }
+
+        #[test]
+        fn nothing_panics_and_memory_is_bounded(packets in prop::collection::vec((any::<u32>(), any::<u32>(), 0u8..4), 0..3000)) {
+            let (mut rounds, mut budget) = (Rounds::default(), Budget::default());
+            for (time, (echo, end, kind)) in (0..).zip(packets) {
+                let kind = [Kind::New, Kind::Again, Kind::Other].get(usize::from(kind)).copied();
+                match kind {
+                    Some(kind) => rounds.send(
+                        &Sent { time, echo: echo % 64, from: u64::from(end / 2), to: u64::from(end), end: u64::from(end), segment: 1, kind, reduced: echo & 1 == 1 },
+                        &mut budget,
+                    ),
+                    None => rounds.acknowledge(echo % 64, u64::from(end), &mut budget),
+                }
+            }
+            let told = rounds.finish();
+            prop_assert!(told.reductions.len() <= REDUCTIONS && told.visits.len() <= VISITS);
+            prop_assert!(told.falls <= told.compared);
+        }
+    }
+
+    #[test]
+    fn a_visit_to_the_least_window_is_told_with_what_it_regains() {
+        let mut sender = Sender::new();
+        for _ in 0..2 {
+            for _ in 0..5 {
+                sender.round(40, false);
+            }
+            for _ in 0..3 {
+                sender.round(4, false);
+            }
+            for _ in 0..5 {
+                sender.round(30, false);
+            }
+        }
+        let told = sender.rounds.finish();
+        assert_eq!(told.visits.len(), 2, "{told:?}");
+        for visit in &told.visits {
+            assert_eq!((visit.former, visit.regained), (40_000, 30_000));
+            assert!((200_000_000..310_000_000).contains(&visit.length));
+        }
+    }
+}

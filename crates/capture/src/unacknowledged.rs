@@ -1,0 +1,113 @@
+//! What a sender has outstanding as it sends, seen from anywhere on the path: each packet echoes the
+//! timestamp of the acknowledgment that its sender had seen last (RFC 7323 section 4), and so says what
+//! was not acknowledged to it.
+
+use std::collections::VecDeque;
+
+use crate::sequence::unwrapped;
+
+/// How many timestamps are remembered where there is memory, and where there is not.
+const MOST: usize = 1024;
+const FEW: usize = 8;
+/// Echoes are no farther from the latest timestamp than this.
+const FARTHEST: u64 = 1 << 30;
+
+/// The last acknowledgment number of each of the other end's timestamps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unacknowledged {
+    /// Timestamp and number, both counted on and rising.
+    acknowledged: VecDeque<(u64, u64)>,
+}
+
+impl Unacknowledged {
+    /// An acknowledgment passed with this timestamp; `number` is what is acknowledged by now.
+    pub(crate) fn acknowledge(&mut self, timestamp: u32, number: u64, generous: bool) {
+        let Some((latest, known)) = self.acknowledged.back_mut() else {
+            let first = (1 << 32) + u64::from(timestamp);
+            self.acknowledged.push_back((first, number));
+            return;
+        };
+        let timestamp = unwrapped(*latest, timestamp);
+        if timestamp.abs_diff(*latest) > FARTHEST {
+            self.acknowledged.clear();
+        } else if timestamp == *latest {
+            *known = (*known).max(number);
+        } else if timestamp > *latest {
+            if self.acknowledged.len() >= if generous { MOST } else { FEW } {
+                self.acknowledged.pop_front();
+            }
+            self.acknowledged.push_back((timestamp, number));
+        }
+    }
+
+    /// Bytes before `end` that were not acknowledged to who echoes this timestamp; None where no
+    /// acknowledgment with it was seen.
+    pub(crate) fn of(&mut self, echo: u32, end: u64) -> Option<u64> {
+        let (latest, _) = *self.acknowledged.back()?;
+        let echo = unwrapped(latest, echo);
+        while self
+            .acknowledged
+            .front()
+            .is_some_and(|&(timestamp, _)| timestamp < echo)
+        {
+            self.acknowledged.pop_front();
+        }
+        let &(timestamp, number) = self.acknowledged.front()?;
+        (timestamp == echo).then(|| end.saturating_sub(number))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.acknowledged.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A sender with a fixed window, whose ACKs pass here at one time and reach it later.
+        #[test]
+        fn a_window_is_seen_whatever_lies_between(start in any::<u32>(), window in 1u64..500, later in 1usize..40, tick in 1u64..4) {
+            let mut unacknowledged = Unacknowledged::default();
+            let stamp = |ack: u64| start.wrapping_add((ack / tick) as u32);
+            for ack in 0..2000u64 {
+                unacknowledged.acknowledge(stamp(ack), ack, true);
+                let Some(arrived) = ack.checked_sub(later as u64) else { continue };
+                let seen = unacknowledged.of(stamp(arrived), arrived + window);
+                let least = window.saturating_sub(tick - 1);
+                prop_assert!(seen.is_some_and(|seen| (least..=window).contains(&seen)), "{seen:?}");
+            }
+            prop_assert!(unacknowledged.len() as u64 <= later as u64 / tick + 2);
+        }
+
+        #[test]
+        fn memory_is_bounded_and_nothing_panics(steps in prop::collection::vec((any::<u32>(), any::<u64>(), any::<bool>(), any::<bool>()), 0..200)) {
+            let mut unacknowledged = Unacknowledged::default();
+            for (timestamp, number, data, generous) in steps {
+                if data {
+                    unacknowledged.of(timestamp, number);
+                } else {
+                    unacknowledged.acknowledge(timestamp, number, generous);
+                }
+                prop_assert!(unacknowledged.len() <= MOST);
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_of_what_was_not_seen_says_nothing() {
+        let mut unacknowledged = Unacknowledged::default();
+        assert_eq!(unacknowledged.of(7, 100), None);
+        unacknowledged.acknowledge(7, 40, true);
+        assert_eq!(unacknowledged.of(6, 100), None);
+        assert_eq!(unacknowledged.of(7, 100), Some(60));
+        unacknowledged.acknowledge(9, 50, true);
+        assert_eq!(unacknowledged.of(8, 100), None);
+        assert_eq!(unacknowledged.of(9, 100), Some(50));
+        // What was passed over is forgotten.
+        assert_eq!(unacknowledged.of(7, 100), None);
+    }
+}
