@@ -27,7 +27,7 @@ def gaps_of(times: NDArray[np.float64], sizes: NDArray[np.float64]) -> Gaps:
     seconds = np.diff(times)
     held = np.where(seconds > 0, 2 ** ((np.floor(np.log2(np.maximum(seconds, 1e-12)) * 256) + 0.5) / 256), 0.0)
     keys, counts = np.unique(np.stack([sizes[:-1], sizes[1:], held]), axis=1, return_counts=True)
-    return Gaps(keys[0], keys[1], keys[2], counts.astype(float))
+    return Gaps(keys[0], keys[1], keys[2], keys[2] * (2 ** (1 / 256) - 1), counts.astype(float))
 
 
 def load_of(times: NDArray[np.float64], sizes: NDArray[np.float64], width: float = 1e-3) -> Bins:
@@ -105,7 +105,7 @@ def test_of_packets_that_never_follow_one_another_nothing_is_known() -> None:
 def test_a_rate_is_an_estimate_or_unknown_whatever_was_captured(packets: list[tuple[float, int]]) -> None:
     times = np.sort(np.array([time for time, _ in packets]))
     sizes = np.array([float(size) for _, size in packets])
-    gaps = gaps_of(times, sizes) if len(times) > 1 else Gaps(*(np.empty(0) for _ in range(4)))
+    gaps = gaps_of(times, sizes) if len(times) > 1 else Gaps(*(np.empty(0) for _ in range(5)))
     load = load_of(times, sizes) if len(times) else Bins(1e-3, np.empty(0), np.empty(0))
     found = link_rate(gaps, load)
     assert isinstance(found, Estimate | Unknown)

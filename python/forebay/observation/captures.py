@@ -126,8 +126,14 @@ def _bins(direction: CapturedDirection) -> Bins:
 
 def _gaps(direction: CapturedDirection) -> Gaps:
     gaps = direction["gaps"]
-    middle = (gaps["least_ns"].astype(float) + gaps["most_ns"].astype(float)) / 2.0
-    return Gaps(gaps["before"].astype(float), gaps["behind"].astype(float), middle * _NS, gaps["count"].astype(float))
+    least, most = gaps["least_ns"].astype(float), gaps["most_ns"].astype(float)
+    return Gaps(
+        gaps["before"].astype(float),
+        gaps["behind"].astype(float),
+        (least + most) / 2.0 * _NS,
+        (most - least + 1.0) * _NS,
+        gaps["count"].astype(float),
+    )
 
 
 def _backlogs(crossing: _core.Crossing) -> Backlogs:

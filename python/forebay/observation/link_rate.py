@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
 __all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
@@ -45,6 +45,8 @@ class Gaps:
         Bytes of the packet before the gap and of the one behind it.
     seconds : array of float
         The gap; never below 0.
+    widths_s : array of float
+        How wide the bin is in whose middle the gap is told.
     counts : array of float
         How often it was seen.
     """
@@ -52,6 +54,7 @@ class Gaps:
     before: NDArray[np.float64]
     behind: NDArray[np.float64]
     seconds: NDArray[np.float64]
+    widths_s: NDArray[np.float64]
     counts: NDArray[np.float64]
 
 
@@ -151,7 +154,8 @@ def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Es
         if faster[place + 2] > _FASTER or not _stands_out(pairs, int(place)):
             continue
         inside = (bins - first == place) | (bins - first == place + 1)
-        estimate = _of_spike(rates[inside], weights[known][inside], gaps.counts[known][inside])
+        errors = 0.5 * gaps.widths_s[known] / gaps.seconds[known]
+        estimate = _of_spike(rates[inside], errors[inside], weights[known][inside], gaps.counts[known][inside])
         if _is_exceeded(estimate.value, load):
             continue
         return float(pairs[place]), estimate
@@ -163,16 +167,25 @@ def _stands_out(pairs: NDArray[np.float64], place: int) -> bool:
     return not around or bool(pairs[place] > _PROMINENCE * np.median(pairs[around]))
 
 
-def _of_spike(rates: NDArray[np.float64], weights: NDArray[np.float64], counts: NDArray[np.float64]) -> Estimate:
+def _of_spike(
+    rates: NDArray[np.float64], errors: NDArray[np.float64], weights: NDArray[np.float64], counts: NDArray[np.float64]
+) -> Estimate:
+    """The mean of a spike, and the middle nine tenths of the bins that hold nine tenths of it.
+
+    So many packets leave no scatter of a mean. What is left is that a gap is known to its bin of the histogram: where
+    in it the truth is, nothing says.
+    """
     value = float(np.average(rates, weights=weights))
     order = np.argsort(rates)
     shares = np.cumsum(weights[order]) / weights.sum()
-    low, high = (float(rates[order][np.searchsorted(shares, share)]) for share in (0.05, 0.949999))
-    # Histograms of gaps have bins of 0.27 %, of which a spike may take two.
+    first, last = (order[np.searchsorted(shares, share)] for share in (0.05, 0.949999))
+    low = min(float(rates[first] / (1.0 + errors[first])), value)
+    high = max(float(rates[last] / (1.0 - min(errors[last], 0.5))), value)
+    rest = (1.0 - CONFIDENCE) / 2.0 * (high - low)
     return Estimate(
         value,
-        min(low, value) * (1 - 0.0027),
-        max(high, value) * (1 + 0.0027),
+        min(low + rest, value),
+        max(high - rest, value),
         "bit/s",
         "packets that left back to back",
         round(float(counts.sum())),
@@ -200,9 +213,10 @@ def _ceiling(load: Bins) -> Estimate | None:
     if len(loads) < 20 or len(near) < _AT_CEILING * len(loads):
         return None
     value = float(np.median(near))
-    return Estimate(
-        value, float(near.min()), float(max(loads.max(), value)), "bit/s", "the ceiling of the load", len(near)
-    )
+    # A window begins and ends within a packet.
+    packet = 1.0 / _PACKETS_PER_WINDOW
+    low, high = min(float(near.min()), value * (1.0 - packet)), max(float(loads.max()), value * (1.0 + packet))
+    return Estimate(value, low, high, "bit/s", "the ceiling of the load", len(near))
 
 
 def _window_s(rate_bps: float, load: Bins) -> float:
