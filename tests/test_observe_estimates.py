@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from forebay.observation.controllers import FACTORS, UNKNOWN, back_offs, family
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
-from forebay.observation.streams import Front, Place, Stream, Windows
-
-SEGMENT = 1448
+from forebay.observation.streams import Front, Place, Stream
+from tests.streams import stream, windows
 
 
 def gaps_of(times: NDArray[np.float64], sizes: NDArray[np.float64]) -> Gaps:
@@ -120,117 +116,6 @@ def test_a_full_link_is_busy_and_a_slow_sender_s_is_not() -> None:
 
 
 # Flows -------------------------------------------------------------------------------------------------------------
-
-
-def windows(seconds: float, width: float = 0.02, **columns: Any) -> Windows:
-    count = round(seconds / width)
-    usual = {
-        "bytes": np.full(count, 30_000.0),
-        "packets": np.full(count, 20.0),
-        "flight_bytes": np.full(count, 60.0 * SEGMENT),
-        "repeated": np.zeros(count),
-        "filled": np.zeros(count),
-        "marked": np.zeros(count),
-        "behind_s": np.full(count, 0.05),
-        "before_s": np.full(count, 0.001),
-        "longest_behind_s": np.full(count, 0.05),
-        "receive_window_bytes": np.full(count, np.nan),
-    }
-    return Windows(0.0, width, **{**usual, **columns})
-
-
-def stream(seconds: float = 60.0, **others: Any) -> Stream:
-    usual: dict[str, Any] = {
-        "number": 0,
-        "responsive": True,
-        "start_s": 0.0,
-        "end_s": seconds,
-        "packets": 10_000,
-        "bytes": 15_000_000,
-        "payload_bytes": 14_480_000,
-        "distinct_bytes": 14_480_000,
-        "segment_bytes": SEGMENT,
-        "packet_bytes": 1500,
-        "repeated": 0,
-        "filled": 0,
-        "marked": 0,
-        "losses_s": np.empty(0),
-        "behind_s": 0.05,
-        "before_s": 0.001,
-        "behind_samples": 1000,
-        "before_samples": 1000,
-        "handshake_behind_s": None,
-        "handshake_before_s": None,
-        "window_limited": 0.0,
-        "idle_share": 0.0,
-        "pauses": 0,
-        "gap_variation": 1.0,
-        "ecn_capable": False,
-        "timestamps": True,
-        "began": False,
-        "ended": False,
-        "windows": windows(seconds),
-    }
-    return Stream(**{**usual, **others})
-
-
-def sawtooth(factor: float, growth: str, seed: int, top: float = 80.0) -> Stream:
-    """A window that falls to `factor` of its top and grows back, at a round trip of 51 ms."""
-    draws = np.random.default_rng(seed)
-    width, seconds, rtt = 0.02, 60.0, 0.051
-    count = round(seconds / width)
-    flight, losses = np.empty(count), []
-    epoch, since, level = 0.0, top * factor, top * factor
-    for index in range(count):
-        time = index * width
-        age = time - epoch
-        if growth == "reno":
-            level = since + age / rtt
-        else:
-            period = ((1 - factor) * top / 0.4) ** (1 / 3)
-            level = 0.4 * (age - period) ** 3 + top
-        if level >= top * (1 + 0.05 * draws.standard_normal()):
-            losses.append(time + rtt)
-            since, epoch = level * factor, time + 2 * rtt
-        flight[index] = level
-        if losses and losses[-1] - rtt <= time <= losses[-1] + rtt:
-            # While a repair is on its way the acknowledgment number stands.
-            flight[index] = level * 1.7
-    made = windows(seconds, flight_bytes=flight * SEGMENT)
-    return stream(seconds, losses_s=np.array(losses), filled=len(losses), windows=made)
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize(("name", "growth"), [("newreno", "reno"), ("cubic", "cubic"), ("cubic", "reno")])
-def test_a_sawtooth_tells_its_family(name: str, growth: str, seed: int) -> None:
-    found = family(sawtooth(FACTORS[name], growth, seed))
-    assert found.name == name
-    assert found.factor == pytest.approx(FACTORS[name], abs=0.08)
-    assert math.isclose(sum(found.probabilities.values()), 1.0)
-
-
-def test_of_a_flow_that_lost_nothing_no_family_is_known() -> None:
-    assert family(stream()).name == UNKNOWN
-    assert not len(back_offs(stream()))
-    assert family(stream(windows=None, losses_s=np.array([3.0]))).name == UNKNOWN
-
-
-def test_windows_longer_than_a_round_trip_tell_nothing() -> None:
-    wide = windows(60.0, 0.2)
-    assert not len(back_offs(stream(windows=wide, losses_s=np.arange(5.0, 50.0, 5.0))))
-
-
-def test_visits_to_the_least_window_are_bbr_s() -> None:
-    flight = np.full(3000, 80.0 * SEGMENT)
-    for visit in range(0, 3000, 500):
-        flight[visit : visit + 10] = 4 * SEGMENT
-    visits = stream(windows=windows(60.0, flight_bytes=flight))
-    assert family(visits).name == "bbr"
-    # As often as a timeout comes, and not as regularly, it is nobody's.
-    flight[:] = 80.0 * SEGMENT
-    for visit in (100, 220, 1900):
-        flight[visit : visit + 10] = 4 * SEGMENT
-    assert family(stream(windows=windows(60.0, flight_bytes=flight))).name == UNKNOWN
 
 
 def test_what_loses_here_is_limited_here_and_what_loses_elsewhere_is_not() -> None:

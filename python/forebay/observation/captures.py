@@ -17,7 +17,7 @@ from forebay.observation.interpretation import Observed, Seen, Transfers, interp
 from forebay.observation.link_rate import Bins, Gaps
 from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
-from forebay.observation.streams import Front, Place, Stream, Windows
+from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedDirection, CapturedInterface
@@ -172,8 +172,17 @@ def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stre
     count = len(columns["connection"])
     losses = _parted(columns["loss_times"], count)
     windows = _parted(columns["windows"], count)
+    reductions = _parted(columns["reductions"], count)
+    visits = _parted(columns["visits"], count)
     return [
-        _stream(columns, row, origin, losses[row], windows[row], _front(columns, row, fronts)) for row in range(count)
+        _stream(
+            columns,
+            row,
+            origin,
+            (losses[row], windows[row], reductions[row], visits[row]),
+            _front(columns, row, fronts),
+        )
+        for row in range(count)
     ]
 
 
@@ -225,10 +234,11 @@ def _stream(
     columns: dict[str, Any],
     row: int,
     origin: int,
-    losses: dict[str, NDArray[Any]],
-    windows: dict[str, NDArray[Any]],
+    tables: tuple[dict[str, NDArray[Any]], ...],
     front: Front | None,
 ) -> Stream:
+    losses, windows, reductions, visits = tables
+
     def number(name: str) -> int:
         return int(columns[name][row])
 
@@ -270,6 +280,39 @@ def _stream(
         ended=str(columns["ending"][row]) in ("fin", "rst", "idle"),
         windows=_windows(windows, number("series_origin_ns"), number("series_width_ns"), origin),
         front=front,
+        sender=_sender(reductions, visits, (number("rounds_compared"), number("rounds_fallen")), origin),
+    )
+
+
+def _sender(
+    reductions: dict[str, NDArray[Any]], visits: dict[str, NDArray[Any]], rounds: tuple[int, int], origin: int
+) -> Sender | None:
+    if not rounds[0] and not len(reductions["time_ns"]) and not len(visits["time_ns"]):
+        return None
+
+    def times(column: NDArray[Any]) -> NDArray[np.float64]:
+        since: NDArray[np.float64] = (column.astype(float) - origin) * _NS
+        return since
+
+    return Sender(
+        Reductions(
+            times_s=times(reductions["time_ns"]),
+            repaired_s=times(reductions["repaired_ns"]),
+            before_bytes=reductions["before"].astype(float),
+            earlier_bytes=reductions["earlier"].astype(float),
+            after_bytes=reductions["after"].astype(float),
+            later_bytes=reductions["later"].astype(float),
+            rounds=reductions["rounds"].astype(float),
+            silence_s=reductions["silence_ns"].astype(float) * _NS,
+        ),
+        Visits(
+            times_s=times(visits["time_ns"]),
+            lengths_s=visits["length_ns"].astype(float) * _NS,
+            former_bytes=visits["former"].astype(float),
+            regained_bytes=visits["regained"].astype(float),
+            silence_s=visits["silence_ns"].astype(float) * _NS,
+        ),
+        *rounds,
     )
 
 

@@ -1,41 +1,42 @@
-"""Which family of congestion control a flow belongs to, from what it does at a loss.
+"""Which family of congestion control a flow belongs to, with a probability that is one.
 
-Reno halves its window (RFC 5681), CUBIC keeps 0.7 of it (RFC 9438 section 4.6), Scalable 0.875 (Kelly 2003), and BBR
-goes on (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.4) and visits its least window every ten seconds.
-What was on its way before and behind a loss is seen; the families' factors are compared with it. Nothing of this tells
-variants of one family apart, and where neither fits the answer is "unknown".
+Reno halves its window at a loss (RFC 5681), CUBIC keeps 0.7 of it (RFC 9438 section 4.6), Scalable 0.875 (Kelly 2003),
+and BBR goes on (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.4). `evidence` is what was seen and
+`behaviors` how likely each family shows it; here Bayes' rule puts both together. Nothing of this tells variants of one
+family apart, BBR's versions included, and where none is likely enough the answer is "unknown", with the reason.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from forebay.observation.streams import Stream, Windows
+from forebay.observation.behaviors import FACTORS, UNKNOWN, log_likelihoods
+from forebay.observation.evidence import Evidence, evidence
+from forebay.observation.streams import Stream
 
-__all__ = ["FACTORS", "UNKNOWN", "Family", "back_offs", "family"]
-
-#: What each family keeps of its window at a loss.
-FACTORS: Mapping[str, float] = MappingProxyType({"newreno": 0.5, "cubic": 0.7, "scalable": 0.875, "bbr": 1.0})
-UNKNOWN = "unknown"
+__all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "likeliest"]
 
 #: From which probability on a family has a name.
 _NAMED = 0.6
-#: Smallest window at a loss whose fall is more than rounding, in segments.
-_SMALLEST = 10.0
-#: How well a factor is seen at a single loss.
-_SCATTER = 0.12
-#: What no measured factor is better than: windows grow while they are looked at.
-_SYSTEMATIC = 0.035
-#: Density of factors of families that are not in the list: anything from 0.2 to 1.2.
-_OTHERS = 0.3
-#: Least windows: BBR's are of 4 segments for 200 ms, every 10 s.
-_LEAST_SEGMENTS, _LEAST_S, _EVERY_S = 6.0, 0.12, (8.0, 13.0)
+#: What is taken for likely before anything is seen; "unknown" are controllers that are not in the list.
+_PRIOR: Mapping[str, float] = MappingProxyType(
+    {"newreno": 0.27, "cubic": 0.34, "scalable": 0.01, "bbr": 0.3, UNKNOWN: 0.08}
+)
+#: How many flows the prior is worth beside the others of a link.
+_PRIOR_FLOWS = 3.0
+#: What another flow is worth beside one of the prior's: flows of a group err together.
+_OTHERS_WORTH = 0.1
+#: Steps in which shares and flows are brought in line.
+_STEPS = 30
+#: Smallest mean window of which reductions tell, in segments.
+_SMALL = 3.5
 
 
 @dataclass(frozen=True)
@@ -50,127 +51,84 @@ class Family:
         Median of what was kept of the window; NaN where no loss told.
     losses : int
         Loss events that it rests on.
+    because : str
+        Why it has no name; empty where it has one.
     """
 
     probabilities: Mapping[str, float]
     factor: float
     losses: int
+    because: str
 
     @property
     def name(self) -> str:
         """The likeliest, "unknown" where none is likely enough."""
-        best = max(self.probabilities, key=lambda name: self.probabilities[name])
+        best = likeliest(self.probabilities)
         return best if self.probabilities[best] >= _NAMED else UNKNOWN
 
 
+def likeliest(probabilities: Mapping[str, float]) -> str:
+    """The family of the largest probability."""
+    return max(probabilities, key=lambda name: probabilities[name])
+
+
 def family(stream: Stream) -> Family:
-    """The family of a stream's controller."""
-    factors = back_offs(stream)
-    if _visits_its_least(stream):
-        return Family({**dict.fromkeys(FACTORS, 0.0), "bbr": 0.95, UNKNOWN: 0.05}, _median(factors), len(factors))
-    if len(factors) < 2:
-        return Family({**dict.fromkeys(FACTORS, 0.0), UNKNOWN: 1.0}, _median(factors), len(factors))
-    middle = _median(factors)
-    spread = max(_SCATTER, 1.4826 * float(np.median(np.abs(factors - middle))))
-    error = math.hypot(1.2533 * spread / math.sqrt(len(factors)), _SYSTEMATIC)
-    densities = {name: _normal(middle - factor, error) for name, factor in FACTORS.items()}
-    densities[UNKNOWN] = _OTHERS
-    total = sum(densities.values())
-    return Family({name: value / total for name, value in densities.items()}, middle, len(factors))
+    """The family of a stream's controller, whatever others there are."""
+    return families([stream])[0]
 
 
-def back_offs(stream: Stream) -> NDArray[np.float64]:
-    """What was on its way behind each loss event as a share of what was before it.
+def families(streams: Sequence[Stream]) -> list[Family]:
+    """The family of each of the streams of a link.
 
-    While a loss is repaired, what is on its way is not known: the acknowledgment number stands. So it is taken over
-    the round trips before the loss shows and behind its repair, and brought back to the loss by its own growth.
+    Flows of one link are often of a kind. So how often each family is found among them is learned from all of them
+    (a mixture whose shares have Dirichlet's law around the prior): who shows little is taken for what the others are,
+    as far as they are of one kind.
     """
-    windows = stream.windows
-    if windows is None or not len(stream.losses_s) or not stream.segment_bytes:
-        return np.empty(0)
-    round_trips = _round_trips(windows)
-    times, flight = windows.times_s, _held(windows, round_trips) / stream.segment_bytes
-    found = []
-    for index, loss in enumerate(stream.losses_s):
-        at = int((loss - windows.start_s) / windows.width_s)
-        if not 0 <= at < len(windows):
-            continue
-        rtt = round_trips[at]
-        if not rtt > 0 or windows.width_s > rtt:
-            continue
-        since = stream.losses_s[index - 1] if index else windows.start_s
-        until = stream.losses_s[index + 1] if index + 1 < len(stream.losses_s) else times[-1]
-        if loss - since < 6 * rtt or until - loss < 5 * rtt:
-            continue
-        before = flight[(times >= loss - 3.0 * rtt) & (times + windows.width_s <= loss - 1.0 * rtt)]
-        behind = (times >= loss + 2.0 * rtt) & (times + windows.width_s <= min(loss + 6.0 * rtt, until - rtt))
-        before = before[np.isfinite(before)]
-        if not len(before) or behind.sum() < 2:
-            continue
-        after = _brought_back(times[behind], flight[behind], loss + rtt)
-        window = float(before.max())
-        if window >= _SMALLEST and math.isfinite(after):
-            found.append(min(max(after / window, 0.0), 1.5))
-    return np.array(found)
+    seen = [evidence(stream) for stream in streams]
+    said = [index for index, each in enumerate(seen) if each.says]
+    likelihoods = [log_likelihoods(seen[index]) for index in said]
+    logs = np.array([[each[name] for name in _PRIOR] for each in likelihoods]).reshape(-1, len(_PRIOR))
+    shares = _mixed(logs)
+    found: dict[int, Mapping[str, float]] = {
+        index: dict(zip(_PRIOR, row.tolist(), strict=True)) for index, row in zip(said, shares, strict=True)
+    }
+    return [_family(each, found.get(index)) for index, each in enumerate(seen)]
 
 
-def _brought_back(times: NDArray[np.float64], flight: NDArray[np.float64], to: float) -> float:
-    """The flight at `to`, along the line through what came later."""
-    known = np.isfinite(flight)
-    if known.sum() < 2:
-        return math.nan
-    slope, level = np.polyfit(times[known] - to, flight[known], 1)
-    # A window that is repaired does not shrink: a falling line is noise.
-    return float(level) if slope >= 0 else float(np.median(flight[known]))
+def _mixed(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of each flow's families, whose shares among the other flows are learned on the way."""
+    prior = np.array(list(_PRIOR.values()))
+    found: NDArray[np.float64] = special.softmax(logs + np.log(prior), axis=1)
+    if len(logs) < 2:
+        return found
+    for _ in range(_STEPS):
+        # What a flow says of itself is not what the others say of it.
+        others = _OTHERS_WORTH * (found.sum(axis=0) - found)
+        total = _PRIOR_FLOWS + others.sum(axis=1, keepdims=True)
+        found = special.softmax(logs + np.log((_PRIOR_FLOWS * prior + others) / total), axis=1)
+    return found
 
 
-def _held(windows: Windows, round_trips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bytes between sender and receiver: what is on its way behind this place, and what its rate sends before it.
-
-    Behind a queue the first alone is the path's own product of rate and round trip, however much waits in the queue.
-    """
-    known = np.isfinite(windows.before_s)
-    if not known.any() or not np.isfinite(round_trips).any():
-        return windows.flight_bytes
-    places = np.arange(len(windows))
-    before = np.interp(places, places[known], windows.before_s[known])
-    each = max(1, round(float(np.nanmedian(round_trips)) / windows.width_s))
-    rate = np.convolve(windows.bytes, np.ones(each) / each, mode="same") / windows.width_s
-    return windows.flight_bytes + rate * before
+def _family(seen: Evidence, probabilities: Mapping[str, float] | None) -> Family:
+    kept = [event.kept for event in seen.events]
+    factor = float(np.median(kept)) if kept else math.nan
+    if probabilities is None:
+        probabilities = {**dict.fromkeys(FACTORS, 0.0), UNKNOWN: 1.0}
+    best = likeliest(probabilities)
+    named = best != UNKNOWN and probabilities[best] >= _NAMED
+    return Family(probabilities, factor, len(kept), "" if named else _because(seen, probabilities))
 
 
-def _round_trips(windows: Windows) -> NDArray[np.float64]:
-    """The round trip at each window, queue included; carried on where one saw none."""
-    sums = windows.longest_behind_s + np.nan_to_num(windows.before_s, nan=0.0)
-    known = np.isfinite(sums) & (sums > 0)
-    if not known.any():
-        return np.full(len(windows), math.nan)
-    places = np.arange(len(windows))
-    return np.interp(places, places[known], sums[known])
-
-
-def _visits_its_least(stream: Stream) -> bool:
-    """Whether its flight falls to a few segments for a fifth of a second, ten seconds apart."""
-    windows = stream.windows
-    if windows is None or windows.width_s > _LEAST_S or not stream.segment_bytes:
-        return False
-    flight = windows.flight_bytes / stream.segment_bytes
-    if not np.isfinite(flight).any() or np.nanmedian(flight) < 3 * _LEAST_SEGMENTS:
-        return False
-    least = np.isfinite(flight) & (flight > 0) & (flight <= _LEAST_SEGMENTS)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], least.astype(int), [0]])))
-    visits = [
-        windows.start_s + begin * windows.width_s
-        for begin, end in zip(edges[::2], edges[1::2], strict=True)
-        if (end - begin) * windows.width_s >= _LEAST_S
-    ]
-    gaps = np.diff(visits)
-    return bool(len(gaps)) and bool(np.mean((gaps >= _EVERY_S[0]) & (gaps <= _EVERY_S[1])) >= 0.6)
-
-
-def _median(values: NDArray[np.float64]) -> float:
-    return float(np.median(values)) if len(values) else math.nan
-
-
-def _normal(off: float, error: float) -> float:
-    return math.exp(-0.5 * (off / error) ** 2) / (error * math.sqrt(2 * math.pi))
+def _because(seen: Evidence, probabilities: Mapping[str, float]) -> str:
+    if not seen.answered:
+        return "only one direction of it was captured"
+    if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= _NAMED and seen.says:
+        return "what it does at losses is of no family of the list"
+    if not seen.losses and not seen.events:
+        return "it lost nothing"
+    if seen.window < _SMALL:
+        return f"its window is of {seen.window:.1f} segments, of which a half and 0.7 look alike"
+    if len(seen.events) < 2:
+        return "too few of its losses were apart from others, from timeouts and from its receiver's window"
+    first, second = sorted(probabilities, key=lambda name: -probabilities[name])[:2]
+    return f"what it does at losses is as likely of {first} as of {second}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.controllers import Family, family
+from forebay.observation.controllers import Family, families
 from forebay.observation.estimate import Estimate, Unknown, given_rate
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
@@ -151,18 +151,21 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         mean,
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
-        [_long_flow(stream, limit, known, emptied) for stream, limit in zip(long, found, strict=True)],
+        [
+            _long_flow(stream, limit, kind, known, emptied)
+            for stream, limit, kind in zip(long, found, families(long), strict=True)
+        ],
         queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None, is_one_sided=True),
         seen.transfers,
         seen.unresponsive_bytes / total if total else 0.0,
     )
 
 
-def _long_flow(stream: Stream, limit: Limit, rate_bps: float | None, emptied: bool) -> LongFlow:
+def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, emptied: bool) -> LongFlow:
     # Who is held up elsewhere may have a queue there that never empties.
     empty = emptied and limit is not Limit.ELSEWHERE
     base = base_round_trip(stream, rate_bps, emptied=empty)
-    return LongFlow(stream, limit, base, at_most(stream, rate_bps), family(stream))
+    return LongFlow(stream, limit, base, at_most(stream, rate_bps), kind)
 
 
 def _one_side() -> Unknown:

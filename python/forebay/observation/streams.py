@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Front", "Place", "Stream", "Windows", "rates_over"]
+__all__ = ["Front", "Place", "Reductions", "Sender", "Stream", "Visits", "Windows", "rates_over"]
 
 
 def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> NDArray[np.float64]:
@@ -104,6 +104,81 @@ class Front:
 
 
 @dataclass(frozen=True)
+class Reductions:
+    """Events at which a sender reduces its window: losses that it repairs, marks that it answers.
+
+    Attributes
+    ----------
+    times_s, repaired_s : array
+        When each showed, and when all that was on its way then had been acknowledged.
+    before_bytes, earlier_bytes : array
+        Most that was outstanding in the last full round trip before, and in the one before that; 0 if unknown.
+    after_bytes, later_bytes : array
+        The same of the first and the second one behind its repair.
+    rounds : array
+        Full round trips since the one before.
+    silence_s : array
+        Longest time without a packet until it was repaired.
+    """
+
+    times_s: NDArray[np.float64]
+    repaired_s: NDArray[np.float64]
+    before_bytes: NDArray[np.float64]
+    earlier_bytes: NDArray[np.float64]
+    after_bytes: NDArray[np.float64]
+    later_bytes: NDArray[np.float64]
+    rounds: NDArray[np.float64]
+    silence_s: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Times with no more than four segments outstanding, of senders that had eight and more.
+
+    Attributes
+    ----------
+    times_s, lengths_s : array
+        When each began and how long it was.
+    former_bytes, regained_bytes : array
+        Most that was outstanding in the round trip before, and in the first three behind.
+    silence_s : array
+        Longest time without a packet on the way down and within.
+    """
+
+    times_s: NDArray[np.float64]
+    lengths_s: NDArray[np.float64]
+    former_bytes: NDArray[np.float64]
+    regained_bytes: NDArray[np.float64]
+    silence_s: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+
+@dataclass(frozen=True)
+class Sender:
+    """What a sender makes of its window, round trip by round trip, as its echoes of timestamps tell.
+
+    Attributes
+    ----------
+    reductions : Reductions
+        In the order of time.
+    visits : Visits
+        In the order of time.
+    compared, fallen : int
+        Round trips that follow another one and no reduction, and those of them whose window fell by a segment and 7 %.
+    """
+
+    reductions: Reductions
+    visits: Visits
+    compared: int
+    fallen: int
+
+
+@dataclass(frozen=True)
 class Stream:
     """A direction of a connection.
 
@@ -149,6 +224,8 @@ class Stream:
         None for short ones.
     front : Front or None
         None where one side of the queue was captured alone.
+    sender : Sender or None
+        None where timestamps did not tell.
     """
 
     number: int
@@ -181,6 +258,7 @@ class Stream:
     ended: bool
     windows: Windows | None
     front: Front | None = None
+    sender: Sender | None = None
 
     @property
     def seconds(self) -> float:
