@@ -7,6 +7,8 @@ number is held to the promise of the manual, and its 90 % interval is counted as
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,18 +21,19 @@ import polars as pl
 
 from forebay import _core, formatting
 from forebay.checks.observed_cases import CASES, Case
+from forebay.checks.observed_draws import DEVELOPED_ON, JUDGED_ON, drawn
 from forebay.errors import ForebayError
 from forebay.files import between, write_whole
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import observe_captures
-from forebay.observation.controllers import FACTORS, UNKNOWN
+from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Observed
 from forebay.observation.limits import Limit
 from forebay.report import BufferSize
 from forebay.scenario import Scenario, run_jobs
 
-__all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "judge", "main", "tables"]
+__all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
 
 #: Where the tables stand in docs/checking.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
@@ -46,6 +49,12 @@ PROMISES: Mapping[str, float] = {
 }
 #: Quantiles of sizes that are compared, and the fewest transfers that have such.
 _QUANTILES, _TRANSFERS = (0.25, 0.5, 0.75, 0.9), 200
+#: Bins of stated probabilities.
+_STATED = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+#: Controllers that are of one family, variants of which look alike.
+_FAMILIES: Mapping[str, str] = {"bbr3": "bbr"}
+#: How many cases are drawn of each seed.
+_DRAWN = 120
 
 
 @dataclass(frozen=True)
@@ -75,11 +84,37 @@ class Judgment:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """What a limited flow was taken for.
+
+    Attributes
+    ----------
+    truth, name : str
+        Its controller, and the family that it was told to be of.
+    best : str
+        The likeliest family, named or not.
+    probability, of_truth : float
+        Of the likeliest, and of the truth ("unknown" for what is of no family).
+    """
+
+    truth: str
+    name: str
+    best: str
+    probability: float
+    of_truth: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the likeliest family is the controller's."""
+        return self.best == _FAMILIES.get(self.truth, self.truth)
+
+
+@dataclass(frozen=True)
 class Judged:
     """All judgments of a case, and which controller each limited flow was taken for."""
 
     judgments: Sequence[Judgment]
-    controllers: Sequence[tuple[str, str]]
+    controllers: Sequence[Taken]
 
 
 def judge(case: Case, folder: Path) -> Judged:
@@ -141,13 +176,16 @@ def _of_sizes(folder: Path, observed: Observed) -> list[Judgment]:
     ]
 
 
-def _of_controllers(flows: Sequence[_Flow], observed: Observed) -> list[tuple[str, str]]:
-    pairs = []
+def _of_controllers(flows: Sequence[_Flow], observed: Observed) -> list[Taken]:
+    found = []
     for flow in observed.long_flows:
         true = _flow_of(flow.stream.start_s, flows)
         if true is not None and flow.limit is Limit.LINK:
-            pairs.append((str(true.group["cca"]), flow.family.name))
-    return pairs
+            truth, shares = str(true.group["cca"]), flow.family.probabilities
+            best = likeliest({name: share for name, share in shares.items() if name != UNKNOWN})
+            of_truth = shares.get(_FAMILIES.get(truth, truth), shares[UNKNOWN])
+            found.append(Taken(truth, flow.family.name, best, shares[best], of_truth))
+    return found
 
 
 @dataclass(frozen=True)
@@ -192,9 +230,15 @@ def _known(found: Estimate | Unknown) -> Estimate | None:
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
-def tables(judged: Mapping[str, Judged]) -> str:
-    """The promises and how often they are kept, the confusion of controllers, and each number that is off."""
-    return "\n".join([*_promises(judged), "", *_confusion(judged), "", *_off(judged)])
+def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
+    """Of sets of cases: promises and how often they are kept, controllers and their probabilities, what is off."""
+    lines: list[str] = []
+    for title, cases in judged.items():
+        if cases:
+            lines += [f"### {title}", "", *_promises(cases), "", *_confusion(cases), ""]
+    every = {name: case for cases in judged.values() for name, case in cases.items()}
+    lines += [*_reliability(judged), "", *_off(every)]
+    return "\n".join(lines)
 
 
 def _promises(judged: Mapping[str, Judged]) -> list[str]:
@@ -219,13 +263,53 @@ def _promises(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def _confusion(judged: Mapping[str, Judged]) -> list[str]:
-    pairs = [pair for case in judged.values() for pair in case.controllers]
+    taken = [each for case in judged.values() for each in case.controllers]
     columns = (*FACTORS, UNKNOWN)
     rows = []
-    for truth in sorted({true for true, _ in pairs}):
-        counts = [sum(pair == (truth, name) for pair in pairs) for name in columns]
+    for truth in sorted({each.truth for each in taken}):
+        counts = [sum((each.truth, each.name) == (truth, name) for each in taken) for name in columns]
         rows.append((truth, *map(str, counts)))
     return formatting.markdown_table(("flows of \\ taken for", *columns), rows)
+
+
+def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
+    """Of flows whose likeliest family was stated with a probability: how many are of it.
+
+    Flows of one case err together, so that beside their share stands that of cases, each of which counts once.
+    """
+    rows = []
+    for low, high in itertools.pairwise(_STATED):
+        row = [f"{low:.2f} to {high:.2f}"]
+        for cases in judged.values():
+            # What says nothing states no probability.
+            inside = [
+                (each.is_right, each.probability, 1.0 / len(case.controllers))
+                for case in cases.values()
+                for each in case.controllers
+                if low <= each.probability < high + (high == 1.0) and each.probability > 0.0
+            ]
+            if not inside:
+                row += ["0", "–", "–", "–"]
+                continue
+            right, stated, weights = (np.array(column, dtype=float) for column in zip(*inside, strict=True))
+            shares = (stated.mean(), right.mean(), np.average(right, weights=weights))
+            row += [str(len(inside)), *(f"{share:.2f}" for share in shares)]
+        rows.append(tuple(row))
+    scores = ["Brier score"], ["log loss"]
+    for cases in judged.values():
+        taken = [each for case in cases.values() for each in case.controllers if each.probability > 0.0]
+        if not taken:
+            scores[0].extend(["–"] * 4)
+            scores[1].extend(["–"] * 4)
+            continue
+        brier = float(np.mean([(each.probability - each.is_right) ** 2 for each in taken]))
+        loss = float(np.mean([-math.log(max(each.of_truth, 1e-6)) for each in taken]))
+        for score, value in zip(scores, (brier, loss), strict=True):
+            score.extend([str(len(taken)), "", f"{value:.3f}", ""])
+    head = ["stated probability"]
+    for title in judged:
+        head += [f"{title}: flows", "stated", "right", "right, by case"]
+    return formatting.markdown_table(tuple(head), [*rows, *(tuple(score) for score in scores)])
 
 
 def _off(judged: Mapping[str, Judged]) -> list[str]:
@@ -240,22 +324,30 @@ def _off(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge the cases whose names contain one of `--only`; write the tables, or print them."""
+    """Judge the cases whose names contain one of `--only`, and drawn ones; write the tables, or print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
+    parser.add_argument("--drawn", type=int, default=_DRAWN, help="how many cases to draw of each seed")
     parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
     options = parser.parse_args(arguments)
     parts = [part.strip() for part in options.only.split(",") if part.strip()]
-    chosen = {name: case for name, case in CASES.items() if not parts or any(part in name for part in parts)}
-    judged = {}
-    for number, (name, case) in enumerate(chosen.items(), 1):
-        print(f"observed: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                judged[name] = judge(case, Path(folder))
-        except ForebayError as error:
-            print(f"observed: {name}: {error}", file=sys.stderr)
-            return 1
+    sets: Mapping[str, Mapping[str, Case]] = {
+        "chosen cases": CASES,
+        "drawn, looked at": drawn(options.drawn, DEVELOPED_ON),
+        "drawn, to judge": drawn(options.drawn, JUDGED_ON),
+    }
+    judged: dict[str, dict[str, Judged]] = {}
+    for title, cases in sets.items():
+        chosen = {name: case for name, case in cases.items() if not parts or any(part in name for part in parts)}
+        judged[title] = {}
+        for number, (name, case) in enumerate(chosen.items(), 1):
+            print(f"observed: {title}: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+            try:
+                with tempfile.TemporaryDirectory() as folder:
+                    judged[title][name] = judge(case, Path(folder))
+            except ForebayError as error:
+                print(f"observed: {name}: {error}", file=sys.stderr)
+                return 1
     text = tables(judged)
     if options.write is None:
         print(text)
