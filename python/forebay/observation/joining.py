@@ -7,13 +7,14 @@ something else limits; transfers that come and go; and traffic that does not yie
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
-from forebay.observation.controllers import FACTORS, UNKNOWN
+from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown, exactly
 from forebay.observation.finding import (
     AppLimited,
@@ -224,11 +225,12 @@ def _at_a_time(flows: Sequence[LongFlow], seconds: float) -> Estimate:
 def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
     """Mean probabilities; "unknown" where that is the likeliest."""
     means = {name: float(np.mean([flow.family.probabilities[name] for flow in flows])) for name in (*FACTORS, UNKNOWN)}
-    if max(means, key=lambda name: means[name]) == UNKNOWN:
+    if likeliest(means) == UNKNOWN:
+        reasons = Counter(flow.family.because or "its flows are of several families" for flow in flows)
+        [(reason, count)] = reasons.most_common(1)
+        of = "" if len(flows) == 1 else f" (so {count} of {len(flows)})"
         return Unknown(
-            "congestion controller",
-            "too few losses were seen whose back-off could be measured",
-            "capture for longer, or ask the senders (ss -tin)",
+            "congestion controller", f"{reason}{of}", "capture for longer and both ways, or ask the senders (ss -tin)"
         )
     return means
 
