@@ -385,26 +385,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_reduction_is_told_with_its_windows(before in 8u64..500, kept in 1u64..10, grown in 2u64..20, losses in 1usize..6) {
-            let after = (before * kept / 10).max(1);
+        fn a_reduction_is_told_with_its_windows(top in 20u64..500, kept in 1u64..10, grown in 3u64..20, losses in 1usize..6) {
+            let bottom = (top * kept / 10).max(1);
+            let grown = grown.min(top - bottom);
             let mut sender = Sender::new();
-            for _ in 0..3 {
-                sender.round(before, false);
+            for more in 0..4 {
+                sender.round(top + more, false);
             }
             for _ in 0..losses {
-                sender.round(before, true);
-                for _ in 0..=grown {
-                    sender.round(after, false);
+                sender.round(top, true);
+                for more in 0..grown {
+                    sender.round(bottom + more, false);
                 }
-                for _ in 0..3 {
-                    sender.round(before, false);
+                for more in 0..4 {
+                    sender.round(top + more, false);
                 }
             }
             let told = sender.rounds.finish();
             prop_assert_eq!(told.reductions.len(), losses);
+            let segments = |bytes: u32| u64::from(bytes / SEGMENT);
             for (index, reduction) in told.reductions.iter().enumerate() {
-                prop_assert_eq!(u64::from(reduction.before), before * u64::from(SEGMENT));
-                prop_assert_eq!(u64::from(reduction.after), after * u64::from(SEGMENT));
+                // The last round had not ended when its loss showed.
+                prop_assert_eq!((segments(reduction.earlier), segments(reduction.before)), (top + 1, top + 2));
+                prop_assert_eq!((segments(reduction.after), segments(reduction.later)), (bottom, bottom + 1));
+                prop_assert!(reduction.repaired > reduction.time);
                 if index > 0 {
                     prop_assert_eq!(u64::from(reduction.rounds), grown + 3);
                 }
@@ -442,6 +446,46 @@ mod tests {
             let told = rounds.finish();
             prop_assert!(told.reductions.len() <= REDUCTIONS && told.visits.len() <= VISITS);
             prop_assert!(told.falls <= told.compared);
+        }
+    }
+
+    #[test]
+    fn what_is_lost_at_the_edge_is_of_the_same_repair_and_what_is_lost_beyond_is_not() {
+        for (beyond, reductions) in [(0, 1), (1, 2)] {
+            let mut sender = Sender::new();
+            for _ in 0..4 {
+                sender.round(10, false);
+            }
+            sender.round(10, true);
+            let point = sender.sent;
+            sender.sent += 5;
+            sender.acknowledged = point + beyond;
+            sender.send(Kind::Again, 0);
+            // All before the edge is acknowledged, and the edge itself is not.
+            sender.acknowledged = point;
+            sender.round += 1;
+            let number = point * u64::from(SEGMENT);
+            sender
+                .rounds
+                .acknowledge(sender.round, number, &mut sender.budget);
+            sender.sent += 1;
+            sender.send(Kind::New, 0);
+            assert!(
+                sender
+                    .rounds
+                    .told
+                    .reductions
+                    .iter()
+                    .all(|it| it.repaired == 0)
+            );
+            for _ in 0..3 {
+                sender.round(5, false);
+            }
+            let told = sender.rounds.finish().reductions;
+            assert_eq!(told.len(), reductions);
+            // Of two the windows of neither are known on both sides.
+            let known = told.iter().filter(|it| it.before > 0 && it.after > 0);
+            assert_eq!(known.count(), 2 - reductions);
         }
     }
 
