@@ -235,7 +235,7 @@ def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
     lines: list[str] = []
     for title, cases in judged.items():
         if cases:
-            lines += [f"### {title}", "", *_promises(cases), "", *_confusion(cases), ""]
+            lines += [f"### {title.capitalize()}", "", *_promises(cases), "", *_confusion(cases), ""]
     every = {name: case for cases in judged.values() for name, case in cases.items()}
     lines += [*_reliability(judged), "", *_off(every)]
     return "\n".join(lines)
@@ -313,14 +313,21 @@ def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
 
 
 def _off(judged: Mapping[str, Judged]) -> list[str]:
-    head = ("case", "number", "true", "observed")
-    rows = [
-        (name, each.what, f"{each.truth:.4g}", f"{each.found.value:.4g}")
-        for name, case in judged.items()
-        for each in case.judgments
-        if each.found is not None and not each.is_kept
-    ]
-    return formatting.markdown_table(head, rows) if rows else ["No number that is told is off."]
+    """Of each case and number how many are off, and the farthest of them."""
+    rows = []
+    for name, case in judged.items():
+        for what in PROMISES:
+            told = [each for each in case.judgments if each.what == what and each.found is not None]
+            off = [(abs(each.found.value / each.truth - 1.0), each) for each in told if each.found and not each.is_kept]
+            if not off:
+                continue
+            _, worst = max(off, key=lambda pair: pair[0])
+            assert worst.found is not None
+            count = f"{len(off)} of {len(told)}"
+            rows.append((name, what, count, f"{worst.truth:.4g}", f"{worst.found.value:.4g}"))
+    if not rows:
+        return ["No number that is told is off."]
+    return formatting.markdown_table(("case", "number", "off", "true", "farthest observed"), rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
