@@ -110,6 +110,7 @@ fn contested(queue: &str) -> Scenario {
         run = {{ warmup = "0s", measure = "6s" }}
         [[flows]]
         name = "loss"
+        start = "1s"
         count = 3
         rtt = {{ linspace = ["10ms", "50ms"] }}
         [[flows]]
@@ -124,8 +125,8 @@ fn contested(queue: &str) -> Scenario {
     Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
 }
 
-/// Every packet that arrives at the target link leaves, is lost or waits there, at every look; and sightings count
-/// what the link counts.
+/// Every packet that arrives at the target link leaves, is lost or waits there, at every look; sightings count what
+/// the link counts, and what has left took its time.
 #[test]
 fn what_is_seen_adds_up() {
     for queue in QUEUES {
@@ -133,7 +134,7 @@ fn what_is_seen_adds_up() {
         let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
         run.watch(1_000_000);
         let mut counts = BTreeMap::new();
-        let mut ahead = 0;
+        let (mut ahead, mut busy, mut sent) = (0, 0.0, 0);
         for step in 1..=60 {
             let now = Time::from_millis(step * 100);
             run.advance(now, u64::MAX).unwrap();
@@ -145,6 +146,7 @@ fn what_is_seen_adds_up() {
                     sighting.happening,
                     Happening::Departs | Happening::DepartsMarked
                 );
+                sent += if leaves { sighting.bytes } else { 0 };
                 // Only departures are known ahead of their time.
                 assert!(leaves || sighting.time < now, "{sighting:?}");
                 let flow = sighting.flow;
@@ -158,10 +160,17 @@ fn what_is_seen_adds_up() {
             assert_eq!(count(Happening::IsDropped), link.drops, "{queue}");
             assert!(inside <= link.waiting + 1, "{queue}: {inside} {link:?}");
             ahead += link.waiting;
+            busy += link.utilization * 0.1;
         }
         assert!(
             ahead > 0 && counts.contains_key(&(Happening::IsDropped as u8)),
             "{queue}"
+        );
+        // Departures may be told while up to 30 packets wait.
+        let (could, most) = (busy * 10e6 / 8.0, 32.0 * 1500.0);
+        assert!(
+            (could - f64::from(sent)).abs() <= most,
+            "{queue}: {could} {sent}"
         );
         let marked = counts.contains_key(&(Happening::DepartsMarked as u8));
         let marks = matches!(run.links()[0].marks, 1..);
