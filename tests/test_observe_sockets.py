@@ -72,7 +72,7 @@ def test_groups_are_of_controllers() -> None:
     assert bbr.estimates["retransmission_rate"].high > 0
     assert bbr.estimates["rate_p50"].value == pytest.approx(9_000_001 * 8 / 6.5)
     assert found.estimates["base_rtt_p50"].value == pytest.approx(0.0401)
-    assert {"the link's rate and buffer", "rates over time"} <= {each.what for each in found.unknown}
+    assert {"flows of other hosts", "rates over time"} <= {each.what for each in found.unknown}
 
 
 def test_old_versions_say_less() -> None:
@@ -114,6 +114,26 @@ def test_what_happened_between_dumps(first: str, second: str) -> None:
     assert found.estimates["retransmission_rate"].value == pytest.approx(2 / 12)
     assert found.groups[0].limited["congestion"] == 1
     assert "rates between dumps" not in {each.what for each in found.unknown}
+
+
+def test_a_connection_is_watched_from_its_first_packet_on() -> None:
+    """Ss names no bytes before there are any (captured with Linux 6.18 and iproute2 6.1)."""
+    opening = (
+        "2026-11-23T22:02:00,251000062+00:00\n" + HEADER + "SYN-SENT 0      1         198.18.0.1:47448   198.18.1.1:5201\n"
+        "\t cubic rto:1000 mss:524 pmtu:1500 rcvmss:88 advmss:1460 cwnd:10 segs_out:1 app_limited unacked:1\n"
+    )
+    later = (
+        "2026-11-23T22:02:10,251000062+00:00\n" + HEADER + "ESTAB 0      0         198.18.0.1:47448   198.18.1.1:5201\n"
+        "\t cubic wscale:11,11 rto:284 rtt:80.222/0.233 mss:1448 cwnd:133 bytes_sent:20020000 bytes_retrans:20000"
+        " bytes_acked:20000001 data_segs_out:13826 busy:9900ms retrans:0/14 minrtt:40.349\n"
+    )
+    found = sockets.read(opening + later)
+    [change] = found.changes
+    assert (change.acknowledged, change.seconds) == (20_000_001, 10)
+    assert change.rate_bps == pytest.approx(16e6)
+    assert change.retransmission_rate == pytest.approx(1e-3, rel=2e-3)
+    assert found.groups[0].sending == 1
+    assert found.limits == ("congestion",)
 
 
 def test_dumps_without_dates_have_rates_while_busy() -> None:

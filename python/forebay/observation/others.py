@@ -238,11 +238,11 @@ def _scenario_name(controller: str) -> str:
 
 
 def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
-    pairs = zip(sockets.sockets, sockets.changes, strict=True)
-    ordered = sorted(pairs, key=lambda pair: -(pair[1].acknowledged or 0.0))
+    each = zip(sockets.sockets, sockets.changes, sockets.limits, strict=True)
+    ordered = sorted(each, key=lambda row: -(row[1].acknowledged or 0.0))
     rows = []
-    for number, (socket, change) in enumerate(ordered[:200], 1):
-        rate = change.rate_bps
+    for number, (socket, change, limit) in enumerate(ordered[:200], 1):
+        rate, again = change.rate_bps, change.retransmission_rate
         trip = socket.minrtt_s
         rows.append(
             FlowFinding(
@@ -251,9 +251,9 @@ def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
                 change.acknowledged or 0.0,
                 None if rate is None else exactly(rate, "bit/s", "acknowledged bytes over time", 1),
                 None if trip is None else Estimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
-                None,
+                None if again is None else exactly(again, "", "retransmissions over what was sent", 1),
                 socket.controller,
-                "unknown",
+                _LIMITS.get(limit, "unknown"),
             )
         )
     return rows

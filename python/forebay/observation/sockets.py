@@ -63,6 +63,13 @@ class Change:
         seconds = self.seconds or self.busy_s
         return self.acknowledged * 8 / seconds if self.acknowledged is not None and seconds else None
 
+    @property
+    def retransmission_rate(self) -> float | None:
+        """Retransmissions as a share of what was sent, by bytes where the kernel counts them, else by segments."""
+        if self.sent:
+            return (self.retransmitted or 0.0) / self.sent
+        return (self.segments_retransmitted or 0.0) / self.segments if self.segments else None
+
 
 @dataclass(frozen=True)
 class Group:
@@ -99,6 +106,8 @@ class Sockets:
         Each connection as it was last seen; addresses are not kept.
     changes : tuple of Change
         Of each of them.
+    limits : tuple of str
+        What held each of them back: "application", "receiver", "sender's buffer" or "congestion".
     groups : tuple of Group
         By controller, the one with most connections first.
     estimates : mapping
@@ -114,6 +123,7 @@ class Sockets:
     dumps: int
     sockets: tuple[Socket, ...]
     changes: tuple[Change, ...]
+    limits: tuple[str, ...]
     groups: tuple[Group, ...]
     estimates: Mapping[str, Estimate]
     unknown: tuple[Unknown, ...]
@@ -152,6 +162,7 @@ def read(text: str, where: str = "sockets") -> Sockets:
         dumps=len(found),
         sockets=sockets,
         changes=changes,
+        limits=limits,
         groups=groups,
         estimates=_estimates(sockets, changes),
         unknown=_unknown(sockets, found),
@@ -172,13 +183,13 @@ def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
 
     def between(of: Callable[[Socket], float | None]) -> float | None:
         before, after = (0.0 if alone else of(first)), of(last)
-        return None if after is None or before is None else max(0.0, after - before)
+        # ss leaves out what is zero, as everything is when a connection begins.
+        return None if after is None else max(0.0, after - (before or 0.0))
 
     return Change(
         seconds=seconds,
         acknowledged=between(lambda each: each.bytes_acked),
         sent=between(lambda each: each.bytes_sent),
-        # ss leaves out what is zero.
         retransmitted=between(lambda each: None if each.bytes_sent is None else each.bytes_retrans or 0.0),
         segments=between(lambda each: each.data_segs_out),
         segments_retransmitted=between(lambda each: each.retransmitted or 0.0),
@@ -266,9 +277,7 @@ def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
 
 
 def _unknown(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[Unknown, ...]:
-    capture = "capture packets at the link: `forebay observe port.pcapng`"
     said = [
-        Unknown("the link's rate and buffer", "sockets see a path, not its links", capture),
         Unknown("flows of other hosts", "only this host's sockets are here", "export flow records of the port"),
         Unknown("arrivals and sizes of transfers", "a dump shows what is open, not what came and went",
                 "capture packets, or export flow records"),
