@@ -4,7 +4,7 @@
 use crate::budget::Budget;
 use crate::pacing::Pacing;
 use crate::packet::{Ecn, Packet, Tcp, Transport, Udp};
-use crate::pauses::Watch;
+use crate::pauses::{Trip, Watch};
 use crate::round_trip::{Least, Outstanding, Ticks, Times, Waiting};
 use crate::rounds::{Kind, Rounds, Sent, Windows};
 use crate::sequence::{Brought, Segment, Sequence, unwrapped};
@@ -163,12 +163,15 @@ impl Half {
             Transport::Udp(udp) => self.send_udp(time, last, udp),
             Transport::Other | Transport::Fragment => {}
         }
-        let base = self.base_round_trip();
+        let trip = Trip {
+            round: self.base_round_trip(),
+            before: self.least_before(),
+        };
         if let Some(detail) = &mut self.detail {
             detail.watch.send(
                 time,
                 last.filter(|_| self.sequence.flight().is_none()),
-                base,
+                trip,
             );
             let window = detail.series.at(time, budget);
             window.bytes += u64::from(packet.bytes);
@@ -357,7 +360,7 @@ impl Half {
             budget.follow(0, 1);
         }
         let mut watch = Watch::default();
-        watch.send(first, None, None);
+        watch.send(first, None, Trip::default());
         if self.sequence.flight() == Some(0) {
             watch.see(last, 0, None);
         }
@@ -498,9 +501,14 @@ impl Half {
             self.behind_timestamps.least(),
             self.handshake.0,
         ];
-        let before = [self.before.least(), self.handshake.1];
         let behind = behind.into_iter().flatten().min()?;
-        Some(behind.saturating_add(before.into_iter().flatten().min().unwrap_or(0)))
+        Some(behind.saturating_add(self.least_before().unwrap_or(0)))
+    }
+
+    /// From here to the sender and back.
+    fn least_before(&self) -> Option<u64> {
+        let before = [self.before.least(), self.handshake.1];
+        before.into_iter().flatten().min()
     }
 
     /// Share of the packets that have QUIC's fixed bit; half of it where no handshake was seen.

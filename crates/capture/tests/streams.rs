@@ -252,8 +252,29 @@ fn pauses_of_the_application_are_told() {
         "{:?}",
         stream.pauses
     );
-    assert!(stream.spent.empty >= stream.pauses[0].length);
+    // The sender could not have answered sooner than this.
+    assert!(stream.spent.empty + transfer.before >= stream.pauses[0].length);
+    assert!(stream.spent.empty >= stream.pauses[0].length - transfer.before);
     assert_eq!((stream.repeated, stream.unseen), (0, 0));
+}
+
+#[test]
+fn a_sender_that_waits_for_acknowledgments_is_not_idle_wherever_it_is_captured() {
+    for (before, behind) in [(0, 40), (1, 39), (20, 20), (39, 1), (40, 0)] {
+        let transfer = Transfer {
+            before: before * MILLISECOND,
+            behind: behind * MILLISECOND + 10_000,
+            segments: 2000,
+            ..Transfer::default()
+        };
+        let observation = observed(&transfer.packets());
+        let stream = only(&observation);
+        let share = stream.spent.empty as f64 / stream.spent.watched as f64;
+        assert!(
+            share < 0.1,
+            "{before} ms before, {behind} ms behind: {share}"
+        );
+    }
 }
 
 #[test]
