@@ -303,6 +303,7 @@ def observe_captures(
     *,
     before: int | str | None = None,
     after: int | str | None = None,
+    ahead_ns: Sequence[int] = (),
     progress: Callable[[int, int | None], object] | None = None,
 ) -> Captured: ...
 def models() -> list[str]: ...

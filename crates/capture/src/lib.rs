@@ -43,7 +43,7 @@ pub use gaps::Gap;
 pub use histogram::{LogBin, LogHistogram};
 pub use kept::{Keeping, Streams};
 pub use load::Load;
-pub use merged::{Merged, merged};
+pub use merged::{Merged, merged, merged_level};
 pub use notes::Notes;
 pub use observation::{Direction, Observation, ObservedInterface};
 pub use observer::{Observer, Settings};

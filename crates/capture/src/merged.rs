@@ -33,6 +33,8 @@ struct File {
     dropped: bool,
     /// Numbers over all files, by the file's own.
     numbers: Vec<u16>,
+    /// By how many nanoseconds its times are ahead of those of the other files.
+    ahead_by: i64,
 }
 
 /// Several captures as one; see [`Merged`].
@@ -40,6 +42,17 @@ struct File {
 /// # Errors
 /// Where one of them is damaged before its first packet.
 pub fn merged(readers: Vec<Reader>) -> Result<Merged, CaptureError> {
+    let level = vec![0; readers.len()];
+    merged_level(readers, &level)
+}
+
+/// Several captures as one, where the times of some are ahead of the others': by another clock, or because
+/// they were taken further down the same way. So many nanoseconds are taken off the times of each file; a file
+/// beyond the list is not ahead.
+///
+/// # Errors
+/// Where one of them is damaged before its first packet.
+pub fn merged_level(readers: Vec<Reader>, ahead_by: &[i64]) -> Result<Merged, CaptureError> {
     let mut merged = Merged {
         files: Vec::with_capacity(readers.len()),
         next: BinaryHeap::with_capacity(readers.len()),
@@ -53,6 +66,7 @@ pub fn merged(readers: Vec<Reader>) -> Result<Merged, CaptureError> {
             ahead: None,
             dropped: false,
             numbers: Vec::new(),
+            ahead_by: ahead_by.get(place).copied().unwrap_or(0),
         });
         merged.advance(place)?;
         // Those that stand before its first packet have their numbers in the order of the files.
@@ -137,7 +151,10 @@ impl Merged {
         let file = &mut self.files[place];
         file.ahead = file.reader.next()?;
         file.dropped = file.reader.was_dropped();
-        if let Some(packet) = &file.ahead {
+        if let Some(packet) = &mut file.ahead {
+            packet.time = packet
+                .time
+                .saturating_add_signed(file.ahead_by.saturating_neg());
             self.next.push(Reverse((packet.time, place)));
         }
         Ok(())

@@ -5,7 +5,7 @@ mod common;
 use std::io::Cursor;
 
 use common::{Pcap, Pcapng, SECOND, ethernet, ipv4, tcp};
-use forebay_capture::{Packet, Reader, merged};
+use forebay_capture::{Packet, Reader, merged, merged_level};
 use proptest::prelude::*;
 
 fn reader(name: &str, bytes: &[u8]) -> Reader {
@@ -49,6 +49,35 @@ proptest! {
         // Of the same time, those of the first file come first.
         expected.sort_unstable();
         prop_assert_eq!(told, expected);
+    }
+}
+
+#[test]
+fn a_clock_that_is_ahead_is_put_back() {
+    let files = [pcap(&[100, 200, 300]), pcap(&[1150, 1250])];
+    for (ahead_by, expected) in [
+        (
+            &[0, 1000][..],
+            vec![(100, 0), (150, 1), (200, 0), (250, 1), (300, 0)],
+        ),
+        (
+            &[-1000],
+            vec![(1100, 0), (1150, 1), (1200, 0), (1250, 1), (1300, 0)],
+        ),
+        // Nothing was before the beginning.
+        (&[250, 1200], vec![(0, 0), (0, 0), (0, 1), (50, 0), (50, 1)]),
+        (
+            &[],
+            vec![(100, 0), (200, 0), (300, 0), (1150, 1), (1250, 1)],
+        ),
+    ] {
+        let readers = files.iter().map(|bytes| reader("file", bytes)).collect();
+        let mut level = merged_level(readers, ahead_by).expect("captures");
+        let mut told = Vec::new();
+        while let Some(packet) = level.next().expect("no damage") {
+            told.push((packet.time, packet.interface));
+        }
+        assert_eq!(told, expected, "{ahead_by:?}");
     }
 }
 

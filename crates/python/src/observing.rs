@@ -6,7 +6,9 @@ mod tables;
 
 use std::time::{Duration, Instant};
 
-use forebay_capture::{CaptureError, Merged, Observation, Observer, Reader, Settings, merged};
+use forebay_capture::{
+    CaptureError, Merged, Observation, Observer, Reader, Settings, merged_level,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -28,15 +30,18 @@ enum Stopped {
 /// Observe captures together, in order of time.
 ///
 /// `before` and `after` are numbers or names of the interfaces before and after a queue; without them
-/// interfaces with the names `arrivals` and `departures` are. `progress` is called with the bytes
+/// interfaces with the names `arrivals` and `departures` are. `ahead_ns` is by how much the times of each
+/// file are ahead of the others', which is taken off them. `progress` is called with the bytes
 /// read and the bytes in all (None where that is not known).
 #[pyfunction]
-#[pyo3(signature = (paths, *, before = None, after = None, progress = None))]
+#[pyo3(signature = (paths, *, before = None, after = None, ahead_ns = Vec::new(), progress = None))]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn observe_captures(
     py: Python<'_>,
     paths: Vec<std::path::PathBuf>,
     before: Option<Place>,
     after: Option<Place>,
+    ahead_ns: Vec<i64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyDict>> {
     if paths.is_empty() {
@@ -52,7 +57,9 @@ pub(crate) fn observe_captures(
     }
     let read = py.detach(|| {
         let readers: Result<Vec<_>, _> = paths.iter().map(Reader::open).collect();
-        let captures = readers.and_then(merged).map_err(Stopped::Capture)?;
+        let captures = readers
+            .and_then(|it| merged_level(it, &ahead_ns))
+            .map_err(Stopped::Capture)?;
         let queue = queue_of(&captures, before.as_ref(), after.as_ref());
         let queue = queue.map_err(Stopped::Python)?;
         observe(captures, queue, progress.as_ref())
