@@ -294,6 +294,7 @@ class Captured(TypedDict):
     most_alive: int
     evicted: int
     unobserved: Amount
+    ahead_ns: list[int]
     notes: dict[str, int | None]
     interfaces: list[CapturedInterface]
     queue: Crossed | None

@@ -65,7 +65,11 @@ pub(crate) fn observe_captures(
         observe(captures, queue, progress.as_ref())
     });
     match read {
-        Ok((captures, observation)) => shown(py, &captures, &observation),
+        Ok((captures, observation)) => {
+            let all = shown(py, &captures, &observation)?;
+            all.set_item("ahead_ns", ahead_ns)?;
+            Ok(all)
+        }
         Err(Stopped::Capture(error)) => Err(InputError::new_err(error.to_string())),
         Err(Stopped::Python(error)) => Err(error),
     }

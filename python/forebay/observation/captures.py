@@ -30,6 +30,12 @@ _NS = 1e-9
 _QUIC = 0.5
 #: Share of two captures' time that both cover, from which on they are two sides of a queue.
 _OVERLAP = 0.5
+#: Least wait between two captures from which on there is a way or another clock between them.
+_APART_NS = 100_000
+#: Share of the bytes in packets that no link carries, from which on segments were gathered before they were seen.
+_GATHERED = 0.01
+#: A clock that goes back by less is one of several processors, which stamp packets at once.
+_STEP_NS = 100_000
 #: Names of the engines' own interfaces.
 _SIDES = {"arrivals": Place.BEFORE, "departures": Place.BEHIND}
 _TCP, _UDP = 6, 17
@@ -60,11 +66,28 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
     if found["queue"] is None and len(paths) == 2:
         sides = _sides(found["interfaces"])
         if sides is not None:
-            before, after = sides
-            found = _core.observe_captures(list(paths), before=before, after=after, progress=progress)
+            found = _both_sides(paths, *sides, progress)
     if found["between_ns"] is None or not any(each["directions"][0]["total"][0] for each in found["interfaces"]):
         raise InputError(f"{paths[0]}: found no IP packet; allowed: a capture of a link's traffic")
     return found
+
+
+def _both_sides(paths: Sequence[Path], before: int, after: int, progress: Progress | None) -> Captured:
+    """Captures of both sides of a queue, of which the one behind is brought up to it.
+
+    What every packet takes at least from one to the other is the way between the two places, and what their clocks
+    differ by: packets that are on it do not wait.
+    """
+    found = _core.observe_captures(list(paths), before=before, after=after, progress=progress)
+    assert found["queue"] is not None, "both sides are given"
+    least = found["queue"]["directions"][0]["offsets"]["wait_least_ns"]
+    seen = least[np.isfinite(least)]
+    apart = int(seen.min()) if len(seen) else 0
+    if abs(apart) < _APART_NS or _gathered(found) > _GATHERED:
+        return found
+    file = found["interfaces"][after]["file"]
+    ahead = [apart if place == file else 0 for place in range(len(paths))]
+    return _core.observe_captures(list(paths), before=before, after=after, ahead_ns=ahead, progress=progress)
 
 
 def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
@@ -96,9 +119,10 @@ def seen_of(captured: Captured) -> Seen:
     loose = sum(stream.bytes for stream in every if not stream.responsive)
     # Of short streams a sample is kept: their sum is known by protocol.
     known = sum(amount[1] for number, amount in direction["protocols"].items() if number not in (_TCP, _UDP))
-    queue = captured["queue"]
+    queue, gathered = captured["queue"], _gathered(captured) > _GATHERED
+    backlogs = None if queue is None else _backlogs(queue["directions"][0])
     return Seen(
-        place=Place.BEHIND if queue is not None else _SIDES.get(interface["name"] or ""),
+        place=Place.BEHIND if queue is not None and not gathered else _SIDES.get(interface["name"] or ""),
         start_s=0.0,
         end_s=(between[1] - origin) * _NS,
         load=_bins(direction),
@@ -106,16 +130,33 @@ def seen_of(captured: Captured) -> Seen:
         streams=every,
         transfers=_transfers(every),
         unresponsive_bytes=float(loose + known),
-        backlogs=None if queue is None else _backlogs(queue["directions"][0]),
+        backlogs=backlogs,
+        gathered=gathered,
     )
+
+
+def _gathered(captured: Captured) -> float:
+    """Share of the bytes that came in packets larger than any link's, of the interface where it is largest."""
+    return max(_oversized(each) for each in captured["interfaces"])
+
+
+def _oversized(interface: CapturedInterface) -> float:
+    direction = interface["directions"][0]
+    return direction["oversized"][1] / max(direction["total"][1], 1)
 
 
 def _chosen(captured: Captured) -> CapturedInterface:
     interfaces = captured["interfaces"]
     if captured["queue"] is not None:
         named = [each for each in interfaces if each["name"] == "departures"]
-        # Of two files the one with fewer packets is behind the queue.
-        return named[0] if named else min(interfaces, key=lambda each: each["directions"][0]["total"][0])
+        if named:
+            return named[0]
+        used = [each for each in interfaces if each["directions"][0]["total"][0]]
+        # Of two files the one with fewer packets is behind the queue, where packets are what a link carries.
+        whole = min(map(_oversized, used)) + _GATHERED
+        return min(
+            (each for each in used if _oversized(each) <= whole), key=lambda each: each["directions"][0]["total"][0]
+        )
     return max(interfaces, key=lambda each: each["directions"][0]["total"][1])
 
 
@@ -143,7 +184,15 @@ def _backlogs(crossing: _core.Crossing) -> Backlogs:
     packets, bytes_ = crossing["through"]
     own = bytes_ / packets if packets else 0.0
     most_packets, most_bytes = crossing["largest_backlog"]
-    return Backlogs(most_bytes + own, most_packets + 1.0, lost_bytes + own, lost_packets + 1.0)
+    through_bytes, through_packets = crossing["backlog_bytes"], crossing["backlog_packets"]
+    return Backlogs(
+        most_bytes + own,
+        most_packets + 1.0,
+        lost_bytes + own,
+        lost_packets + 1.0,
+        (_middle(through_bytes) + own, through_bytes["count"].astype(float)),
+        (_middle(through_packets) + 1.0, through_packets["count"].astype(float)),
+    )
 
 
 def _middle(counted: Any) -> NDArray[np.float64]:
@@ -365,17 +414,25 @@ def capture_remarks(captured: Captured) -> tuple[str, ...]:
     ):
         if count(name) > frames * 1e-4:
             said.append(f"{count(name)} of {count('frames')} {text}")
-    if count("steps_back"):
+    if count("largest_step_back_ns") >= _STEP_NS:
+        times = count("steps_back")
         said.append(
-            f"the clock went back {count('steps_back')} times, by {count('largest_step_back_ns') * _NS:.3g} s at most"
+            f"the clock went back {'once' if times == 1 else f'{times} times'}, "
+            f"by {count('largest_step_back_ns') * _NS:.3g} s at most"
+        )
+    apart = max(captured["ahead_ns"], key=abs, default=0)
+    if apart:
+        said.append(
+            f"no packet took less than {apart * 1e-6:.3g} ms between the two captures: that is taken for the way and "
+            "the clocks between them, so that a queue that never emptied is smaller here than it is"
         )
     if count("ended_early"):
         said.append("a file ends in the middle of a packet: what came before it is used")
-    direction = _chosen(captured)["directions"][0]
-    large, total = direction["oversized"][1], max(direction["total"][1], 1)
-    if large > 0.01 * total:
+    gathered = _gathered(captured)
+    if gathered > _GATHERED:
+        largest = max(each["directions"][0]["largest"] for each in captured["interfaces"])
         said.append(
-            f"packets of up to {direction['largest'] / 1000:.0f} kB carry {large / total:.0%} of the bytes: segments "
+            f"packets of up to {largest / 1000:.0f} kB carry {gathered:.0%} of the bytes: segments "
             "were gathered where they were captured, which makes gaps and losses coarser "
             "(ethtool -K DEV tso off gso off gro off)"
         )

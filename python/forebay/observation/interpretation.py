@@ -12,9 +12,9 @@ from forebay.observation.controllers import Family, families
 from forebay.observation.estimate import Estimate, Unknown, given_rate
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
-from forebay.observation.link_rate import Bins, Gaps, busy_share, full_times, link_rate
+from forebay.observation.link_rate import CEILING, Bins, Gaps, busy_share, full_times, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
-from forebay.observation.round_trips import at_most, base_round_trip
+from forebay.observation.round_trips import at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
@@ -23,6 +23,10 @@ __all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 _IDLE = 0.005
 #: How many times as many losses of one kind as of the other say where a capture was taken.
 _MORE = 3.0
+#: Round trips over the least one that tell of a queue.
+_WAITING = 1.1
+#: Who answers sooner is the host itself: no packet has been to another one and back.
+_HOST_S = 30e-6
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Seen:
         IP bytes that nobody answers.
     backlogs : Backlogs or None
         Where both sides of the queue were captured.
+    gathered : bool
+        Whether segments were gathered where they were captured, into packets that no link carries.
     """
 
     place: Place | None
@@ -68,6 +74,7 @@ class Seen:
     transfers: Transfers
     unresponsive_bytes: float
     backlogs: Backlogs | None
+    gathered: bool = False
 
     @property
     def seconds(self) -> float:
@@ -135,12 +142,12 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     """
     load = seen.load
     mean = batch_ratio(load.bytes * 8.0, np.full(len(load.bytes), load.width_s), "bit/s", "bytes over time")
-    rate = given_rate(rate_bps) if rate_bps is not None else link_rate(seen.gaps, seen.load)
-    known = rate.value if isinstance(rate, Estimate) else None
-    full = busy_share(known, seen.load) if known is not None else 0.0
     long = sorted(
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
+    rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long)
+    known = rate.value if isinstance(rate, Estimate) else None
+    full = busy_share(known, seen.load) if known is not None else 0.0
     place = seen.place or _place(long)
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
     emptied = known is None or mean.value < (1.0 - _IDLE) * known
@@ -155,10 +162,31 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
             _long_flow(stream, limit, kind, known, emptied)
             for stream, limit, kind in zip(long, found, families(long), strict=True)
         ],
-        queue_limit(seen.backlogs) if seen.backlogs is not None else Queue(_one_side(), None, is_one_sided=True),
+        _queue(seen),
         seen.transfers,
         seen.unresponsive_bytes / total if total else 0.0,
     )
+
+
+def _rate(seen: Seen, long: Sequence[Stream]) -> Estimate | Unknown:
+    """The rate of the link, where it is not a ceiling that the flows themselves have."""
+    found = link_rate(seen.gaps, seen.load)
+    watched = [stream for stream in long if len(round_trips_over_time(stream)) > 1]
+    most = sum(stream.bytes for stream in watched) > 0.5 * float(seen.load.bytes.sum())
+    if isinstance(found, Unknown) or found.source != CEILING or not most or any(map(_waits, watched)):
+        return found
+    return Unknown(
+        "link rate",
+        f"the load met a ceiling at {found.value / 1e6:.3g} Mb/s without a loss or a wait: receivers or applications "
+        "hold it there",
+        "give it by --rate: the port or the shaper states it",
+    )
+
+
+def _waits(stream: Stream) -> bool:
+    """Whether a stream has met a queue: lost packets, or round trips that rose and fell."""
+    times = round_trips_over_time(stream)
+    return bool(len(stream.losses_s)) or float(np.median(times)) > _WAITING * float(times.min())
 
 
 def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, emptied: bool) -> LongFlow:
@@ -168,16 +196,27 @@ def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | Non
     return LongFlow(stream, limit, base, at_most(stream, rate_bps), kind)
 
 
-def _one_side() -> Unknown:
-    return Unknown(
-        "buffer",
-        "one side of a queue shows neither what waits nor what is lost in it",
-        "capture before and behind the queue at once, or read the limit from the router's configuration",
-    )
+def _queue(seen: Seen) -> Queue:
+    if seen.backlogs is None:
+        because = "one side of a queue shows neither what waits nor what is lost in it"
+        measure = "capture before and behind the queue at once, or read the limit from the router's configuration"
+        return Queue(Unknown("buffer", because, measure), None, is_one_sided=True)
+    if seen.gathered:
+        because = "segments were gathered at one of its sides, so that the same packet is not found on both"
+        measure = "turn it off where you capture (ethtool -K DEV tso off gso off gro off)"
+        return Queue(Unknown("buffer", because, measure), None)
+    return queue_limit(seen.backlogs)
 
 
 def _place(streams: Sequence[Stream]) -> Place:
-    """Where a capture was taken: what is lost before it fills gaps, what is lost behind it comes twice."""
+    """Where a capture was taken: what is lost before it fills gaps, what is lost behind it comes twice.
+
+    Without a loss it is known of a sender's own host only.
+    """
     filled = sum(stream.filled for stream in streams)
     repeated = sum(stream.repeated for stream in streams)
-    return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
+    if repeated or filled:
+        return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
+    answers = [stream.before_s for stream in streams if stream.before_s is not None]
+    # Whatever queue there is, its senders are in front of it.
+    return Place.BEFORE if answers and max(answers) < _HOST_S else Place.BEHIND

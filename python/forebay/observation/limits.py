@@ -8,6 +8,7 @@ without a loss is limited by its application or by a slower link: from here both
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import Enum
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import Estimate
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["Limit", "count_limited", "is_long", "limits"]
+__all__ = ["Limit", "count_limited", "is_long", "limits", "receiver_share"]
 
 #: Packets of a stream that is long enough to be limited by anything but its own size.
 _LONG_PACKETS = 100
@@ -25,6 +26,8 @@ _LONG_PACKETS = 100
 _LONG_SHARE = 0.25
 #: From which share of time on a receiver or an application limits.
 _MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
+#: Share of a receiver's window that is as good as all of it.
+_FULL_WINDOW = 0.9
 #: Loss events or marks that tell of a link.
 _EVENTS, _MARKS = 2, 10
 #: Share of its losses at which the link was full, from which on they are the link's.
@@ -75,7 +78,7 @@ def limits(
 
 
 def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] | None], largest_bps: float) -> Limit:
-    if stream.window_limited > _MOST_OF_THE_TIME:
+    if receiver_share(stream) > _MOST_OF_THE_TIME:
         return Limit.RECEIVER
     if stream.idle_share > _IDLE:
         return Limit.APPLICATION
@@ -89,6 +92,25 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     if signals or full[0] >= _FULL:
         return Limit.LINK
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
+
+
+def receiver_share(stream: Stream) -> float:
+    """Share of time in which the receiver's window is as good as full; 0 where it is not known.
+
+    At the sender that is what was sent and not acknowledged. Further down the path, what the sender has sent and
+    this place has not seen yet is in the window, too: as much as passes in the time from here to the sender and back.
+    """
+    windows = stream.windows
+    if math.isnan(stream.window_limited) or windows is None or stream.before_s is None:
+        return float(np.nan_to_num(stream.window_limited))
+    each = max(1, round((stream.before_s + (stream.behind_s or 0.0)) / windows.width_s))
+    payload = windows.bytes * (stream.payload_bytes / max(stream.bytes, 1))
+    rate = np.convolve(payload, np.ones(each) / each, mode="same") / windows.width_s
+    before = np.where(np.isfinite(windows.before_s), windows.before_s, stream.before_s)
+    held = windows.flight_bytes + rate * before
+    known = np.isfinite(held) & np.isfinite(windows.receive_window_bytes)
+    full = held[known] > _FULL_WINDOW * windows.receive_window_bytes[known]
+    return max(stream.window_limited, float(full.mean()) if len(full) else 0.0)
 
 
 def _lost_at(stream: Stream, full_s: NDArray[np.float64]) -> float:

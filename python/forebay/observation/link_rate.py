@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
-__all__ = ["Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
+__all__ = ["CEILING", "Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
 
+#: Where a rate comes from that the load shows, and no gap between packets.
+CEILING = "the ceiling of the load"
 #: Width of the bins in which rates are gathered: half a percent.
 _STEP = 0.005
 #: Of all that was sent, the least that is a spike, and the most that may be faster than the link.
@@ -216,7 +218,7 @@ def _ceiling(load: Bins) -> Estimate | None:
     # A window begins and ends within a packet.
     packet = 1.0 / _PACKETS_PER_WINDOW
     low, high = min(float(near.min()), value * (1.0 - packet)), max(float(loads.max()), value * (1.0 + packet))
-    return Estimate(value, low, high, "bit/s", "the ceiling of the load", len(near))
+    return Estimate(value, low, high, "bit/s", CEILING, len(near))
 
 
 def _window_s(rate_bps: float, load: Bins) -> float:

@@ -20,6 +20,9 @@ __all__ = ["Backlogs", "Queue", "queue_limit"]
 _FEWEST = 5
 #: Share of losses that may lie below what was taken: stamps of both sides are not exact.
 _TOLERATED = 0.02
+#: Share of packets that are stamped late behind the queue, so that more seems to wait than its limit; and the share
+#: of the middle loss within which losses lie that one limit made.
+_LATE, _ALIKE = 0.01, 0.1
 #: Of what a queue takes, how far below its limit losses may begin where it drops at its tail, in packets.
 _PACKETS_OFF = 1.0
 
@@ -34,12 +37,16 @@ class Backlogs:
         The most at which a packet was taken.
     lost_bytes, lost_packets : array of float
         At the arrival of each packet that was lost, or of a sample of them.
+    through_bytes, through_packets : histogram or None
+        At the arrivals of those that were taken: amounts in rising order, and how often each was seen.
     """
 
     taken_bytes: float
     taken_packets: float
     lost_bytes: NDArray[np.float64]
     lost_packets: NDArray[np.float64]
+    through_bytes: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    through_packets: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,12 @@ def queue_limit(backlogs: Backlogs) -> Queue:
             None,
         )
     in_packets = _limit(backlogs.taken_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
+    if in_packets is None:
+        in_packets = _late_limit(backlogs.through_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
     own = float(np.median(backlogs.lost_bytes / np.maximum(backlogs.lost_packets, 1.0)))
     in_bytes = _limit(backlogs.taken_bytes, backlogs.lost_bytes, "byte", own)
+    if in_bytes is None:
+        in_bytes = _late_limit(backlogs.through_bytes, backlogs.lost_bytes, "byte", own)
     both = [found for found in (in_packets, in_bytes) if found is not None]
     if not both:
         return Queue(
@@ -103,3 +114,25 @@ def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> Es
     return Estimate(
         taken, max(min(taken, least - own), 0.0), high, unit, "what was taken and lost on its two sides", len(lost)
     )
+
+
+def _late_limit(
+    through: tuple[NDArray[np.float64], NDArray[np.float64]] | None, lost: NDArray[np.float64], unit: str, own: float
+) -> Estimate | None:
+    """The limit where a few packets were stamped late: losses are at one backlog, and next to nothing is taken beyond.
+
+    A queue that is managed loses packets at many backlogs, and takes most of them at the same.
+    """
+    if through is None:
+        return None
+    amounts, counts = through
+    low, middle, high = (float(np.quantile(lost, share)) for share in (0.05, 0.5, 0.95))
+    if middle - float(np.quantile(lost, 0.1)) > max(_ALIKE * middle, own):
+        return None
+    beyond = float(counts[amounts > middle + own].sum())
+    if beyond > _LATE * float(counts.sum()):
+        return None
+    # What came had no room: with it there would have been more than the limit.
+    value = middle - own
+    source = "what waited as packets were lost; a few were stamped late behind the queue"
+    return Estimate(value, min(low - own, value), max(high, middle), unit, source, len(lost))

@@ -41,8 +41,10 @@ class Windows:
         Of IP packets.
     flight_bytes : array
         Most that was on its way and not acknowledged.
-    repeated, filled, marked : array
-        Packets whose data was seen before, that fill a gap of the sequence, and that bear a mark.
+    repeated, filled : array
+        Bytes that were seen before, and that fill a gap of the sequence.
+    marked : array
+        Packets that bear a mark.
     behind_s, before_s : array
         Least time from data to its acknowledgment, and from an acknowledgment to the data that it released.
     longest_behind_s : array
@@ -197,7 +199,7 @@ class Stream:
     packet_bytes : int
         Largest IP packet.
     repeated, filled, marked : int
-        As in `Windows`, in all.
+        Packets whose data was seen before, that fill a gap of the sequence, and that bear a mark.
     losses_s : array
         Times of its loss events: losses within a round trip are one.
     behind_s, before_s : float or None
