@@ -119,7 +119,9 @@ def test_what_happened_between_dumps(first: str, second: str) -> None:
 def test_a_connection_is_watched_from_its_first_packet_on() -> None:
     """Ss names no bytes before there are any (captured with Linux 6.18 and iproute2 6.1)."""
     opening = (
-        "2026-11-23T22:02:00,251000062+00:00\n" + HEADER + "SYN-SENT 0      1         198.18.0.1:47448   198.18.1.1:5201\n"
+        "2026-11-23T22:02:00,251000062+00:00\n"
+        + HEADER
+        + "SYN-SENT 0      1         198.18.0.1:47448   198.18.1.1:5201\n"
         "\t cubic rto:1000 mss:524 pmtu:1500 rcvmss:88 advmss:1460 cwnd:10 segs_out:1 app_limited unacked:1\n"
     )
     later = (

@@ -14,7 +14,7 @@ from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
 from forebay.observation.link_rate import CEILING, Bins, Gaps, busy_share, full_times, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
-from forebay.observation.round_trips import at_most, base_round_trip, round_trips_over_time
+from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
@@ -171,7 +171,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
 def _rate(seen: Seen, long: Sequence[Stream]) -> Estimate | Unknown:
     """The rate of the link, where it is not a ceiling that the flows themselves have."""
     found = link_rate(seen.gaps, seen.load)
-    watched = [stream for stream in long if len(round_trips_over_time(stream)) > 1]
+    watched = [stream for stream in long if len(_times(stream)) > 1]
     most = sum(stream.bytes for stream in watched) > 0.5 * float(seen.load.bytes.sum())
     if isinstance(found, Unknown) or found.source != CEILING or not most or any(map(_waits, watched)):
         return found
@@ -185,8 +185,16 @@ def _rate(seen: Seen, long: Sequence[Stream]) -> Estimate | Unknown:
 
 def _waits(stream: Stream) -> bool:
     """Whether a stream has met a queue: lost packets, or round trips that rose and fell."""
-    times = round_trips_over_time(stream)
+    times = _times(stream)
     return bool(len(stream.losses_s)) or float(np.median(times)) > _WAITING * float(times.min())
+
+
+def _times(stream: Stream) -> NDArray[np.float64]:
+    """Round trips over time, or what of them is known without timestamps."""
+    if stream.windows is None:
+        return np.empty(0)
+    times = stream.windows.behind_s + np.nan_to_num(stream.windows.before_s)
+    return times[np.isfinite(times)]
 
 
 def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, emptied: bool) -> LongFlow:
