@@ -72,11 +72,15 @@ class LinkFinding:
         What may wait, in bytes ("byte"), packets ("packets") or time ("s").
     queue : Queue or Unknown
         Its discipline.
+    at_least_bps : float or None
+        What it carries at least, where that is not the load of its busiest moment: before its queue more may come at
+        once than it carries.
     """
 
     rate: Estimate | Unknown
     buffer: Estimate | Unknown
     queue: Queue | Unknown
+    at_least_bps: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,12 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
-        link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
+        link=LinkFinding(
+            observed.rate,
+            observed.queue.limit,
+            _discipline(observed),
+            observed.load_bps.value if observed.place is Place.BEFORE else None,
+        ),
         limited=observed.limited,
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),

@@ -55,7 +55,9 @@ def _link(finding: Finding) -> str:
     if isinstance(link.rate, Estimate):
         parts = [f"{told(link.rate)} link"]
     else:
-        most = max((scale.most for scale in finding.load.scales), default=0.0) if finding.load is not None else 0.0
+        most = link.at_least_bps
+        if most is None:
+            most = max((scale.most for scale in finding.load.scales), default=0.0) if finding.load is not None else 0.0
         seen = f", {formatting.bandwidth(most)} or more" if most else ""
         parts = [f"A link of unknown rate{seen}"]
     if isinstance(link.queue, Queue):
