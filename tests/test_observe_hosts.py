@@ -15,6 +15,7 @@ from forebay.observation.interpretation import Observed, interpret
 from forebay.observation.limits import Limit, limits, receiver_share
 from forebay.observation.link_rate import CEILING, link_rate
 from forebay.observation.queues import Backlogs, queue_limit
+from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
 from tests.test_observe_estimates import stream, windows
 
@@ -218,3 +219,13 @@ def test_processors_that_stamp_at_once_are_no_clock_that_steps(tmp_path: Path) -
     assert remarks(80_000) == []
     [said] = remarks(150_000_000)
     assert said.startswith("the clock went back once, by 0.15 s")
+
+
+@pytest.mark.parametrize(("of_data", "found"), [(0.0412, 0.0400), (0.0450, 0.0403)])
+def test_a_handshake_is_not_as_long_as_a_packet(of_data: float, found: float) -> None:
+    """Sending 1,500 bytes takes 1.2 ms of the times of data, and next to nothing of the handshake's."""
+    one = stream(behind_s=1e-5, before_s=0.04029, of_data_s=of_data, handshake_s=0.0403)
+    base, most = base_round_trip(one, 10e6), at_most(one, 10e6)
+    assert isinstance(base, Estimate)
+    assert most is not None
+    assert (base.value, most.value) == (pytest.approx(found), pytest.approx(found))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
-from forebay.observation.link_rate import Bins, Gaps
+from forebay.observation.apart import apart_ns
+from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
+from forebay.observation.link_rate import Bins, Gaps, link_rate
 from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
 from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
@@ -30,8 +31,6 @@ _NS = 1e-9
 _QUIC = 0.5
 #: Share of two captures' time that both cover, from which on they are two sides of a queue.
 _OVERLAP = 0.5
-#: Least wait between two captures from which on there is a way or another clock between them.
-_APART_NS = 100_000
 #: Share of the bytes in packets that no link carries, from which on segments were gathered before they were seen.
 _GATHERED = 0.01
 #: A clock that goes back by less is one of several processors, which stamp packets at once.
@@ -81,13 +80,26 @@ def _both_sides(paths: Sequence[Path], before: int, after: int, progress: Progre
     found = _core.observe_captures(list(paths), before=before, after=after, progress=progress)
     assert found["queue"] is not None, "both sides are given"
     least = found["queue"]["directions"][0]["offsets"]["wait_least_ns"]
-    seen = least[np.isfinite(least)]
-    apart = int(seen.min()) if len(seen) else 0
-    if abs(apart) < _APART_NS or _gathered(found) > _GATHERED:
+    least = least[np.isfinite(least)]
+    if not len(least) or _gathered(found) > _GATHERED:
+        return found
+    direction = found["interfaces"][after]["directions"][0]
+    load = _bins(direction)
+    hosts = _answered_by_hosts(found, before, "least_before_ns") and _answered_by_hosts(found, after, "least_behind_ns")
+    rate = link_rate(_gaps(direction), load)
+    apart = apart_ns(int(least.min()), rate, load, direction["largest"], hosts=hosts)
+    if not apart:
         return found
     file = found["interfaces"][after]["file"]
     ahead = [apart if place == file else 0 for place in range(len(paths))]
     return _core.observe_captures(list(paths), before=before, after=after, ahead_ns=ahead, progress=progress)
+
+
+def _answered_by_hosts(captured: Captured, interface: int, column: str) -> bool:
+    """Whether every answer at an interface comes from the host itself: no packet has been to another one and back."""
+    columns = captured["interfaces"][interface]["directions"][0]["streams"]["long"]
+    answers = columns[column][np.isfinite(columns[column])] * _NS
+    return bool(len(answers)) and float(answers.max()) < HOST_S
 
 
 def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
@@ -238,7 +250,8 @@ def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stre
 def _fronts(captured: Captured, behind: CapturedInterface) -> _Fronts:
     """All streams of the other interface, where it is the one before the queue."""
     found: dict[int, list[tuple[int, int, Front]]] = {}
-    if captured["queue"] is None:
+    # Between captures that are apart is more than the queue.
+    if captured["queue"] is None or any(captured["ahead_ns"]):
         return found
     for interface in captured["interfaces"]:
         if interface["number"] == behind["number"]:
@@ -295,6 +308,7 @@ def _stream(
         return _seconds(columns[name][row])
 
     watched = number("watched_ns")
+    data = (real("behind_least_ns"), real("before_least_ns"))
     first, last = number("first_data_ns"), number("last_data_ns")
     packets = max(number("data_packets"), 1)
     return Stream(
@@ -327,6 +341,7 @@ def _stream(
         timestamps=any(number(name) for name in ("behind_timestamps_count", "before_count")),
         began=bool(columns["begun"][row]),
         ended=str(columns["ending"][row]) in ("fin", "rst", "idle"),
+        of_data_s=None if data[0] is None or data[1] is None else data[0] + data[1],
         windows=_windows(windows, number("series_origin_ns"), number("series_width_ns"), origin),
         front=front,
         sender=_sender(reductions, visits, (number("rounds_compared"), number("rounds_fallen")), origin),

@@ -17,7 +17,7 @@ from forebay.observation.queues import Backlogs, Queue, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["LongFlow", "Observed", "Seen", "Transfers", "interpret"]
+__all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 
 #: Share of time that a link is idle for whose queue empties: rates are known to half of it.
 _IDLE = 0.005
@@ -26,7 +26,7 @@ _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
 _WAITING = 1.1
 #: Who answers sooner is the host itself: no packet has been to another one and back.
-_HOST_S = 30e-6
+HOST_S = 30e-6
 
 
 @dataclass(frozen=True)
@@ -227,4 +227,4 @@ def _place(streams: Sequence[Stream]) -> Place:
         return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
     answers = [stream.before_s for stream in streams if stream.before_s is not None]
     # Whatever queue there is, its senders are in front of it.
-    return Place.BEFORE if answers and max(answers) < _HOST_S else Place.BEHIND
+    return Place.BEFORE if answers and max(answers) < HOST_S else Place.BEHIND

@@ -48,6 +48,9 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
         samples = min(stream.behind_samples, stream.before_samples)
         source = "least time from data to ACK and from ACK to data"
         own = _sending_s(stream.packet_bytes, rate_bps)
+        # A handshake's packets take next to no time to send: what is the link's own is in data's times alone.
+        if stream.of_data_s is not None and stream.handshake_s is not None:
+            least, own = min((stream.of_data_s, own), (stream.handshake_s, 0.0), key=lambda one: one[0] - one[1])
     elif stream.handshake_s is not None:
         least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
         own = 0.0
@@ -103,7 +106,10 @@ def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
     """What a base round trip is at most, where no more is known of it: the least measured, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
         return None
-    value = max(stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps), 0.0)
+    value = stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps)
+    if stream.of_data_s is not None and stream.handshake_s is not None:
+        value = min(stream.of_data_s - _sending_s(stream.packet_bytes, rate_bps), stream.handshake_s)
+    value = max(value, 0.0)
     source = "at most: the queue never emptied"
     return Estimate(value, min(stream.behind_s, value), value, "s", source, stream.before_samples)
 

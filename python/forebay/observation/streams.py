@@ -228,6 +228,8 @@ class Stream:
         None where one side of the queue was captured alone.
     sender : Sender or None
         None where timestamps did not tell.
+    of_data_s : float or None
+        Least sum of both times that data has shown, handshakes left out; None where one of them is not known.
     """
 
     number: int
@@ -261,6 +263,7 @@ class Stream:
     windows: Windows | None
     front: Front | None = None
     sender: Sender | None = None
+    of_data_s: float | None = None
 
     @property
     def seconds(self) -> float:
