@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forebay.observation.apart import apart_ns
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Observed, interpret
 from forebay.observation.limits import Limit, limits, receiver_share
-from forebay.observation.link_rate import CEILING, link_rate
+from forebay.observation.link_rate import CEILING, Bins, link_rate
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
@@ -22,6 +23,7 @@ from tests.test_observe_estimates import stream, windows
 #: Of the link: nanoseconds of a packet of 1,500 bytes at 12 Mb/s, packets that may wait, nanoseconds of the way behind.
 SENDING, BUFFER, WAY = 1_000_000, 25, 20_000_000
 PACKET = 1500
+UNKNOWN_RATE = Unknown("link rate", "", "")
 ORIGIN = 1_700_000_000 * 10**9
 
 
@@ -130,6 +132,7 @@ def test_gathered_segments_are_no_queue_s_packets(tmp_path: Path) -> None:
     assert isinstance(limit, Unknown)
     assert "gathered" in limit.because
     assert any("packets of up to 15 kB carry" in each for each in capture_remarks(captured))
+    assert all(each.front is None for each in seen_of(captured).streams)
     # What a link carries is asked of the side where packets are whole.
     assert seen_of(captured).load.packets.sum() == len(cut)
 
@@ -224,8 +227,24 @@ def test_processors_that_stamp_at_once_are_no_clock_that_steps(tmp_path: Path) -
 @pytest.mark.parametrize(("of_data", "found"), [(0.0412, 0.0400), (0.0450, 0.0403)])
 def test_a_handshake_is_not_as_long_as_a_packet(of_data: float, found: float) -> None:
     """Sending 1,500 bytes takes 1.2 ms of the times of data, and next to nothing of the handshake's."""
-    one = stream(behind_s=1e-5, before_s=0.04029, of_data_s=of_data, handshake_s=0.0403)
+    one = stream(behind_s=1e-5, before_s=0.04029, of_data_s=of_data, handshake_behind_s=0.04, handshake_before_s=3e-4)
     base, most = base_round_trip(one, 10e6), at_most(one, 10e6)
     assert isinstance(base, Estimate)
     assert most is not None
-    assert (base.value, most.value) == (pytest.approx(found), pytest.approx(found))
+    assert [base.value, most.value] == pytest.approx([found, found])
+
+
+def test_what_is_between_two_captures_of_a_full_queue_may_be_the_queue() -> None:
+    rate = Estimate(12e6, 11.9e6, 12.1e6, "bit/s", "", 100)
+
+    def between(least_ns: int, share: float, *, hosts: bool = False, known: bool = True) -> int:
+        load = Bins(0.001, np.full(1000, share * 1500.0), np.full(1000, share))
+        return apart_ns(least_ns, rate if known else UNKNOWN_RATE, load, 1500, hosts=hosts)
+
+    # A packet takes 1 ms.
+    assert (between(1_200_000, 0.5), between(-900_000, 0.5)) == (0, 0)
+    assert (between(20_000_000, 0.9), between(20_000_000, 0.999)) == (20_000_000, 0)
+    assert between(20_000_000, 0.999, hosts=True) == 20_000_000
+    # No queue is as long, or shorter than nothing.
+    assert (between(2_000_000_000, 1.0), between(-5_000_000, 1.0)) == (2_000_000_000, -5_000_000)
+    assert (between(90_000, 0.9, known=False), between(200_000, 0.9, known=False)) == (0, 200_000)

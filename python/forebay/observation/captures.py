@@ -250,8 +250,8 @@ def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stre
 def _fronts(captured: Captured, behind: CapturedInterface) -> _Fronts:
     """All streams of the other interface, where it is the one before the queue."""
     found: dict[int, list[tuple[int, int, Front]]] = {}
-    # Between captures that are apart is more than the queue.
-    if captured["queue"] is None or any(captured["ahead_ns"]):
+    # Between captures that are apart is more than the queue, and gathered segments are in none.
+    if captured["queue"] is None or any(captured["ahead_ns"]) or _gathered(captured) > _GATHERED:
         return found
     for interface in captured["interfaces"]:
         if interface["number"] == behind["number"]:
