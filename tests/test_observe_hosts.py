@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,15 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forebay.formatting import bandwidth
 from forebay.observation.apart import apart_ns
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.finding import LinkFinding
 from forebay.observation.interpretation import Observed, interpret
 from forebay.observation.limits import Limit, limits, receiver_share
 from forebay.observation.link_rate import CEILING, Bins, link_rate
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
+from forebay.views.observation_words import answer
+from tests.observations import made
 from tests.test_observe_estimates import stream, windows
 
 #: Of the link: nanoseconds of a packet of 1,500 bytes at 12 Mb/s, packets that may wait, nanoseconds of the way behind.
@@ -248,3 +253,37 @@ def test_what_is_between_two_captures_of_a_full_queue_may_be_the_queue() -> None
     # No queue is as long, or shorter than nothing.
     assert (between(2_000_000_000, 1.0), between(-5_000_000, 1.0)) == (2_000_000_000, -5_000_000)
     assert (between(90_000, 0.9, known=False), between(200_000, 0.9, known=False)) == (0, 200_000)
+
+
+def test_a_long_flow_is_no_transfer(tmp_path: Path) -> None:
+    """It began and ended within the capture, as transfers do."""
+    packets = [(ORIGIN + turn * 1_000_000, segment(1 + turn * 1460, 1460), PACKET) for turn in range(4000)]
+    found = interpret(seen_of(read_captures([_closed(tmp_path / "long.pcap", packets)])))
+    assert len(found.long_flows) == 1
+    assert found.transfers.count == 0
+    few = [(ORIGIN + turn * 1_000_000, segment(1 + turn * 1460, 1460), PACKET) for turn in range(50)]
+    found = interpret(seen_of(read_captures([_closed(tmp_path / "short.pcap", few)])))
+    assert (len(found.long_flows), found.transfers.count) == (0, 1)
+
+
+def _closed(path: Path, packets: Sequence[tuple[int, bytes, int]]) -> Path:
+    """A capture with a SYN before and a FIN behind."""
+    begin, end = bytearray(segment(0, 0)), bytearray(segment(1 + 1460 * len(packets), 0))
+    begin[33], end[33] = 0x02, 0x11
+    both = [(packets[0][0] - 1_000_000, bytes(begin), 40), (packets[-1][0] + 1_000_000, bytes(end), 40)]
+    return capture(path, [*packets, *both])
+
+
+def test_what_a_link_carries_at_least_is_no_burst_of_a_moment() -> None:
+    """Hosts hand on together what they held up, and senders burst: neither is faster than the link."""
+    finding = made()
+    link = LinkFinding(UNKNOWN_RATE, finding.link.buffer, finding.link.queue)
+    assert finding.load is not None
+    bursts = tuple(
+        dataclasses.replace(scale, most=scale.most * (7 if scale.scale_s < 0.1 else 1)) for scale in finding.load.scales
+    )
+    finding = dataclasses.replace(finding, link=link, load=dataclasses.replace(finding.load, scales=bursts))
+    [steady] = [scale.most for scale in bursts if scale.scale_s == 0.1]
+    assert answer(finding)[0].startswith(f"A link of unknown rate, {bandwidth(steady)} or more")
+    before = dataclasses.replace(finding, link=dataclasses.replace(link, at_least_bps=31.4e6))
+    assert answer(before)[0].startswith("A link of unknown rate, 31.4 Mb/s or more")

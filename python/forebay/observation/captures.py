@@ -15,6 +15,7 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.observation.apart import apart_ns
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
+from forebay.observation.limits import is_long
 from forebay.observation.link_rate import Bins, Gaps, link_rate
 from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
@@ -140,7 +141,7 @@ def seen_of(captured: Captured) -> Seen:
         load=_bins(direction),
         gaps=_gaps(direction),
         streams=every,
-        transfers=_transfers(every),
+        transfers=_transfers(every, (between[1] - origin) * _NS),
         unresponsive_bytes=float(loose + known),
         backlogs=backlogs,
         gathered=gathered,
@@ -212,8 +213,10 @@ def _middle(counted: Any) -> NDArray[np.float64]:
     return middle
 
 
-def _transfers(streams: Sequence[Stream]) -> Transfers:
+def _transfers(streams: Sequence[Stream], capture_s: float) -> Transfers:
+    """Connections that came and went; a long one is a flow of its own, though it may have begun and ended here."""
     whole = [each for each in streams if each.responsive and each.began and each.ended]
+    whole = [each for each in whole if not is_long(each, capture_s)]
     whole.sort(key=lambda each: each.start_s)
     return Transfers(
         np.array([float(each.distinct_bytes) for each in whole]),

@@ -118,7 +118,7 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
 
 
 def _kind(observed: Observed) -> str:
-    if observed.queue.tail_drop is not None or not isinstance(observed.queue.limit, Unknown):
+    if not observed.queue.is_one_sided:
         return "capture of both sides of a queue"
     return f"capture of one place, {observed.place.value}"
 

@@ -41,6 +41,9 @@ __all__ = [
 GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
 FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
 
+#: Windows in which no more comes than a link carries, however packets are held up and handed on together.
+_STEADY_S = 0.1
+
 #: What is not known.
 NONE = "–"
 
@@ -57,13 +60,20 @@ def _link(finding: Finding) -> str:
     else:
         most = link.at_least_bps
         if most is None:
-            most = max((scale.most for scale in finding.load.scales), default=0.0) if finding.load is not None else 0.0
+            most = _most_carried(finding)
         seen = f", {formatting.bandwidth(most)} or more" if most else ""
         parts = [f"A link of unknown rate{seen}"]
     if isinstance(link.queue, Queue):
         parts.append(link.queue.kind)
     parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {told(link.buffer)}")
     return ", ".join(parts)
+
+
+def _most_carried(finding: Finding) -> float:
+    """The load of the busiest window, in bit/s; 0 where there is none. In short ones hosts hand on what waited."""
+    scales = () if finding.load is None else finding.load.scales
+    steady = [scale.most for scale in scales if scale.scale_s >= _STEADY_S]
+    return max(steady or [scale.most for scale in scales], default=0.0)
 
 
 def _limited(finding: Finding) -> str:
