@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab test check format bench reference kernel kernel-rows observed circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo wasm lab test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -27,6 +27,7 @@ help:
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
 	@echo "make observed   captures of 306 scenarios, observed, beside the truth, three minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
+	@echo "make captured   captures of real sockets through emulated links beside tcptrace, tshark and ss, six minutes [ONLY=PART,...] [WRITE=docs/checking.md] [KEEP=DIR]"
 	@echo "make circle     recommend of what was observed beside recommend of what was true, four minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
 	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
@@ -116,6 +117,9 @@ reference: $(VENV)/.build
 # Real time: half an hour; goes on where it was interrupted.
 kernel: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.kernel_against_packets $(if $(ONLY),--only "$(ONLY)") $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)")
+
+captured: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.captured $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)") $(if $(KEEP),--keep "$(KEEP)")
 
 observed: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.observed $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")

@@ -1,0 +1,333 @@
+"""`make captured`: captures of real kernels, as tcpdump makes them, and what programs and the kernel say of the same.
+
+Sockets of this machine's kernel send through links of `forebay emulate`; tcpdump captures them at the sender and at the
+receiver, `ss -tin` is asked meanwhile. Each number of the observation is held to tcptrace's, tshark's, capinfos' and
+the sockets' own, and what it takes the link for to what the link was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forebay import formatting
+from forebay.checks import captured_programs
+from forebay.checks.captured_cases import CASES, Case
+from forebay.checks.captured_programs import NAMES
+from forebay.checks.captured_readings import PROGRAMS, Readings, controllers, missing, of_sockets, ours, ports
+from forebay.checks.observed import PROMISES
+from forebay.errors import ForebayError
+from forebay.files import between, write_whole
+from forebay.observation.captures import observe_captures
+from forebay.observation.estimate import Estimate
+from forebay.observation.interpretation import Observed
+from forebay.observation.limits import Limit
+from forebay.observation.streams import Place
+
+__all__ = ["MARKS", "NUMBERS", "Compared", "Told", "compared", "main", "tables", "told"]
+
+#: Where the tables stand in docs/checking.md.
+MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
+#: Numbers of a connection, and how far two programs may differ in them, as a share: what is counted is equal.
+NUMBERS: Mapping[str, float] = {
+    "packets of the file": 0.0,
+    "bytes of the file": 0.0,
+    "packets": 0.0,
+    "IP bytes": 0.0,
+    "unique bytes": 0.0,
+    "repeated packets": 0.0,
+    "repeated bytes": 0.0,
+    "segment": 0.0,
+    # A FIN is a byte of it for some.
+    "largest flight": 0.001,
+    "largest window": 0.0,
+    "ACKs with SACK": 0.0,
+    "duplicate ACKs": 0.0,
+    "seconds of data": 0.001,
+    "handshake": 0.005,
+    "least round trip": 0.005,
+    "median round trip": 0.02,
+}
+#: Programs print times to so many seconds.
+_PRINTED_S: Mapping[str, float] = {"tcptrace": 1e-4, "tshark": 1e-6, "ss": 1e-3}
+#: The sockets, beside the programs.
+_SOCKETS = "ss"
+_SIDES = ("sender", "receiver")
+_FAMILIES: Mapping[str, str] = {"reno": "newreno"}
+_LIMITS: Mapping[str, frozenset[Limit]] = {
+    "link": frozenset({Limit.LINK}),
+    "application": frozenset({Limit.APPLICATION, Limit.ELSEWHERE}),
+    "receiver": frozenset({Limit.RECEIVER}),
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One number of one connection, as we have it and as another program has it."""
+
+    case: str
+    side: str
+    what: str
+    program: str
+    port: int
+    ours: float
+    theirs: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they differ by no more than they may."""
+        most = NUMBERS[self.what] * max(abs(self.ours), abs(self.theirs))
+        if NUMBERS[self.what]:
+            most = max(most, _PRINTED_S[self.program])
+        return abs(self.ours - self.theirs) <= most
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an observation says of a link, beside what is true; None where it says that it is not known."""
+
+    case: str
+    of: str
+    what: str
+    truth: float | str
+    found: float | str | None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether what is told is kept."""
+        if isinstance(self.truth, float) and isinstance(self.found, float):
+            # What a link is sending waits for some and not for others.
+            slack = {"limited flows": 1.0, "buffer": 1500.0}.get(self.what, 0.0)
+            return abs(self.found - self.truth) <= max(PROMISES[self.what] * self.truth, slack)
+        return self.found is None or self.found == self.truth
+
+
+def capture(case: Case, folder: Path) -> None:
+    """Let a case's sockets send, and leave in `folder` what was captured and what `ss` said.
+
+    Raises
+    ------
+    OSError
+        Where this machine cannot do it; the text says why.
+    """
+    link = folder / "link.toml"
+    link.write_text(case.scenario, encoding="ascii")
+    script = [sys.executable, "-I", captured_programs.__file__]
+    task = json.dumps(case.task)
+    forebay = shutil.which("forebay", path=str(Path(sys.executable).parent)) or "forebay"
+    peer = shlex.join([*script, "serve", task, str(folder)])
+    verb = "route" if case.gathered else "send"
+    command = [
+        forebay,
+        "emulate",
+        str(link),
+        "--json",
+        "--peer",
+        peer,
+        "--",
+        *script,
+        verb,
+        "{peer}",
+        task,
+        str(folder),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=case.seconds + 120, check=False)
+    if done.returncode:
+        raise OSError(done.stderr.strip().rpartition("\n")[2] or f"forebay emulate: exit code {done.returncode}")
+
+
+def compared(name: str, folder: Path) -> list[Compared]:
+    """Each number that we and another program say of a connection."""
+    found = []
+    for side in _SIDES:
+        file = folder / NAMES[side]
+        here = ours(file)
+        others = {program: read(file) for program, read in PROGRAMS.items() if shutil.which(program)}
+        if side == "sender":
+            others[_SOCKETS] = of_sockets((folder / NAMES["sockets"]).read_text(encoding="utf-8"))
+        for program, readings in others.items():
+            found += _pairs((name, side, program), here, readings)
+    return found
+
+
+def _pairs(where: tuple[str, str, str], here: Readings, others: Readings) -> list[Compared]:
+    name, side, program = where
+    return [
+        Compared(name, side, what, program, port, row[what], others[port][what])
+        for port, row in here.items()
+        if port in others
+        for what in NUMBERS
+        if what in row and what in others[port]
+    ]
+
+
+def told(name: str, case: Case, folder: Path) -> list[Told]:
+    """What observations of one side and of both say of the link, beside what it was."""
+    found = []
+    names = controllers((folder / NAMES["sockets"]).read_text(encoding="utf-8"))
+    for of, sides in (("sender", ("sender",)), ("receiver", ("receiver",)), ("both", _SIDES)):
+        observed = observe_captures([folder / NAMES[side] for side in sides])
+        # Of two files nobody can tell which connection is which but by addresses.
+        order = [] if of == "both" else [names.get(port, "") for port in ports(folder / NAMES[of])]
+        found += [Told(name, of, *row) for row in (*_of_link(case, of, observed), *_of_flows(case, observed, order))]
+    return found
+
+
+_Row = tuple[str, float | str, float | str | None]
+
+
+def _of_link(case: Case, of: str, observed: Observed) -> list[_Row]:
+    """Of the place, the rate, the buffer and how many flows it limits."""
+    place = Place.BEFORE if of == "sender" else Place.BEHIND
+    rows: list[_Row] = [
+        ("place", place.value, observed.place.value),
+        ("link rate", case.rate_bps, observed.rate.value if isinstance(observed.rate, Estimate) else None),
+        ("limited flows", float(case.limits.count("link")), observed.limited.value),
+    ]
+    limit = observed.queue.limit
+    if of == "both":
+        size = None
+        if isinstance(limit, Estimate):
+            size = limit.value * (1.0 if limit.unit == "byte" else 1500.0)
+        rows.append(("buffer", case.buffer_bytes, size))
+    return rows
+
+
+def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row]:
+    """Of base round trips, limits and controllers of the long flows."""
+    rows: list[_Row] = []
+    for flow in observed.long_flows:
+        base = flow.base_round_trip
+        rows.append(("base round trip", case.rtt_s, base.value if isinstance(base, Estimate) else None))
+        # Flows of different limits differ in their rates: who sends less than half of the largest is not the link's.
+        truth = case.limits[0]
+        if len(set(case.limits)) > 1 and flow.stream.mean_bps < 0.5 * observed.long_flows[0].stream.mean_bps:
+            truth = case.limits[1]
+        known = flow.limit is not Limit.UNKNOWN
+        rows.append(("limit", truth, (truth if flow.limit in _LIMITS[truth] else flow.limit.value) if known else None))
+        if truth == "link" and flow.stream.number < len(names):
+            name = names[flow.stream.number]
+            family = flow.family.name
+            rows.append(("controller", _FAMILIES.get(name, name), None if family == "unknown" else family))
+    return rows
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def tables(pairs: Sequence[Compared], said: Sequence[Told]) -> str:
+    """How often numbers are equal, by program, what was told of links, and each thing that is off."""
+    return "\n".join([*_programs(pairs), "", *_truths(said), "", *_off(said)])
+
+
+def _programs(pairs: Sequence[Compared]) -> list[str]:
+    programs = (*PROGRAMS, _SOCKETS)
+    columns = [(side, program) for side in _SIDES for program in programs]
+    columns = [column for column in columns if any((each.side, each.program) == column for each in pairs)]
+    head = ("number", "may differ by", *(f"{program}, {side}" for side, program in columns))
+    rows = []
+    for what, most in NUMBERS.items():
+        row = [what, f"{most:.1%}" if most else "nothing"]
+        for side, program in columns:
+            mine = [each for each in pairs if (each.side, each.program, each.what) == (side, program, what)]
+            row.append(f"{sum(each.agrees for each in mine)} of {len(mine)}" if mine else "")
+        rows.append(row)
+    return formatting.markdown_table(head, rows)
+
+
+def _truths(said: Sequence[Told]) -> list[str]:
+    kinds = ("sender", "receiver", "both")
+    head = ("told of the link", "promised", *(f"captured at the {of}" if of != "both" else "at both" for of in kinds))
+    rows = []
+    for what in dict.fromkeys(each.what for each in said):
+        row = [what, f"{PROMISES[what]:.0%}" if what in PROMISES else "the same"]
+        for of in kinds:
+            mine = [each for each in said if (each.what, each.of) == (what, of)]
+            known = [each for each in mine if each.found is not None]
+            unknown = f", {len(mine) - len(known)} unknown" if len(known) < len(mine) else ""
+            row.append(f"{sum(each.is_right for each in known)} of {len(known)}{unknown}" if mine else "")
+        rows.append(row)
+    return formatting.markdown_table(head, rows)
+
+
+def _off(said: Sequence[Told]) -> list[str]:
+    rows = [
+        (each.case, each.of, each.what, _shown(each.truth), _shown(each.found)) for each in said if not each.is_right
+    ]
+    if not rows:
+        return ["Nothing that is told is off."]
+    return formatting.markdown_table(("case", "captured at", "what", "true", "told"), rows)
+
+
+def _shown(value: float | str | None) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def differences(pairs: Sequence[Compared]) -> list[str]:
+    """The largest difference of each number from each program, a line each."""
+    worst: dict[tuple[str, str, str], Compared] = {}
+    for each in pairs:
+        key = (each.what, each.side, each.program)
+        if not each.agrees and (key not in worst or _apart(each) > _apart(worst[key])):
+            worst[key] = each
+    return [
+        f"{what} at the {side}, {program}: {each.ours:.6g} here, {each.theirs:.6g} there ({each.case})"
+        for (what, side, program), each in worst.items()
+    ]
+
+
+def _apart(each: Compared) -> float:
+    most = max(abs(each.ours), abs(each.theirs))
+    return abs(each.ours - each.theirs) / most if most else math.inf
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Capture the cases whose names contain one of `--only`; write the tables, or print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="parts of names, separated by commas")
+    parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
+    parser.add_argument("--keep", type=Path, help="a folder in which captures are kept, and used again")
+    options = parser.parse_args(arguments)
+    for program in missing():
+        print(f"captured: no {program} is installed: its numbers are not compared", file=sys.stderr)
+    parts = [part.strip() for part in options.only.split(",") if part.strip()]
+    chosen = {name: case for name, case in CASES.items() if not parts or any(part in name for part in parts)}
+    pairs: list[Compared] = []
+    said: list[Told] = []
+    for number, (name, case) in enumerate(chosen.items(), 1):
+        print(f"captured: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+        try:
+            with tempfile.TemporaryDirectory() as temporary:
+                folder = Path(temporary)
+                if options.keep is not None:
+                    folder = options.keep / name.replace(" ", "-").replace("/", "-")
+                    folder.mkdir(parents=True, exist_ok=True)
+                if not (folder / captured_programs.DONE).exists():
+                    capture(case, folder)
+                pairs += compared(name, folder)
+                said += told(name, case, folder)
+        except (ForebayError, OSError) as error:
+            print(f"captured: {name}: {error}", file=sys.stderr)
+            return 1
+    for line in differences(pairs):
+        print(f"captured: {line}", file=sys.stderr)
+    text = tables(pairs, said)
+    if options.write is None:
+        print(text)
+    else:
+        page = options.write.read_text(encoding="utf-8")
+        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
