@@ -22,7 +22,7 @@ help:
 	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
 	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
-	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating"
+	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
@@ -108,7 +108,7 @@ format: $(VENV)/.packages
 	$(BIN)/ruff format python tests benches
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count)
+	@$(BIN)/python -m forebay.checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build

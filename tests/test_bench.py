@@ -103,7 +103,7 @@ def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
 
 def test_unknown_names_are_refused_in_one_line(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(small.parent), "--only", "W9"]) == 2
-    assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3, S"]
+    assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3, S, O"]
 
 
 def test_what_a_sweep_does_beside_its_simulations(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,9 +15,9 @@ from forebay.observation.apart import apart_ns
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import LinkFinding
-from forebay.observation.interpretation import Observed, interpret
+from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
 from forebay.observation.limits import Limit, limits, receiver_share
-from forebay.observation.link_rate import CEILING, Bins, link_rate
+from forebay.observation.link_rate import CEILING, Bins, Gaps, link_rate
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
@@ -170,7 +170,9 @@ def flow(folder: Path, before: int) -> Observed:
 
 @pytest.mark.parametrize("before", [5_000, 10_000_000, 25_000_000, 49_000_000])
 def test_a_receiver_s_window_limits_wherever_it_is_captured(before: int, tmp_path: Path) -> None:
-    [held] = flow(tmp_path, before).long_flows
+    found = flow(tmp_path, before)
+    assert found.limited.value == 0
+    [held] = found.long_flows
     assert held.limit is Limit.RECEIVER
     assert receiver_share(held.stream) > 0.6
 
@@ -184,6 +186,21 @@ def test_a_ceiling_that_nothing_waits_at_is_no_link_s(before: int, tmp_path: Pat
     assert ceiling.source == CEILING
     assert isinstance(found.rate, Unknown)
     assert "without a loss or a wait" in found.rate.because
+
+
+@pytest.mark.parametrize(("rise", "known"), [(0.0, False), (0.03, True)])
+def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None:
+    """Some windows have seen no data that an acknowledgment released: what is left of them is no short round trip."""
+    before = 0.05 + np.where(np.arange(3000) % 10 < 7, rise, 0.0)
+    before[::5] = np.nan
+    one = stream(30.0, windows=windows(30.0, 0.01, before_s=before, behind_s=np.full(3000, 5e-6)), bytes=15_000_000)
+    load = Bins(0.001, np.full(30_000, 500.0), np.full(30_000, 1 / 3))
+    none = np.empty(0)
+    seen = Seen(
+        None, 0.0, 30.0, load, Gaps(none, none, none, none), [one], Transfers(none, none, 0), 0.0, None, gathered=False
+    )
+    rate = interpret(seen).rate
+    assert isinstance(rate, Estimate) is known
 
 
 def test_without_a_loss_only_a_sender_s_own_host_tells_its_place(tmp_path: Path) -> None:

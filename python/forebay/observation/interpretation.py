@@ -14,7 +14,7 @@ from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
 from forebay.observation.link_rate import CEILING, Bins, Gaps, busy_share, full_times, link_rate
 from forebay.observation.queues import Backlogs, Queue, queue_limit
-from forebay.observation.round_trips import at_most, base_round_trip
+from forebay.observation.round_trips import at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
@@ -191,10 +191,10 @@ def _waits(stream: Stream) -> bool:
 
 def _times(stream: Stream) -> NDArray[np.float64]:
     """Round trips over time, or what of them is known without timestamps."""
-    if stream.windows is None:
-        return np.empty(0)
-    times = stream.windows.behind_s + np.nan_to_num(stream.windows.before_s)
-    return times[np.isfinite(times)]
+    whole = round_trips_over_time(stream)
+    if len(whole) or stream.windows is None:
+        return whole
+    return stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
 
 
 def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, emptied: bool) -> LongFlow:

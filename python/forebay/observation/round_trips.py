@@ -50,7 +50,9 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
         own = _sending_s(stream.packet_bytes, rate_bps)
         # A handshake's packets take next to no time to send: what is the link's own is in data's times alone.
         if stream.of_data_s is not None and stream.handshake_s is not None:
-            least, own = min((stream.of_data_s, own), (stream.handshake_s, 0.0), key=lambda one: one[0] - one[1])
+            least = stream.of_data_s
+            if stream.handshake_s < least - own:
+                least, own, source = stream.handshake_s, 0.0, "its handshake, which may have waited"
     elif stream.handshake_s is not None:
         least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
         own = 0.0

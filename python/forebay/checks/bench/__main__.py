@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.checks.bench.counting import count
+from forebay.checks.bench.observing import speeds
 from forebay.checks.bench.packet import Timing, measure, once
 from forebay.checks.bench.recommending import costs, shipped
 from forebay.checks.bench.scaling import scaling
@@ -37,6 +38,9 @@ THREADS, THREADS_SCENARIO = "threads", "W2"
 
 #: All lines of what an answer costs, and of what a sweep does beside its simulations.
 RECOMMEND, SWEEP = "R", "S"
+
+#: All lines of how fast captures are read.
+OBSERVE = "O"
 
 
 def _fluid(names: Sequence[str]) -> int:
@@ -91,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--count", action="store_true", help="count instructions and bytes per packet instead (needs valgrind)"
     )
     parser.add_argument("--cells", type=int, default=CELLS, help=f"of the grid of S [default: {CELLS}]")
+    parser.add_argument("--capture", type=Path, help="a kernel's for O, as `make captured KEEP=DIR` leaves them")
     parser.add_argument("--one", nargs="*", metavar="KEY=VALUE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one is not None:
@@ -106,10 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
     if RECOMMEND in asked and answered:
         asked = [name for name in asked if name != RECOMMEND and name not in answered] + list(answered)
-    known = [*files, *others, *answered, *([] if options.count else [SWEEP])]
+    known = [*files, *others, *answered, *([] if options.count else [SWEEP, OBSERVE])]
     unknown = [name for name in asked if name not in known]
     if unknown or not files or options.runs < 1:
-        more = [] if options.count else [*([RECOMMEND, "R/NAME"] if answered else []), SWEEP]
+        more = [] if options.count else [*([RECOMMEND, "R/NAME"] if answered else []), SWEEP, OBSERVE]
         allowed = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
         print(f"bench: found `{','.join(unknown)}`; allowed: {allowed}", file=sys.stderr)
         return 2
@@ -125,6 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         done = _lines(RECOMMEND, costs({name: path for name, path in answered.items() if name in asked})) and done
     if SWEEP in asked:
         done = _lines(SWEEP, overheads(options.cells)) and done
+    if OBSERVE in asked:
+        done = _lines(OBSERVE, speeds(options.capture, min(options.runs, 3))) and done
     fluid = [name for name in asked if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1
