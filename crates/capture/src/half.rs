@@ -163,16 +163,14 @@ impl Half {
             Transport::Udp(udp) => self.send_udp(time, last, udp),
             Transport::Other | Transport::Fragment => {}
         }
-        let trip = Trip {
-            round: self.base_round_trip(),
-            before: self.least_before(),
-        };
+        let before = last.filter(|_| self.sequence.flight().is_none());
+        let paused = self
+            .detail
+            .as_ref()
+            .is_some_and(|it| it.watch.is_paused(time, before));
+        let trip = if paused { self.trip() } else { Trip::default() };
         if let Some(detail) = &mut self.detail {
-            detail.watch.send(
-                time,
-                last.filter(|_| self.sequence.flight().is_none()),
-                trip,
-            );
+            detail.watch.send(time, before, trip);
             let window = detail.series.at(time, budget);
             window.bytes += u64::from(packet.bytes);
             window.packets += 1;
@@ -279,7 +277,7 @@ impl Half {
         let tick = self.ticks.as_ref().and_then(|it| it.tick());
         let (first, last) = self.between?;
         let (first_data, last_data) = self.data_between?;
-        let behind = (self.behind, self.behind_timestamps);
+        let (behind, trip) = ((self.behind, self.behind_timestamps), self.trip());
         let mut stream = Stream {
             connection: connection.0,
             protocol: connection.1,
@@ -336,7 +334,7 @@ impl Half {
         };
         if let Some(detail) = self.detail.take() {
             budget.follow(detail.sent.len() + detail.rounds.len(), 0);
-            detail.finish(&mut stream, budget);
+            detail.finish(&mut stream, trip, budget);
         }
         Some(stream)
     }
@@ -406,7 +404,11 @@ impl Half {
         budget.follow(gaps, self.sequence.gaps());
         self.distinct +=
             u64::from(brought.new) + u64::from(brought.filled) + u64::from(brought.reordered);
-        let base = self.base_round_trip();
+        let base = if brought.repeated > 0 || brought.filled > 0 {
+            self.base_round_trip()
+        } else {
+            None
+        };
         let high = self.sequence.high();
         let Some(detail) = &mut self.detail else {
             return;
@@ -505,6 +507,13 @@ impl Half {
         Some(behind.saturating_add(self.least_before().unwrap_or(0)))
     }
 
+    fn trip(&self) -> Trip {
+        Trip {
+            round: self.base_round_trip(),
+            before: self.least_before(),
+        }
+    }
+
     /// From here to the sender and back.
     fn least_before(&self) -> Option<u64> {
         let before = [self.before.least(), self.handshake.1];
@@ -579,7 +588,7 @@ impl Detail {
         }
     }
 
-    fn finish(mut self, stream: &mut Stream, budget: &mut Budget) {
+    fn finish(mut self, stream: &mut Stream, trip: Trip, budget: &mut Budget) {
         (stream.repeated_packets, stream.repeated) = self.repeated;
         (stream.filled_packets, stream.filled) = self.filled;
         stream.reordered_packets = self.reordered;
@@ -590,7 +599,7 @@ impl Detail {
         stream.behind_quantiles = self.behind.quantiles();
         stream.before_quantiles = self.before.quantiles();
         stream.largest_flight = self.largest_flight;
-        (stream.spent, stream.pauses) = self.watch.finish();
+        (stream.spent, stream.pauses) = self.watch.finish(trip);
         stream.evenness = self.pacing.evenness();
         stream.windows = self.rounds.finish();
         if stream.data_packets > SERIES {

@@ -89,6 +89,9 @@ impl Merged {
             self.next.clear();
             return Err(error);
         }
+        if self.files.len() == 1 {
+            return self.only();
+        }
         let Some(Reverse((_, place))) = self.next.pop() else {
             return Ok(None);
         };
@@ -102,6 +105,34 @@ impl Merged {
         }
         packet.interface = self.files[place].numbers[own];
         self.failed = self.advance(place).err();
+        Ok(Some(packet))
+    }
+
+    /// The next packet of a single file, which competes with none.
+    fn only(&mut self) -> Result<Option<Packet>, CaptureError> {
+        // Its first packet stands here until it is over.
+        if self.next.is_empty() {
+            return Ok(None);
+        }
+        let file = &mut self.files[0];
+        let mut packet = if let Some(first) = file.ahead.take() {
+            self.dropped = file.dropped;
+            first
+        } else {
+            let read = file.reader.next();
+            self.dropped = file.reader.was_dropped();
+            let Ok(Some(mut packet)) = read else {
+                self.next.clear();
+                return read;
+            };
+            packet.time = level(packet.time, file.ahead_by);
+            packet
+        };
+        let own = usize::from(packet.interface);
+        if own >= file.numbers.len() {
+            self.number(0)?;
+        }
+        packet.interface = self.files[0].numbers[own];
         Ok(Some(packet))
     }
 
@@ -152,9 +183,7 @@ impl Merged {
         file.ahead = file.reader.next()?;
         file.dropped = file.reader.was_dropped();
         if let Some(packet) = &mut file.ahead {
-            packet.time = packet
-                .time
-                .saturating_add_signed(file.ahead_by.saturating_neg());
+            packet.time = level(packet.time, file.ahead_by);
             self.next.push(Reverse((packet.time, place)));
         }
         Ok(())
@@ -176,4 +205,8 @@ impl Merged {
         }
         Ok(())
     }
+}
+
+fn level(time: u64, ahead_by: i64) -> u64 {
+    time.saturating_add_signed(ahead_by.saturating_neg())
 }

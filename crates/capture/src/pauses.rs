@@ -35,8 +35,6 @@ pub(crate) struct Watch {
     limited: bool,
     /// Since when nothing is in flight.
     empty: Option<u64>,
-    /// What was known last of the way from here to the sender and back.
-    before: u64,
     spent: Spent,
     longest: Vec<Pause>,
 }
@@ -51,19 +49,24 @@ pub(crate) struct Trip {
 }
 
 impl Watch {
+    /// Whether data that leaves now ends a time in which nothing was in flight: for others no trip is asked for.
+    pub(crate) fn is_paused(&self, time: u64, data_before: Option<u64>) -> bool {
+        self.empty.is_some()
+            || data_before.is_some_and(|start| time.saturating_sub(start) > SHORTEST)
+    }
+
     /// Data leaves. Without acknowledgments nothing tells when the last one ended: a pause then
     /// begins with the data before it.
     pub(crate) fn send(&mut self, time: u64, data_before: Option<u64>, trip: Trip) {
         let least = SHORTEST.max(trip.round.unwrap_or(0).saturating_mul(2));
-        self.before = trip.before.unwrap_or(0);
         self.go_on(time);
         if let Some(start) = self.empty.take() {
-            self.see_empty(start, time);
+            self.see_empty(start, time, trip);
             self.pause(start, time, least);
         } else if let Some(start) = data_before
             && time.saturating_sub(start) > least
         {
-            self.see_empty(start, time);
+            self.see_empty(start, time, trip);
             self.pause(start, time, least);
         }
     }
@@ -75,14 +78,14 @@ impl Watch {
         if flight == 0 {
             self.empty.get_or_insert(time);
         } else if let Some(start) = self.empty.take() {
-            self.see_empty(start, time);
+            self.see_empty(start, time, Trip::default());
         }
     }
 
     /// What it was all in all, and the longest pauses in their order.
-    pub(crate) fn finish(mut self) -> (Spent, Vec<Pause>) {
+    pub(crate) fn finish(mut self, trip: Trip) -> (Spent, Vec<Pause>) {
         if let Some((start, end)) = self.empty.zip(self.since) {
-            self.see_empty(start, end);
+            self.see_empty(start, end, trip);
         }
         self.longest.sort_unstable_by_key(|it| it.start);
         (self.spent, self.longest)
@@ -97,8 +100,9 @@ impl Watch {
         }
     }
 
-    fn see_empty(&mut self, start: u64, end: u64) {
-        self.spent.empty += end.saturating_sub(start).saturating_sub(self.before);
+    fn see_empty(&mut self, start: u64, end: u64, trip: Trip) {
+        let silent = end.saturating_sub(start);
+        self.spent.empty += silent.saturating_sub(trip.before.unwrap_or(0));
     }
 
     fn pause(&mut self, start: u64, end: u64, least: u64) {
@@ -150,7 +154,11 @@ mod tests {
             }
             // The last silence is as long as the others.
             watch.see(550 * MILLISECOND, 0, None);
-            let (spent, pauses) = watch.finish();
+            let before = Some(way * MILLISECOND);
+            let (spent, pauses) = watch.finish(Trip {
+                round: before,
+                before,
+            });
             assert_eq!(
                 (spent.watched, spent.pauses, pauses.len()),
                 (550 * MILLISECOND, 0, 0)
@@ -175,7 +183,7 @@ mod tests {
         watch.send(330 * MILLISECOND, Some(0), round(Some(20 * MILLISECOND)));
         watch.see(330 * MILLISECOND, 50, None);
         watch.see(340 * MILLISECOND, 50, None);
-        let (spent, pauses) = watch.finish();
+        let (spent, pauses) = watch.finish(Trip::default());
         let expected = Spent {
             watched: 340 * MILLISECOND,
             window_limited: 10 * MILLISECOND,
@@ -197,7 +205,7 @@ mod tests {
             watch.send(0, None, Trip::default());
             let base = base.map(|it| it * MILLISECOND);
             watch.send(300 * MILLISECOND, Some(0), round(base));
-            assert_eq!(watch.finish().0.pauses, pauses, "{base:?}");
+            assert_eq!(watch.finish(Trip::default()).0.pauses, pauses, "{base:?}");
         }
     }
 
@@ -210,7 +218,7 @@ mod tests {
             time += (200 + (pause * 7) % 20) * MILLISECOND;
         }
         watch.send(time, None, Trip::default());
-        let (spent, pauses) = watch.finish();
+        let (spent, pauses) = watch.finish(Trip::default());
         // One of the twenty is no longer than 200 ms.
         assert_eq!((spent.pauses, pauses.len()), (19, 8));
         assert!(pauses.iter().all(|it| it.length >= 212 * MILLISECOND));
