@@ -203,6 +203,25 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
     assert isinstance(rate, Estimate) is known
 
 
+@pytest.mark.parametrize(("pairs", "known"), [(1, False), (60, True)])
+def test_what_a_sender_s_own_link_carries_is_no_link_behind_it(pairs: int, known: bool, tmp_path: Path) -> None:
+    """Packets leave by twos at 1 Gb/s, and some come twice: what lost them is slower. Of many at once it need not be."""
+    packets = []
+    for turn in range(3000):
+        number = turn if turn % 200 else max(turn - 30, 0)
+        packets += [
+            (ORIGIN + turn * 2_000_000 + each * 12_000, segment(1 + (number * 2 * pairs + each) * 1460, 1460), PACKET)
+            for each in range(2 * pairs)
+        ]
+    found = interpret(seen_of(read_captures([capture(tmp_path / "sender.pcap", packets)])))
+    assert found.place is Place.BEFORE
+    assert isinstance(found.rate, Estimate) is known
+    if isinstance(found.rate, Unknown):
+        assert "a link before this one" in found.rate.because
+    else:
+        assert found.rate.value == pytest.approx(1e9, rel=0.01)
+
+
 def test_without_a_loss_only_a_sender_s_own_host_tells_its_place(tmp_path: Path) -> None:
     assert flow(tmp_path, 5_000).place is Place.BEFORE
     assert flow(tmp_path, 200_000).place is Place.BEHIND

@@ -225,6 +225,14 @@ def fractional_noise(random: np.random.Generator, count: int, hurst: float) -> N
     return np.fft.fft(np.sqrt(np.maximum(spectrum, 0) / spectrum.size) * noise).real[:count]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_load_that_drifts_has_no_exponent(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    walk = np.cumsum(random.normal(0, 30, 8192))
+    found = load_of(np.maximum(1e4 + walk - walk.min(), 0), 0.01, rate=RATE, source="").hurst
+    assert isinstance(found, Unknown) or found.high <= 1.0
+
+
 @pytest.mark.parametrize("hurst", [0.5, 0.7, 0.85])
 def test_memory_is_found_as_long_as_it_is(hurst: float) -> None:
     random = np.random.default_rng(round(100 * hurst))

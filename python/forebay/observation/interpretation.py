@@ -25,6 +25,8 @@ _IDLE = 0.005
 _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
 _WAITING = 1.1
+#: Load of a moment below this share of a rate at which packets came to a queue: the queue is not that link's.
+_MOMENT_S, _NEVER = 0.001, 0.5
 #: Who answers sooner is the host itself: no packet has been to another one and back.
 HOST_S = 30e-6
 
@@ -145,10 +147,10 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     long = sorted(
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
-    rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long)
+    place = seen.place or _place(long)
+    rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
     known = rate.value if isinstance(rate, Estimate) else None
     full = busy_share(known, seen.load) if known is not None else 0.0
-    place = seen.place or _place(long)
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
     emptied = known is None or mean.value < (1.0 - _IDLE) * known
     total = float(seen.load.bytes.sum())
@@ -168,19 +170,28 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     )
 
 
-def _rate(seen: Seen, long: Sequence[Stream]) -> Estimate | Unknown:
-    """The rate of the link, where it is not a ceiling that the flows themselves have."""
+def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
+    """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
     found = link_rate(seen.gaps, seen.load)
-    watched = [stream for stream in long if len(_times(stream)) > 1]
-    most = sum(stream.bytes for stream in watched) > 0.5 * float(seen.load.bytes.sum())
-    if isinstance(found, Unknown) or found.source != CEILING or not most or any(map(_waits, watched)):
+    measure = "give it by --rate: the port or the shaper states it"
+    if isinstance(found, Unknown):
         return found
-    return Unknown(
-        "link rate",
-        f"the load met a ceiling at {found.value / 1e6:.3g} Mb/s without a loss or a wait: receivers or applications "
-        "hold it there",
-        "give it by --rate: the port or the shaper states it",
-    )
+    if found.source == CEILING:
+        watched = [stream for stream in long if len(_times(stream)) > 1]
+        most = sum(stream.bytes for stream in watched) > 0.5 * float(seen.load.bytes.sum())
+        if most and not any(map(_waits, watched)):
+            because = (
+                f"the load met a ceiling at {found.value / 1e6:.3g} Mb/s without a loss or a wait: receivers or "
+                "applications hold it there"
+            )
+            return Unknown("link rate", because, measure)
+    elif place is Place.BEFORE and float(seen.load.over(_MOMENT_S).max()) < _NEVER * found.value:
+        because = (
+            f"packets came to the queue back to back at {found.value / 1e6:.3g} Mb/s, but never many: that is a link "
+            "before this one"
+        )
+        return Unknown("link rate", because, measure)
+    return found
 
 
 def _waits(stream: Stream) -> bool:
