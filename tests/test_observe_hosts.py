@@ -205,7 +205,7 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
 
 @pytest.mark.parametrize(("pairs", "known"), [(1, False), (60, True)])
 def test_what_a_sender_s_own_link_carries_is_no_link_behind_it(pairs: int, known: bool, tmp_path: Path) -> None:
-    """Packets leave by twos at 1 Gb/s, and some come twice: what lost them is slower. Of many at once it need not be."""
+    """Packets leave by twos at 1 Gb/s, and some come twice: what lost them is slower. Of many at once none must be."""
     packets = []
     for turn in range(3000):
         number = turn if turn % 200 else max(turn - 30, 0)

@@ -82,7 +82,7 @@ def _our_row(columns: Mapping[str, Any], row: int) -> dict[str, float]:
         "repeated packets": number("repeated_packets") + number("filled_packets"),
         "repeated bytes": number("repeated") + number("filled"),
         "seen before": number("repeated_packets"),
-        "least round trip": np.nanmin([number("least_behind_ns"), number("handshake_behind_ns")]) * 1e-9,
+        "least round trip": number("least_behind_ns") * 1e-9,
         "least time of data": number("behind_least_ns") * 1e-9,
         "median round trip": number("behind_p50_ns") * 1e-9,
         "handshake": number("handshake_behind_ns") * 1e-9,

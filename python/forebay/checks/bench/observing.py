@@ -65,8 +65,8 @@ def speeds(real: Path | None, runs: int) -> Iterator[Mapping[str, Any]]:
             yield from _of_file("a kernel's, repeated", repeated(real, Path(folder) / "real.pcap"), runs)
 
 
-def repeated(real: Path, to: Path) -> Path:
-    """A capture again and again, each time behind the last and under the next ports."""
+def repeated(real: Path, to: Path, packets: int = _PACKETS) -> Path:
+    """A capture again and again, each time behind the last and under the next ports, until it has so many packets."""
     data = real.read_bytes()
     magic, *_, link = struct.unpack_from("<IHHiIII", data)
     assert (magic, link) == (_PCAP_NANOSECONDS, _RAW), f"{real}: no capture of IP packets in nanoseconds"
@@ -82,7 +82,7 @@ def repeated(real: Path, to: Path) -> Path:
     lasts = stamps[-1][0] - stamps[0][0] + 1_000_000
     with to.open("wb") as file:
         file.write(struct.pack("<IHHiIII", _PCAP_NANOSECONDS, 2, 4, 0, 0, _SNAP, _RAW))
-        for copy in range(-(-_PACKETS // len(stamps))):
+        for copy in range(-(-packets // len(stamps))):
             for (stamp, place), (port, both) in zip(stamps, ends, strict=True):
                 struct.pack_into("<II", once, place, *divmod(stamp + copy * lasts, 10**9))
                 # The larger one is the sender's.
