@@ -118,6 +118,10 @@ def test_a_queue_that_loses_at_many_backlogs_is_managed(seed: int) -> None:
     packets = taken / 1500, np.ones(5000)
     found = queue_limit(Backlogs(1e5, 67.0, lost, lost / 1500, (taken, np.ones(5000)), packets))
     assert found.tail_drop is False
+    # Nor where next to nothing is taken beyond the middle one.
+    low = np.sort(random.uniform(0, 7.2e4, 5000))
+    found = queue_limit(Backlogs(1e5, 67.0, lost, lost / 1500, (low, np.ones(5000)), (low / 1500, np.ones(5000))))
+    assert found.tail_drop is False
     # Losses at one backlog are no limit where much is taken beyond it.
     lost = np.full(300, 5e4)
     found = queue_limit(Backlogs(1e5, 67.0, lost, lost / 1500, (taken, np.ones(5000)), packets))

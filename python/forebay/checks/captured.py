@@ -59,6 +59,8 @@ NUMBERS: Mapping[str, float] = {
 }
 #: Programs print times to so many seconds.
 _PRINTED_S: Mapping[str, float] = {"tcptrace": 1e-4, "tshark": 1e-6, "ss": 1e-3}
+#: How late a path in real time may hand packets over.
+_LATE_S = 0.0005
 #: The sockets, beside the programs.
 _SOCKETS = "ss"
 _SIDES = ("sender", "receiver")
@@ -207,13 +209,17 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
     rows: list[_Row] = []
     for flow in observed.long_flows:
         base = flow.base_round_trip
+        known = isinstance(base, Estimate)
         rows.append(("base round trip", case.rtt_s, base.value if isinstance(base, Estimate) else None))
+        # An emulated path is never shorter than it should be.
+        covers = isinstance(base, Estimate) and base.low <= case.rtt_s + _LATE_S and base.high >= case.rtt_s
+        rows.append(("its interval covers", "yes", ("yes" if covers else "no") if known else None))
         # Flows of different limits differ in their rates: who sends less than half of the largest is not the link's.
         truth = case.limits[0]
         if len(set(case.limits)) > 1 and flow.stream.mean_bps < 0.5 * observed.long_flows[0].stream.mean_bps:
             truth = case.limits[1]
-        known = flow.limit is not Limit.UNKNOWN
-        rows.append(("limit", truth, (truth if flow.limit in _LIMITS[truth] else flow.limit.value) if known else None))
+        limit = truth if flow.limit in _LIMITS[truth] else flow.limit.value
+        rows.append(("limit", truth, None if flow.limit is Limit.UNKNOWN else limit))
         if truth == "link" and flow.stream.number < len(names):
             name = names[flow.stream.number]
             family = flow.family.name

@@ -144,7 +144,8 @@ def _tshark(file: Path) -> Readings:
     asked = [word for field in _FIELDS for word in ("-e", field)]
     options = ["-o", "tcp.calculate_timestamps:TRUE", "-o", "tcp.relative_sequence_numbers:TRUE"]
     text = _said("tshark", "-n", "-r", str(file), *options, "-T", "fields", *asked)
-    sums: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    counted = ("repeated packets", "repeated bytes", "duplicate ACKs")
+    sums: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float, dict.fromkeys(counted, 0.0)))
     times: dict[int, list[float]] = defaultdict(list)
     for line in text.splitlines():
         source, target, length, payload, stamp, window, *flags = line.split("\t")

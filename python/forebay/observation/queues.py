@@ -20,9 +20,9 @@ __all__ = ["Backlogs", "Queue", "queue_limit"]
 _FEWEST = 5
 #: Share of losses that may lie below what was taken: stamps of both sides are not exact.
 _TOLERATED = 0.02
-#: Share of packets that are stamped late behind the queue, so that more seems to wait than its limit; and the share
-#: of the middle loss within which losses lie that one limit made.
-_LATE, _ALIKE = 0.01, 0.1
+#: Share of packets that may be stamped late behind the queue, so that more seems to wait than its limit; and the
+#: share of losses that lie within so much of the middle one where one limit made them.
+_LATE, _MOST, _ALIKE = 0.1, 0.75, 0.05
 #: Of what a queue takes, how far below its limit losses may begin where it drops at its tail, in packets.
 _PACKETS_OFF = 1.0
 
@@ -127,7 +127,7 @@ def _late_limit(
         return None
     amounts, counts = through
     low, middle, high = (float(np.quantile(lost, share)) for share in (0.05, 0.5, 0.95))
-    if middle - float(np.quantile(lost, 0.1)) > max(_ALIKE * middle, own):
+    if float(np.mean(np.abs(lost - middle) <= max(_ALIKE * middle, own))) < _MOST:
         return None
     beyond = float(counts[amounts > middle + own].sum())
     if beyond > _LATE * float(counts.sum()):
