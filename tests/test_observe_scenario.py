@@ -112,6 +112,8 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         "what happens beyond the capture",
         "their congestion control",
         "losses of calls",
+        # On for seconds and off for seconds, of twenty in all.
+        "memory of the load",
     }
     assert 'buffer = "1BDP"      # assumed: recommend varies it' in text
     for unknown in finding.unidentified:

@@ -327,14 +327,13 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
         if chdtrc(x.size - 2, misfit) > LEVEL:
             half = normal_quantile((1 + CONFIDENCE) / 2) / math.sqrt(spread) / 2
             value = (1 + slope) / 2
-            if not 0 < value < 1:
+            if value - half >= 1 or value + half <= 0:
                 # No load that stays the same in distribution has such an exponent.
                 return Unknown("memory of the load", "the load changed over the input as a whole", measure)
             begin, end = (bin_s * 2.0**octave for octave in (x[0], x[-1]))
             where = f"Haar wavelets over windows of {begin:.3g} to {end:.3g} s"
-            return Estimate(
-                value, max(value - half, 0.0), min(value + half, 1.0), "", f"{source}, {where}", int(bins.size)
-            )
+            value, low, high = (min(max(each, 0.0), 1.0) for each in (value, value - half, value + half))
+            return Estimate(value, low, high, "", f"{source}, {where}", int(bins.size))
     return Unknown("memory of the load", "its variance follows no one law over time scales", measure)
 
 
