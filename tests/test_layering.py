@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cautions", "real_time"),
     ("scenario",),
     ("atlas", "configuration", "measurement"),
-    ("comparison", "explanation", "observation", "search", "sweeps"),
+    ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
     ("views",),
     ("checks", "papers"),
     ("commands",),
