@@ -25,6 +25,7 @@ export interface Metric {
 export interface Report {
   engine: string;
   metrics: Record<string, Metric | undefined>;
+  groups?: { name: string; metrics: Record<string, Metric | undefined> }[];
   buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
 }
 

@@ -1,0 +1,80 @@
+/** Every experiment runs to its end, and what its text says holds in what the engines say. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { Instance } from "../src/engine/instance.ts";
+import { FOREVER } from "../src/engine/player.ts";
+import { EXPERIMENTS, experimentOf } from "../src/experiments/index.ts";
+import { type Experiment, Results } from "../src/experiments/types.ts";
+import type { Report } from "../src/model.ts";
+
+const ENGINES =
+  process.env.FOREBAY_ENGINES ?? new URL("../../out/lab/engines.wasm", import.meta.url).pathname;
+/** Whole runs stay so short that an experiment takes seconds. */
+const MOST_EVENTS = 3e6;
+
+function reportOf(engines: Instance, experiment: Experiment, run: Experiment["runs"][number]): Report {
+  const request = { text: experiment.scenario, overrides: run.overrides };
+  if (run.engine) return engines.ask<Report>({ do: "answer", engine: run.engine, ...request });
+  engines.ask({ do: "begin", ...request });
+  while (!engines.advance(FOREVER, 1_000_000)) {
+    // On to its end.
+  }
+  return engines.ask<Report>({ do: "finish" });
+}
+
+test("the shelf holds a dozen experiments, each with its own name", () => {
+  expect(EXPERIMENTS.length).toBeGreaterThanOrEqual(12);
+  expect(new Set(EXPERIMENTS.map(({ id }) => id)).size).toBe(EXPERIMENTS.length);
+  for (const experiment of EXPERIMENTS) expect(experimentOf(experiment.id)).toBe(experiment);
+  expect(experimentOf("nothing")).toBeUndefined();
+});
+
+test("results are read by run and by group, and what is lacking is not a number", () => {
+  const report = {
+    metrics: { utilization: { mean: 0.5, half_width: null } },
+    groups: [{ name: "a", metrics: { goodput_bps: { mean: 1e6, half_width: null } } }],
+  } as unknown as Report;
+  const found = new Results([report]);
+  expect(found.of(0, "utilization")).toBe(0.5);
+  expect(found.of(0, "a.goodput_bps")).toBe(1e6);
+  for (const [run, metric] of [
+    [1, "utilization"],
+    [0, "b.goodput_bps"],
+    [0, "a.loss_rate"],
+    [0, "loss_rate"],
+  ] as const)
+    expect(found.of(run, metric)).toBeNaN();
+});
+
+// Without engines (`make lab` builds them, or FOREBAY_ENGINES names them) there is nothing to run.
+describe.skipIf(!existsSync(ENGINES))("in the engines", () => {
+  const engines = existsSync(ENGINES)
+    ? new Instance(new WebAssembly.Module(readFileSync(ENGINES)))
+    : undefined;
+  test.each(EXPERIMENTS.map((experiment) => [experiment.id, experiment] as const))(
+    "%s",
+    (_, experiment) => {
+      if (!engines) throw new Error("no engines");
+      const reports = experiment.runs.map((run) => reportOf(engines, experiment, run));
+      for (const { cost } of reports as (Report & { cost: { events: number } })[])
+        expect(cost.events).toBeLessThan(MOST_EVENTS);
+      const found = new Results(reports);
+      const rows = experiment.runs.map((_run, at) =>
+        experiment.columns.map(({ metric }) => found.of(at, metric)),
+      );
+      const told = `${JSON.stringify(rows)} ${experiment.happened(found)}`;
+      for (const value of rows.flat()) expect(value, told).not.toBeNaN();
+      expect(experiment.claim(found), told).toBe(true);
+      expect(experiment.happened(found)).not.toMatch(/–|NaN|undefined/);
+      const { prediction } = experiment;
+      if (prediction.kind === "choice")
+        expect(
+          prediction.options.filter(({ holds }) => holds(found)),
+          told,
+        ).toHaveLength(1);
+      expect(experiment.runs.length).toBeGreaterThanOrEqual(2);
+    },
+    60_000,
+  );
+});
