@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
+import type { Experiment } from "./experiments/types.ts";
+import { Experiments, SHELF } from "./experiments_view.tsx";
 import { useMedia, useModel } from "./hooks.ts";
 import { LinkView } from "./link_view.tsx";
 import type { Model, Pace } from "./model.ts";
@@ -18,6 +20,8 @@ interface Props {
   scenarios: readonly { name: string; text: string }[];
   /** What was wrong with the link that led here. */
   complaint: string | null;
+  /** The experiment that the link names. */
+  experiment: string;
 }
 
 const PACES: readonly (readonly [string, string, Pace])[] = [
@@ -30,9 +34,12 @@ const PACES: readonly (readonly [string, string, Pace])[] = [
 
 type Theme = "auto" | "light" | "dark";
 
-export function App({ model, start, module, scenarios, complaint }: Props): preact.JSX.Element {
+export function App(props: Props): preact.JSX.Element {
+  const { model, start, module, scenarios, complaint } = props;
   useModel(model);
   const [theme, setTheme] = useState<Theme>("auto");
+  const [open, setOpen] = useState(props.experiment);
+  useEffect(() => setOpen(props.experiment), [props.experiment]);
   const wishesDark = useMedia("(prefers-color-scheme: dark)");
   const isStill = useMedia("(prefers-reduced-motion: reduce)");
   const isDark = theme === "auto" ? wishesDark : theme === "dark";
@@ -63,7 +70,10 @@ export function App({ model, start, module, scenarios, complaint }: Props): prea
             ))}
           </select>
         </label>
-        <ShareButtons model={model} />
+        <button type="button" aria-expanded={open !== ""} onClick={() => setOpen(open === "" ? SHELF : "")}>
+          Experiments
+        </button>
+        <ShareButtons model={model} experiment={open} />
         <label>
           <span class="hidden">Colors</span>
           <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
@@ -78,6 +88,13 @@ export function App({ model, start, module, scenarios, complaint }: Props): prea
           {wrong ?? complaint}
         </p>
       )}
+      <Experiments
+        start={start}
+        module={module}
+        open={open}
+        choose={setOpen}
+        load={(experiment) => void played(model, experiment)}
+      />
       <main>
         <div class="asked">
           <Controls model={model} />
@@ -115,6 +132,12 @@ export function App({ model, start, module, scenarios, complaint }: Props): prea
       </main>
     </>
   );
+}
+
+/** Plays an experiment's scenario in the live view. */
+async function played(model: Model, experiment: Experiment): Promise<void> {
+  await model.take(experiment.scenario);
+  if (!experiment.runs[0]?.engine) model.play();
 }
 
 function Transport({ model }: { model: Model }): preact.JSX.Element {
@@ -166,7 +189,7 @@ function Outcome({ model }: { model: Model }): preact.JSX.Element | null {
   );
 }
 
-function ShareButtons({ model }: { model: Model }): preact.JSX.Element {
+function ShareButtons({ model, experiment }: { model: Model; experiment: string }): preact.JSX.Element {
   const [said, setSaid] = useState("");
   const copy = async (text: string, what: string): Promise<void> => {
     try {
@@ -178,7 +201,7 @@ function ShareButtons({ model }: { model: Model }): preact.JSX.Element {
     setTimeout(() => setSaid(""), 4000);
   };
   const link = async (): Promise<void> => {
-    location.hash = await fragmentOf({ text: model.text });
+    location.hash = await fragmentOf(experiment ? { text: model.text, experiment } : { text: model.text });
     await copy(location.href, "link");
   };
   return (

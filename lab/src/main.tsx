@@ -28,9 +28,12 @@ async function begin(): Promise<void> {
   const scenarios = JSON.parse(kept("scenarios")) as Shelf[];
   const given = JSON.parse(kept("scenario") || "null") as Shelf | null;
   let complaint: string | null = null;
+  let experiment = "";
   let text = given?.text ?? scenarios[0]?.text ?? "";
   try {
-    text = (await sharedOf(location.hash))?.text ?? text;
+    const shared = await sharedOf(location.hash);
+    text = shared?.text ?? text;
+    experiment = shared?.experiment ?? "";
   } catch (error) {
     complaint = error instanceof Error ? error.message : String(error);
   }
@@ -38,13 +41,23 @@ async function begin(): Promise<void> {
   const start = (): Worker => new Worker(source);
   const module = await engines();
   const model = new Model(start, module, text);
-  render(
-    <App model={model} start={start} module={module} scenarios={scenarios} complaint={complaint} />,
-    place,
-  );
+  const show = (opened: string): void =>
+    render(
+      <App
+        model={model}
+        start={start}
+        module={module}
+        scenarios={scenarios}
+        complaint={complaint}
+        experiment={opened}
+      />,
+      place,
+    );
+  show(experiment);
   addEventListener("hashchange", () => {
     sharedOf(location.hash).then(
       (shared) => {
+        if (shared?.experiment) show(shared.experiment);
         if (shared && shared.text !== model.text) void model.take(shared.text);
       },
       () => {},

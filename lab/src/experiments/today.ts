@@ -121,7 +121,7 @@ export const TODAY: readonly Experiment[] = [
     id: "bufferbloat",
     title: "Bufferbloat",
     question:
-      "A home line of 20 Mb/s has a buffer of 1000 packets. One download runs. How long does a call’s packet wait in the worst case of 100?",
+      "A home line of 20 Mb/s has a buffer of 1000 packets. One download runs. A call runs beside it. How long do its slowest packets wait (the 99th of 100)?",
     prediction: {
       kind: "choice",
       options: [
@@ -143,7 +143,7 @@ export const TODAY: readonly Experiment[] = [
     ],
     columns: [UTILIZATION, LOSS, CALL_DELAY],
     happened: (it) =>
-      `With 1000 packets the call waits up to ${it.time(0, "call.queue_delay_p99_s")}, with 50 packets ${it.time(1, "call.queue_delay_p99_s")}, and with CoDel ${it.time(2, "call.queue_delay_p99_s")}. The link is used for ${it.share(0)}, ${it.share(1)} and ${it.share(2)}.`,
+      `Of the call, 99 of 100 packets wait less than ${it.time(0, "call.queue_delay_p99_s")} with 1000 packets, less than ${it.time(1, "call.queue_delay_p99_s")} with 50, and less than ${it.time(2, "call.queue_delay_p99_s")} with CoDel. The link is used for ${it.share(0)}, ${it.share(1)} and ${it.share(2)}.`,
     claim: (it) =>
       it.of(1, "call.queue_delay_p99_s") < it.of(0, "call.queue_delay_p99_s") / 3 &&
       it.of(2, "call.queue_delay_p99_s") < it.of(0, "call.queue_delay_p99_s") / 3,
@@ -322,7 +322,7 @@ export const TODAY: readonly Experiment[] = [
     ],
     columns: [CALL_DELAY, { title: "call lost", metric: "call.loss_rate", unit: "share" }, UTILIZATION],
     happened: (it) =>
-      `In one queue the call waits up to ${it.time(0, "call.queue_delay_p99_s")}, in its own ${it.time(1, "call.queue_delay_p99_s")}. The link is used for ${it.share(0)} and ${it.share(1)}.`,
+      `In one queue 99 of 100 packets of the call wait less than ${it.time(0, "call.queue_delay_p99_s")}, in its own less than ${it.time(1, "call.queue_delay_p99_s")}. The link is used for ${it.share(0)} and ${it.share(1)}.`,
     claim: (it) =>
       it.of(1, "call.queue_delay_p99_s") < it.of(0, "call.queue_delay_p99_s") &&
       it.of(1, "utilization") > 0.9,
