@@ -62,7 +62,6 @@ def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> N
     show(browser, page, 360, scheme="dark")
     button(browser, "Experiments").send_keys(Keys.ENTER)
     button(browser, "Bufferbloat").send_keys(Keys.ENTER)
-    focused = browser.switch_to.active_element
     until(lambda: browser.switch_to.active_element.text == "Bufferbloat")
     for _ in range(3):
         browser.switch_to.active_element.send_keys(Keys.TAB)
@@ -75,3 +74,37 @@ def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> N
     assert rows(browser) == by_clicks
     until(lambda: browser.switch_to.active_element.text == "What happened")
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_link_opens_the_experiment_that_it_names(browser: Any, page: Path) -> None:
+    from selenium.webdriver.common.by import By
+
+    show(browser, page, 1280)
+    button(browser, "Experiments").click()
+    button(browser, "Incast").click()
+    button(browser, "Copy link").click()
+    until(lambda: browser.execute_script("return location.hash"))
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)
+    heading = until(lambda: browser.find_elements(By.ID, "experiment-title"))[0]
+    assert heading.text == "Incast"
+    assert not browser.find_elements(By.CSS_SELECTOR, ".wrong.banner")
+
+
+def test_everybody_can_use_the_shelf_and_a_result(browser: Any, page: Path) -> None:
+    from axe_playwright_python.base import AXE_SCRIPT
+    from selenium.webdriver.common.by import By
+
+    for width, scheme in ((360, "dark"), (1280, "light")):
+        show(browser, page, width, scheme=scheme)
+        button(browser, "Experiments").click()
+        for name in ("", "Incast"):
+            if name:
+                button(browser, name).click()
+                browser.find_element(By.CSS_SELECTOR, ".experiment input").click()
+                button(browser, "Run it").click()
+                rows(browser)
+            browser.execute_script(AXE_SCRIPT)
+            found = browser.execute_async_script("axe.run('.experiment').then(arguments[0])")
+            assert [it["id"] for it in found["violations"] if it["impact"] in ("serious", "critical")] == []
