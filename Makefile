@@ -90,7 +90,7 @@ lab: python/forebay/laboratory/index.html
 # Laws are tried on the same examples every time, others by another SEED.
 test: $(VENV)/.build
 	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
-	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && npm --prefix lab test --silent; fi
+	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
 	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
 	$(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 
