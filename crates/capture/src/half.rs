@@ -2,6 +2,7 @@
 //! other end say of it. What only longer transfers need is made with their second packet of payload.
 
 use crate::budget::Budget;
+use crate::detail::Detail;
 use crate::pacing::Pacing;
 use crate::packet::{Ecn, Packet, Tcp, Transport, Udp};
 use crate::pauses::{Trip, Watch};
@@ -9,18 +10,10 @@ use crate::round_trip::{Least, Outstanding, Ticks, Times, Waiting};
 use crate::rounds::{Kind, Rounds, Sent, Windows};
 use crate::sequence::{Brought, Segment, Sequence, unwrapped};
 use crate::series::Series;
-use crate::stream::{Ending, Loss, Stream};
+use crate::stream::{Ending, Stream};
 
-/// A stream with more packets of payload than this one is told over time.
-const SERIES: u64 = 64;
 /// A gap that is filled sooner is reordering, whatever the round trip (ns).
 const REORDERING: u64 = 3_000_000;
-/// Losses closer than this are one event where no round trip is known (ns).
-const UNKNOWN_ROUND_TRIP: u64 = 200_000_000;
-/// Times of events of loss that are kept.
-const LOSSES: usize = 256;
-/// A spin period of more than this is no round trip (ns).
-const LONGEST_SPIN: u64 = 10_000_000_000;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
@@ -72,28 +65,6 @@ pub(crate) struct Opening {
     pub(crate) sequence: u32,
     pub(crate) segment_size: Option<u16>,
     pub(crate) shift: Option<u8>,
-}
-
-/// What only longer transfers need.
-#[derive(Debug)]
-struct Detail {
-    sent: Outstanding,
-    behind: Times,
-    before: Times,
-    rounds: Rounds,
-    watch: Watch,
-    pacing: Pacing,
-    series: Series,
-    repeated: (u64, u64),
-    filled: (u64, u64),
-    reordered: u64,
-    losses: u64,
-    loss_times: Vec<Loss>,
-    last_loss: Option<u64>,
-    largest_flight: Option<u64>,
-    /// The spin bit, and when it changed last.
-    spin: Option<(bool, Option<u64>)>,
-    spins: Least,
 }
 
 /// What else is to be known of an acknowledgment.
@@ -536,77 +507,6 @@ impl Brought {
             Kind::New
         } else {
             Kind::Other
-        }
-    }
-}
-
-impl Detail {
-    /// Losses and reordering.
-    fn note(&mut self, time: u64, brought: Brought, base: Option<u64>, budget: &mut Budget) {
-        self.reordered += u64::from(brought.reordered > 0);
-        if brought.repeated == 0 && brought.filled == 0 {
-            return;
-        }
-        let before = brought.filled > 0;
-        let counted = if before {
-            &mut self.filled
-        } else {
-            &mut self.repeated
-        };
-        counted.0 += 1;
-        self.repeated.1 += u64::from(brought.repeated);
-        self.filled.1 += u64::from(brought.filled);
-        let window = self.series.at(time, budget);
-        window.repeated = window.repeated.saturating_add(brought.repeated);
-        window.filled = window.filled.saturating_add(brought.filled);
-        let smoothed = self.behind.smoothed() as u64;
-        let apart = base.map_or(UNKNOWN_ROUND_TRIP, |base| base.max(smoothed));
-        if self
-            .last_loss
-            .is_none_or(|last| time.saturating_sub(last) > apart)
-        {
-            self.last_loss = Some(time);
-            self.losses += 1;
-            if self.loss_times.len() < LOSSES {
-                self.loss_times.push(Loss { time, before });
-            }
-        }
-    }
-
-    /// The spin bit of a packet: it changes once per round trip (RFC 9000 section 17.4).
-    fn spin(&mut self, time: u64, bit: bool) {
-        match self.spin {
-            Some((last, _)) if last == bit => {}
-            Some((_, changed)) => {
-                let period = changed.map(|changed| time - changed);
-                if let Some(period) = period.filter(|&it| it <= LONGEST_SPIN) {
-                    self.spins.add(period);
-                }
-                self.spin = Some((bit, Some(time)));
-            }
-            None => self.spin = Some((bit, None)),
-        }
-    }
-
-    fn finish(mut self, stream: &mut Stream, trip: Trip, budget: &mut Budget) {
-        (stream.repeated_packets, stream.repeated) = self.repeated;
-        (stream.filled_packets, stream.filled) = self.filled;
-        stream.reordered_packets = self.reordered;
-        stream.losses = self.losses;
-        self.loss_times.shrink_to_fit();
-        stream.loss_times = self.loss_times;
-        stream.spin = self.spins;
-        stream.behind_quantiles = self.behind.quantiles();
-        stream.before_quantiles = self.before.quantiles();
-        stream.largest_flight = self.largest_flight;
-        (stream.spent, stream.pauses) = self.watch.finish(trip);
-        stream.evenness = self.pacing.evenness();
-        stream.windows = self.rounds.finish();
-        if stream.data_packets > SERIES {
-            self.series.shrink();
-            stream.series = Some(self.series);
-        } else {
-            self.series.clear(budget);
         }
     }
 }

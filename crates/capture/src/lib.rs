@@ -9,6 +9,7 @@ mod bins;
 mod budget;
 mod clock;
 mod connection;
+mod detail;
 mod error;
 mod file;
 mod frame;
