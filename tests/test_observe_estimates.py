@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.interpretation import Seen, Transfers, interpret
 from forebay.observation.limits import Limit, count_limited, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
@@ -231,3 +232,37 @@ def test_intervals_of_a_least_round_trip_cover_the_truth(emptied: float) -> None
         assert isinstance(found, Estimate)
         covered.append(found.contains(0.051))
     assert np.mean(covered) >= 0.85
+
+
+@pytest.mark.parametrize(("load", "told"), [("now and then", True), ("always", False), ("elsewhere", False)])
+def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, told: bool) -> None:
+    """A 12 Mb/s link, one packet in each millisecond; a tenth of the time the round trip is at its least."""
+    milliseconds = np.arange(60_000)
+    least = milliseconds % 1000 < 100
+    idle = {"now and then": least, "always": np.zeros(60_000, bool), "elsewhere": (milliseconds % 1000) // 100 == 5}[
+        load
+    ]
+    bins = Bins(0.001, np.where(idle, 0.0, 1500.0), np.where(idle, 0.0, 1.0))
+    waits = np.where(least.reshape(-1, 20).any(axis=1), 0.0, 0.02)
+    made = stream(60.0, windows=windows(60.0, behind_s=0.05 + waits), filled=20, losses_s=np.arange(20.0))
+    none = np.empty(0)
+    seen = Seen(
+        Place.BEHIND,
+        0.0,
+        60.0,
+        bins,
+        Gaps(none, none, none, none, none),
+        [made],
+        Transfers(none, none, 0),
+        0.0,
+        None,
+        gathered=False,
+    )
+    [flow] = interpret(seen, 12e6).long_flows
+    assert isinstance(flow.base_round_trip, Estimate) is told
+    # Before the queue nobody sees whether it is empty.
+    [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE), 12e6).long_flows
+    assert isinstance(flow.base_round_trip, Unknown)
+    shaken = dataclasses.replace(made, handshake_behind_s=0.05, handshake_before_s=0.001)
+    [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE, streams=[shaken]), 12e6).long_flows
+    assert isinstance(flow.base_round_trip, Estimate)

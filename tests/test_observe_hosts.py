@@ -201,7 +201,16 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
     load = Bins(0.001, np.full(30_000, 500.0), np.full(30_000, 1 / 3))
     none = np.empty(0)
     seen = Seen(
-        None, 0.0, 30.0, load, Gaps(none, none, none, none), [one], Transfers(none, none, 0), 0.0, None, gathered=False
+        None,
+        0.0,
+        30.0,
+        load,
+        Gaps(none, none, none, none, none),
+        [one],
+        Transfers(none, none, 0),
+        0.0,
+        None,
+        gathered=False,
     )
     rate = interpret(seen).rate
     assert isinstance(rate, Estimate) is known

@@ -12,9 +12,9 @@ from forebay.observation.controllers import Family, families
 from forebay.observation.estimate import Estimate, Unknown, given_rate
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
-from forebay.observation.link_rate import CEILING, Bins, Gaps, busy_share, full_times, link_rate
+from forebay.observation.link_rate import CEILING, NOT_FULL, Bins, Gaps, busy_share, full_times, link_rate, quiet
 from forebay.observation.queues import Backlogs, Queue, queue_limit
-from forebay.observation.round_trips import at_most, base_round_trip, round_trips_over_time
+from forebay.observation.round_trips import FLOOR, at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
@@ -152,7 +152,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     known = rate.value if isinstance(rate, Estimate) else None
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
-    emptied = known is None or mean.value < (1.0 - _IDLE) * known
+    idle = _Idle(place, known, load, mean.value)
     total = float(seen.load.bytes.sum())
     return Observed(
         place,
@@ -161,7 +161,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [
-            _long_flow(stream, limit, kind, known, emptied)
+            _long_flow(stream, limit, kind, known, idle)
             for stream, limit, kind in zip(long, found, families(long), strict=True)
         ],
         _queue(seen),
@@ -208,9 +208,41 @@ def _times(stream: Stream) -> NDArray[np.float64]:
     return stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
 
 
-def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, emptied: bool) -> LongFlow:
+class _Idle:
+    """When the queue of a link was seen to be empty.
+
+    Behind it that is where the link did not send all that it can. Before it nobody sees that; and a link whose rate
+    does not show behind it was never busy.
+    """
+
+    def __init__(self, place: Place, rate_bps: float | None, load: Bins, mean_bps: float) -> None:
+        self._always = place is Place.BEHIND and rate_bps is None
+        self._stretches: tuple[float, NDArray[np.float64]] | None = None
+        if place is Place.BEHIND and rate_bps is not None and mean_bps < (1.0 - _IDLE) * rate_bps:
+            width, still = quiet(rate_bps, load, NOT_FULL)
+            self._stretches = width, np.concatenate([[0.0], np.cumsum(still)])
+
+    def was_met(self, stream: Stream) -> bool:
+        """Whether the queue was empty when the stream's round trips were least."""
+        if self._always:
+            return True
+        if self._stretches is None:
+            return False
+        if stream.windows is None:
+            return True
+        times = stream.windows.behind_s + stream.windows.before_s
+        least = times <= (1.0 + FLOOR) * np.nanmin(times) if np.isfinite(times).any() else np.zeros(len(times), bool)
+        width, still = self._stretches
+        first = np.clip((stream.windows.times_s[least] / width).astype(int), 0, len(still) - 1)
+        last = np.clip(
+            np.ceil((stream.windows.times_s[least] + stream.windows.width_s) / width).astype(int), first, len(still) - 1
+        )
+        return bool((still[last] > still[first]).any())
+
+
+def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, idle: _Idle) -> LongFlow:
     # Who is held up elsewhere may have a queue there that never empties.
-    empty = emptied and limit is not Limit.ELSEWHERE
+    empty = limit is not Limit.ELSEWHERE and idle.was_met(stream)
     base = base_round_trip(stream, rate_bps, emptied=empty)
     return LongFlow(stream, limit, base, at_most(stream, rate_bps), kind)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
-__all__ = ["CEILING", "Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
+__all__ = ["CEILING", "NOT_FULL", "Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
 
 #: Where a rate comes from that the load shows, and no gap between packets.
 CEILING = "the ceiling of the load"
@@ -35,6 +35,8 @@ _PACKETS_AT_ONCE = 30
 _NEAR, _BUSY = 0.02, 0.97
 #: Packets in a stretch that may be quiet, and up to which load it is.
 _STRETCH, _QUIET = 12.0, 0.5
+#: Up to which load a stretch was not full: one packet may be at its edge, and one is missing.
+NOT_FULL = 1.0 - 2.0 / _STRETCH
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,13 @@ def full_times(rate_bps: float, load: Bins) -> NDArray[np.float64]:
     return np.flatnonzero(loads >= _BUSY * rate_bps).astype(np.float64) * each + each / 2
 
 
-def quiet(rate_bps: float, load: Bins) -> tuple[float, NDArray[np.bool_]]:
+def quiet(rate_bps: float, load: Bins, most: float = _QUIET) -> tuple[float, NDArray[np.bool_]]:
     """How long stretches of the load are, in seconds, and of each whether next to nothing waited in it.
 
     A stretch has a dozen packets of the rate. Where it is half empty, and so is the one before, what it held waited
-    for less than a packet on average (M/D/1 at half load), and an older queue has drained.
+    for less than a packet on average (M/D/1 at half load), and an older queue has drained. With `most` the share of
+    the rate that leaves a stretch quiet is another one: below `NOT_FULL` a packet or two of it were missing, which
+    a queue behind which something waited would have sent.
     """
     packets = float(load.packets.sum())
     mean_bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
@@ -127,7 +131,7 @@ def quiet(rate_bps: float, load: Bins) -> tuple[float, NDArray[np.bool_]]:
     count = -(-len(load.bytes) // each)
     padded = np.zeros(count * each)
     padded[: len(load.bytes)] = load.bytes
-    half = padded.reshape(count, each).sum(axis=1) * 8.0 <= _QUIET * rate_bps * each * load.width_s
+    half = padded.reshape(count, each).sum(axis=1) * 8.0 <= most * rate_bps * each * load.width_s
     half[1:] &= half[:-1].copy()
     return each * load.width_s, half
 

@@ -17,12 +17,12 @@ from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.link_rate import Bins, quiet
 from forebay.observation.streams import Stream
 
-__all__ = ["at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
+__all__ = ["FLOOR", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
 #: How near to the least a window's time touches the floor, and how often that is to be seen.
-_FLOOR, _TOUCHES = 0.01, 3
+FLOOR, _TOUCHES = 0.01, 3
 #: Stamps and delayed interrupts make the best minimum no better than this share of it.
 _RESOLUTION = 0.005
 
@@ -61,7 +61,7 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
     value = max(least - own, 0.0)
     sums = np.sort(round_trips_over_time(stream))
     # What was seen once is where the queue happened to be shortest.
-    touched = np.count_nonzero(sums <= (1.0 + _FLOOR) * sums[0]) >= _TOUCHES if len(sums) else True
+    touched = np.count_nonzero(sums <= (1.0 + FLOOR) * sums[0]) >= _TOUCHES if len(sums) else True
     if stream.handshake_s is None and not (emptied and touched):
         return Unknown(
             "base round trip",
