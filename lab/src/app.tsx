@@ -43,9 +43,8 @@ export function App(props: Props): preact.JSX.Element {
   const wishesDark = useMedia("(prefers-color-scheme: dark)");
   const isStill = useMedia("(prefers-reduced-motion: reduce)");
   const isDark = theme === "auto" ? wishesDark : theme === "dark";
-  useEffect(() => {
-    document.documentElement.dataset.theme = isDark ? "dark" : "light";
-  }, [isDark]);
+  // At once, and not in an effect: charts read their colors in theirs, which come first.
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
   useEffect(() => shortcuts(model), [model]);
   const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
   return (

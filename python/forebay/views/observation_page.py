@@ -18,6 +18,7 @@ from forebay.views.observation_words import (
     GROUP_COLUMNS,
     answer,
     flow_cells,
+    granularity,
     group_cells,
     hurst,
     input_line,
@@ -163,7 +164,8 @@ def _load(load: Load, finding: Finding) -> LoadSection:
         columns = scale_columns(load.scales)
         rows = tuple(Row(scale_cells(scale, columns, rate, intervals=True)) for scale in load.scales)
         caption = "Shares of the link’s rate" if rate else "Rates"
-        table = Table(columns, rows, f"{caption} that windows do not exceed: half of them, 95 %, 99 %, all")
+        coarse = f"; {granularity(finding)}" if granularity(finding) else ""
+        table = Table(columns, rows, f"{caption} that windows do not exceed: half of them, 95 %, 99 %, all{coarse}")
     memory = (
         f"Hurst’s exponent is {hurst(load.hurst)}: at 0.5 a load forgets, towards 1 bursts have bursts at every scale."
         if isinstance(load.hurst, Estimate)

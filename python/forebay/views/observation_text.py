@@ -22,6 +22,7 @@ from forebay.views.observation_words import (
     GROUP_COLUMNS,
     answer,
     flow_cells,
+    granularity,
     group_cells,
     hurst,
     input_line,
@@ -92,6 +93,8 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
         columns = scale_columns(load.scales)
         rows = [scale_cells(scale, columns, rate, intervals=False) for scale in load.scales]
         yield Fitting([[_of(columns, rows, wrapped=False)]])
+        if coarse := granularity(finding):
+            yield Paragraph(coarse, "dim")
     if isinstance(load.hurst, Estimate):
         yield Paragraph(f"Load {told(load.mean)} on average; Hurst's exponent {hurst(load.hurst)}")
     else:

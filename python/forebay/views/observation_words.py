@@ -29,6 +29,7 @@ __all__ = [
     "GROUP_COLUMNS",
     "answer",
     "flow_cells",
+    "granularity",
     "group_cells",
     "hurst",
     "input_line",
@@ -37,6 +38,8 @@ __all__ = [
     "window",
 ]
 
+#: Packets of a window below which it shows that they are whole.
+_FEW_IN_A_WINDOW = 20.0
 #: Titles of columns, the least important last: a narrow terminal lacks them first.
 GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
 FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
@@ -211,6 +214,21 @@ def hurst(found: Estimate) -> str:
 def window(seconds: float) -> str:
     """The length of a window."""
     return formatting.exactly(formatting.duration(seconds)) if seconds < 60 else formatting.clock_time(seconds)
+
+
+def granularity(finding: Finding) -> str:
+    """How coarse the shortest windows are, where few packets fill one: shares beyond the link's rate come of that."""
+    load, rate, count, sent = finding.load, finding.link.rate, finding.input.packets, finding.input.bytes
+    if load is None or not load.scales or not isinstance(rate, Estimate) or not count or not sent:
+        return ""
+    shortest = min(scale.scale_s for scale in load.scales)
+    packets = rate.value * shortest / 8.0 / (sent / count)
+    if packets >= _FEW_IN_A_WINDOW:
+        return ""
+    return (
+        f"a window of {window(shortest)} holds {packets:.2g} packets of the rate, and counts whole ones: "
+        "hence shares beyond it"
+    )
 
 
 def scale_columns(scales: Iterable[Scale]) -> tuple[str, ...]:
