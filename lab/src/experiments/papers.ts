@@ -345,7 +345,7 @@ export const PAPERS: readonly Experiment[] = [
       it.of(1, "utilization") > it.of(0, "utilization") && it.of(2, "utilization") > it.of(0, "utilization"),
     paper: {
       source:
-        "A. Kumar, M. Azad and K. Park, fluid models of loss synchronization, 2010 (see docs/papers/kumar.md)",
+        'S. Kumar, M. Azad and S.-J. Park, "A fluid-based simulation study: the effect of loss synchronization on sizing buffers over 10Gbps high speed networks", 2010',
       said: "The paper says that small buffers do well with AIMD and badly with CUBIC. forebay finds the opposite for these two: CUBIC cuts less. Both find that AIMD gains when fewer flows lose together. Here exactly three lose each time; where three is only the least and often more do, forebay finds a gain of about 4 points.",
     },
   },
