@@ -1,6 +1,7 @@
 /** The picture of the trade-off: three metrics over the buffer, with rules as marks and what three engines say. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { type Goal, goalsOf, smallest } from "./goals.ts";
 import { useModel } from "./hooks.ts";
 import type { Model } from "./model.ts";
 import { digits } from "./numbers.ts";
@@ -34,6 +35,8 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
     return () => clearTimeout(timer);
   }, [sha, explorer]);
   const own = model.resolved?.buffer.packets ?? 1;
+  const canonical = model.resolved?.canonical;
+  const goals = useMemo(() => goalsOf(canonical ?? "{}"), [canonical]);
   const share = found && found.all > 0 ? found.done / found.all : 0;
   return (
     <section class="tradeoff" aria-label="Trade-off">
@@ -43,9 +46,10 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
       {found?.message && <p class="wrong">{found.message}</p>}
       <div class="panels">
         {METRICS.map((metric) => (
-          <Panel metric={metric} found={found} own={own} key={metric.name} />
+          <Panel metric={metric} found={found} own={own} goals={goals.shown} key={metric.name} />
         ))}
       </div>
+      <Answer goals={goals} found={found} />
       <Legend rules={found?.rules ?? []} />
     </section>
   );
@@ -55,8 +59,9 @@ function Panel(props: {
   metric: (typeof METRICS)[number];
   found: Tradeoff | null;
   own: number;
+  goals: readonly Goal[];
 }): preact.JSX.Element {
-  const { metric, found, own } = props;
+  const { metric, found, own, goals } = props;
   const points = (found?.points ?? []).flatMap((point) => {
     const told = estimate(point, metric.name);
     return told
@@ -95,6 +100,22 @@ function Panel(props: {
         role="img"
         aria-label={`${metric.title} over the buffer. ${said || "Runs go on."}`}
       >
+        {goals
+          .filter((goal) => goal.metric === metric.name)
+          .map(({ isLeast, bound }) => {
+            const at = Math.min(high, Math.max(low, bound * metric.scale));
+            const [top, bottom] = isLeast ? [y(high), y(at)] : [y(at), y(low)];
+            return (
+              <rect
+                class="goal"
+                x={MARGIN.left}
+                width={WIDTH - MARGIN.left - MARGIN.right}
+                y={top}
+                height={Math.max(0, bottom - top)}
+                key={`${isLeast} ${bound}`}
+              />
+            );
+          })}
         {[low, (low + high) / 2, high].map((value) => (
           <g key={value}>
             <line class="grid" x1={MARGIN.left} x2={WIDTH - MARGIN.right} y1={y(value)} y2={y(value)} />
@@ -139,6 +160,26 @@ function Panel(props: {
         ))}
       </svg>
     </figure>
+  );
+}
+
+/** The smallest of the buffers that were tried and meet the goals. */
+function Answer(props: {
+  goals: { shown: readonly Goal[]; others: readonly string[] };
+  found: Tradeoff | null;
+}): preact.JSX.Element | null {
+  const { goals, found } = props;
+  if (goals.shown.length === 0 || !found || found.done < found.all) return null;
+  const packets = smallest(found.points, goals.shown);
+  const first =
+    packets === null
+      ? "None of the buffers that were tried surely meets"
+      : `Of the buffers that were tried, ${packets} packets is the smallest that surely meets`;
+  const rest = goals.others.length > 0 ? ` (not shown here: ${goals.others.join(", ")})` : "";
+  return (
+    <p class="outcome answer" role="status">
+      {first} the goals, shaded above{rest}. <code>forebay recommend</code> searches between them.
+    </p>
   );
 }
 
