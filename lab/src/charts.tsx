@@ -38,10 +38,13 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
   useEffect(() => {
     const parent = place.current;
     if (!parent) return;
-    const plot = new uPlot(options(latest.current, parent), dataOf(latest.current), parent);
+    // A run that begins anew shows no flows for a moment: this plot keeps its own.
+    const { columns } = latest.current;
+    const data = (): uPlot.AlignedData => dataOf({ ...latest.current, columns });
+    const plot = new uPlot(options(latest.current, parent), data(), parent);
     const resized = new ResizeObserver(() => plot.setSize(sizeOf(parent)));
     resized.observe(parent);
-    const timer = setInterval(() => plot.setData(dataOf(latest.current)), EVERY_MS);
+    const timer = setInterval(() => plot.setData(data()), EVERY_MS);
     return () => {
       clearInterval(timer);
       resized.disconnect();
