@@ -1,6 +1,6 @@
 /** The page: what is played on the left, what is asked on the right. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
@@ -46,6 +46,14 @@ export function App(props: Props): preact.JSX.Element {
   // At once, and not in an effect: charts read their colors in theirs, which come first.
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   useEffect(() => shortcuts(model), [model]);
+  // A run that plays changes the model in each frame; these only follow the scenario.
+  const { text, description, refusal, resolved } = model;
+  const controls = useMemo(() => <Controls model={model} />, [model, text, description]);
+  const editor = useMemo(() => <Editor model={model} />, [model, text, refusal]);
+  const tradeoff = useMemo(
+    () => <TradeoffView model={model} start={start} module={module} />,
+    [model, resolved, start, module],
+  );
   const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
   return (
     <>
@@ -96,8 +104,8 @@ export function App(props: Props): preact.JSX.Element {
       />
       <main>
         <div class="asked">
-          <Controls model={model} />
-          <Editor model={model} />
+          {controls}
+          {editor}
         </div>
         <div class="played">
           <p class="title">{model.resolved?.title || "An untitled link"}</p>
@@ -126,7 +134,7 @@ export function App(props: Props): preact.JSX.Element {
             />
           </div>
           <Outcome model={model} />
-          <TradeoffView model={model} start={start} module={module} />
+          {tradeoff}
         </div>
       </main>
     </>

@@ -2,7 +2,6 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Goal, goalsOf, smallest } from "./goals.ts";
-import { useModel } from "./hooks.ts";
 import type { Model } from "./model.ts";
 import { digits } from "./numbers.ts";
 import { Explorer, estimate, METRICS, type Rule, type Tradeoff } from "./tradeoff.ts";
@@ -20,7 +19,6 @@ const HEIGHT = 190;
 const MARGIN = { left: 46, right: 10, top: 12, bottom: 30 };
 
 export function TradeoffView({ model, start, module }: Props): preact.JSX.Element {
-  useModel(model);
   const [found, setFound] = useState<Tradeoff | null>(null);
   const explorer = useMemo(() => {
     const cores = navigator.hardwareConcurrency || 2;

@@ -25,8 +25,8 @@ from forebay.checks.captured_cases import CASES, Case
 from forebay.checks.captured_programs import NAMES
 from forebay.checks.captured_readings import PROGRAMS, Readings, controllers, missing, of_sockets, ours, ports
 from forebay.checks.observed import PROMISES
+from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
-from forebay.files import between, write_whole
 from forebay.observation.captures import observe_captures
 from forebay.observation.estimate import Estimate
 from forebay.observation.interpretation import Observed
@@ -305,8 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for program in missing():
         print(f"captured: no {program} is installed: its numbers are not compared", file=sys.stderr)
-    parts = [part.strip() for part in options.only.split(",") if part.strip()]
-    chosen = {name: case for name, case in CASES.items() if not parts or any(part in name for part in parts)}
+    chosen = {name: CASES[name] for name in asked(CASES, options.only)}
     pairs: list[Compared] = []
     said: list[Told] = []
     for number, (name, case) in enumerate(chosen.items(), 1):
@@ -326,12 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
     for line in differences(pairs):
         print(f"captured: {line}", file=sys.stderr)
-    text = tables(pairs, said)
-    if options.write is None:
-        print(text)
-    else:
-        page = options.write.read_text(encoding="utf-8")
-        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    print_or_write(tables(pairs, said), options.write, MARKS)
     return 0
 
 

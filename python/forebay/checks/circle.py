@@ -17,10 +17,11 @@ from typing import Any
 
 from forebay import _core, formatting
 from forebay.checks.observed_cases import CASES, Case
+from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
-from forebay.files import between, write_whole
 from forebay.measurement.traces import write_traces
-from forebay.observation.captures import observe_captures, read_captures, seen_of
+from forebay.observation.captures import read_captures, seen_of
+from forebay.observation.interpretation import interpret
 from forebay.observation.joining import finding_of
 from forebay.observation.writing import scenario_text
 from forebay.report import BufferSize
@@ -95,10 +96,12 @@ def circle(name: str, folder: Path) -> Circle:
     true = Scenario.of(case.tables)
     write_traces(true.run(traces=True, replications=1), folder)
     captured = read_captures([folder / "packets.pcapng"])
-    observed = observe_captures([folder / "packets.pcapng"])
-    seen = Scenario.of(_toml(scenario_text(finding_of(seen_of(captured), observed, ()))))
+    seen = seen_of(captured)
+    observed = Scenario.of(_toml(scenario_text(finding_of(seen, interpret(seen), ()))))
     goal = ASKED[name]
-    return Circle(name, goal, *(_asked(each, case, goal, seed) for each, seed in ((true, 11), (true, 12), (seen, 11))))
+    return Circle(
+        name, goal, *(_asked(each, case, goal, seed) for each, seed in ((true, 11), (true, 12), (observed, 11)))
+    )
 
 
 def _toml(text: str) -> dict[str, Any]:
@@ -163,8 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--write", type=Path, help="the page with the marks between which the table goes")
     options = parser.parse_args(arguments)
-    parts = [part.strip() for part in options.only.split(",") if part.strip()]
-    chosen = [name for name in ASKED if not parts or any(part in name for part in parts)]
+    chosen = asked(ASKED, options.only)
     circles = []
     for number, name in enumerate(chosen, 1):
         print(f"circle: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
@@ -174,12 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ForebayError as error:
             print(f"circle: {name}: {error}", file=sys.stderr)
             return 1
-    text = table(circles)
-    if options.write is None:
-        print(text)
-    else:
-        page = options.write.read_text(encoding="utf-8")
-        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    print_or_write(table(circles), options.write, MARKS)
     return 0
 
 

@@ -22,8 +22,8 @@ import polars as pl
 from forebay import _core, formatting
 from forebay.checks.observed_cases import CASES, Case
 from forebay.checks.observed_draws import DEVELOPED_ON, JUDGED_ON, drawn
+from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
-from forebay.files import between, write_whole
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import observe_captures
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
@@ -337,7 +337,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--drawn", type=int, default=_DRAWN, help="how many cases to draw of each seed")
     parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
     options = parser.parse_args(arguments)
-    parts = [part.strip() for part in options.only.split(",") if part.strip()]
     sets: Mapping[str, Mapping[str, Case]] = {
         "chosen cases": CASES,
         "drawn, looked at": drawn(options.drawn, DEVELOPED_ON),
@@ -345,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     judged: dict[str, dict[str, Judged]] = {}
     for title, cases in sets.items():
-        chosen = {name: case for name, case in cases.items() if not parts or any(part in name for part in parts)}
+        chosen = {name: cases[name] for name in asked(cases, options.only)}
         judged[title] = {}
         for number, (name, case) in enumerate(chosen.items(), 1):
             print(f"observed: {title}: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
@@ -355,12 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except ForebayError as error:
                 print(f"observed: {name}: {error}", file=sys.stderr)
                 return 1
-    text = tables(judged)
-    if options.write is None:
-        print(text)
-    else:
-        page = options.write.read_text(encoding="utf-8")
-        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    print_or_write(tables(judged), options.write, MARKS)
     return 0
 
 

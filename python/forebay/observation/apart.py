@@ -7,7 +7,7 @@ it must have been empty at times is what every packet took at least the way betw
 from __future__ import annotations
 
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.link_rate import Bins
+from forebay.observation.link_rate import Bins, is_idle_at_times
 
 __all__ = ["apart_ns"]
 
@@ -15,8 +15,6 @@ __all__ = ["apart_ns"]
 _NEXT_NS, _LONGEST_NS = 100_000, 1_000_000_000
 #: Times that the link takes for a large packet, which two stamps of one queue may be apart.
 _SENDINGS = 1.5
-#: Share of time that a link is idle for whose queue empties: rates are known to half of it.
-_IDLE = 0.005
 
 
 def apart_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool) -> int:
@@ -41,4 +39,4 @@ def apart_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: 
     if hosts or not 0 <= least_ns < _LONGEST_NS or isinstance(rate, Unknown):
         return least_ns
     mean = float(load.bytes.sum()) * 8.0 / load.seconds
-    return least_ns if mean < (1.0 - _IDLE) * rate.value else 0
+    return least_ns if is_idle_at_times(mean, rate.value) else 0

@@ -12,15 +12,23 @@ from forebay.observation.controllers import Family, families
 from forebay.observation.estimate import Estimate, Unknown, given_rate
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
-from forebay.observation.link_rate import CEILING, NOT_FULL, Bins, Gaps, busy_share, full_times, link_rate, quiet
+from forebay.observation.link_rate import (
+    CEILING,
+    NOT_FULL,
+    Bins,
+    Gaps,
+    busy_share,
+    full_times,
+    is_idle_at_times,
+    link_rate,
+    quiet,
+)
 from forebay.observation.queues import Backlogs, Queue, queue_limit
 from forebay.observation.round_trips import FLOOR, at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 
-#: Share of time that a link is idle for whose queue empties: rates are known to half of it.
-_IDLE = 0.005
 #: How many times as many losses of one kind as of the other say where a capture was taken.
 _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
@@ -218,7 +226,7 @@ class _Idle:
     def __init__(self, place: Place, rate_bps: float | None, load: Bins, mean_bps: float) -> None:
         self._always = place is Place.BEHIND and rate_bps is None
         self._stretches: tuple[float, NDArray[np.float64]] | None = None
-        if place is Place.BEHIND and rate_bps is not None and mean_bps < (1.0 - _IDLE) * rate_bps:
+        if place is Place.BEHIND and rate_bps is not None and is_idle_at_times(mean_bps, rate_bps):
             width, still = quiet(rate_bps, load, NOT_FULL)
             self._stretches = width, np.concatenate([[0.0], np.cumsum(still)])
 

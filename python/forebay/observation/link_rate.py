@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
-__all__ = ["CEILING", "NOT_FULL", "Bins", "Gaps", "busy_share", "full_times", "link_rate", "quiet"]
+__all__ = ["CEILING", "NOT_FULL", "Bins", "Gaps", "busy_share", "full_times", "is_idle_at_times", "link_rate", "quiet"]
 
 #: Where a rate comes from that the load shows, and no gap between packets.
 CEILING = "the ceiling of the load"
@@ -33,6 +33,8 @@ _PACKETS_PER_WINDOW, _AT_CEILING = 100, 0.2
 _PACKETS_AT_ONCE = 30
 #: How near to the ceiling touches it, and from which load on a window counts as busy.
 _NEAR, _BUSY = 0.02, 0.97
+#: Share of time that a link is idle for whose queue empties.
+_IDLE = 0.005
 #: Packets in a stretch that may be quiet, and up to which load it is.
 _STRETCH, _QUIET = 12.0, 0.5
 #: Up to which load a stretch was not full: one packet may be at its edge, and one is missing.
@@ -115,6 +117,11 @@ def full_times(rate_bps: float, load: Bins) -> NDArray[np.float64]:
     loads = load.over(seconds)
     each = max(1, min(round(seconds / load.width_s), len(load.bytes))) * load.width_s
     return np.flatnonzero(loads >= _BUSY * rate_bps).astype(np.float64) * each + each / 2
+
+
+def is_idle_at_times(mean_bps: float, rate_bps: float) -> bool:
+    """Whether so much less was sent than could be that the queue must have emptied: rates are known to half of it."""
+    return mean_bps < (1.0 - _IDLE) * rate_bps
 
 
 def quiet(rate_bps: float, load: Bins, most: float = _QUIET) -> tuple[float, NDArray[np.bool_]]:

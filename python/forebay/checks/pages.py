@@ -1,0 +1,24 @@
+"""What checks with a table in the manual share: which of their cases are asked for, and where the table goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from forebay.files import between, write_whole
+
+__all__ = ["asked", "print_or_write"]
+
+
+def asked(names: Iterable[str], only: str) -> list[str]:
+    """The names that contain one of the parts, which commas separate; all of them where there is no part."""
+    parts = [part.strip() for part in only.split(",") if part.strip()]
+    return [name for name in names if not parts or any(part in name for part in parts)]
+
+
+def print_or_write(text: str, page: Path | None, marks: tuple[str, str]) -> None:
+    """Put a text between the marks of a page, or print it where there is none."""
+    if page is None:
+        print(text)
+    else:
+        write_whole(page, between(page.read_text(encoding="utf-8"), marks, text, str(page)))
