@@ -557,6 +557,9 @@ def test_garbage_is_one_line_or_an_answer(
     intervals=st.lists(st.tuples(st.floats(0, 100), st.floats(0, 50), st.floats(0, 1e9)), min_size=1, max_size=30),
     width=st.sampled_from([1.0, 5.0, 30.0]),
 )
+@example(  # one that lasts no longer than its own rounding, across two bins
+    intervals=[(0.0, 0.0, 0.0), (99.99999999999999, 1.0, 5.4e8), (54.0, 46.0, 8e6), (59.0, 40.0, 1.3e8)], width=5.0
+)
 def test_smeared_amounts_are_the_integral(intervals: list[tuple[float, float, float]], width: float) -> None:
     start = np.array([each[0] for each in intervals])
     end = np.minimum(start + [each[1] for each in intervals], 100.0)

@@ -42,9 +42,8 @@ class Smear:
         self._width = width_s
         self._bins = int((last_s - first_s) / width_s) + 1
         assert self._bins <= MOST_BINS, f"a width for so long a time: {last_s - first_s} s"
-        # One bin more, for what an interval that ends in the last bin takes back behind it.
-        self._here = np.zeros(self._bins + 1)
-        self._onward = np.zeros(self._bins + 1)
+        self._here = np.zeros(self._bins)
+        self._onward = np.zeros(self._bins)
 
     def add(self, start_s: NDArray[np.float64], end_s: NDArray[np.float64], amount: NDArray[np.float64]) -> None:
         """Spread amounts evenly from their starts to their ends; all at once where both are the same."""
@@ -52,18 +51,27 @@ class Smear:
         inside = starts == ends
         self._here += np.bincount(starts[inside], amount[inside], self._here.size)
         across = ~inside
-        slope = amount[across] / (end_s - start_s)[across]
-        for instants, bins, sign in ((start_s, starts, 1.0), (end_s, ends, -1.0)):
-            at = bins[across]
-            # A slope that begins here adds the rest of this bin, and a whole width in every later one.
-            rest = self._first + (at + 1) * self._width - instants[across]
-            self._here += np.bincount(at, sign * slope * rest, self._here.size)
-            self._onward += np.bincount(at + 1, sign * slope * self._width, self._onward.size)
+        begin, end, starts, ends, amount = (each[across] for each in (start_s, end_s, starts, ends, amount))
+        lasting = end - begin
+        # Shares of the amount, never differences of rates: an interval far shorter than a bin has a rate without
+        # bound, and what two of its ends leave over would be all rounding.
+        first = amount * np.clip((self._edge(starts + 1) - begin) / lasting, 0.0, 1.0)
+        whole = amount * np.minimum(self._width / lasting, 1.0) * (ends - starts > 1)
+        last = amount - first - whole * (ends - starts - 1)
+        self._here += np.bincount(starts, first, self._here.size)
+        self._here += np.bincount(ends, last, self._here.size)
+        self._onward += np.bincount(starts + 1, whole, self._onward.size)
+        self._onward -= np.bincount(ends, whole, self._onward.size)
+
+    def _edge(self, bins: NDArray[np.int64]) -> NDArray[np.float64]:
+        """When bins begin."""
+        return self._first + self._width * bins.astype(np.float64)
 
     def _bin(self, instants: NDArray[np.float64]) -> NDArray[np.int64]:
         found = ((instants - self._first) / self._width).astype(np.int64)
+        found -= self._edge(found) > instants  # a quotient may be rounded up to the next bin
         return np.clip(found, 0, self._bins - 1)
 
     def sums(self) -> NDArray[np.float64]:
         """The amount in each bin, never below zero."""
-        return np.maximum(self._here + np.cumsum(self._onward), 0.0)[: self._bins]
+        return np.maximum(self._here + np.cumsum(self._onward), 0.0)
