@@ -1,35 +1,25 @@
 /** Sliders and lists for the keys that one tries first; everything else is in the text beside them. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { background, backgroundOf, bare, quoted, roundTrip, roundTripOf } from "./laws.ts";
 import type { Model } from "./model.ts";
-import { count as countOf, type Table } from "./toml.ts";
+import { magnitude } from "./numbers.ts";
+import { Choice, Steps } from "./steps.tsx";
+import { count as countOf, linesOf, type Table, withoutTable, withTable, withValue } from "./toml.ts";
 
 /** Groups that have controls, and how long a text may be that has some. */
 const MOST_GROUPS = 12;
 const MOST_TEXT = 100_000;
 const LINK: Table = { name: "link" };
-/** Rates of the slider, in bits per second. */
-const RATES: readonly (readonly [string, number])[] = [
-  ...["1", "2", "5", "10", "20", "50", "100", "200", "500"].map((it) => [`${it}Mbps`, Number(it)] as const),
-  ["1Gbps", 1e3],
-  ["2Gbps", 2e3],
-  ["10Gbps", 1e4],
-];
-const ROUND_TRIPS = [
-  "1ms",
-  "2ms",
-  "5ms",
-  "10ms",
-  "20ms",
-  "30ms",
-  "50ms",
-  "80ms",
-  "100ms",
-  "150ms",
-  "200ms",
-  "300ms",
-  "600ms",
-];
+const RATES = ["1", "2", "5", "10", "20", "50", "100", "200", "500"]
+  .map((it) => `${it}Mbps`)
+  .concat(["1Gbps", "2Gbps", "10Gbps"]);
+const ROUND_TRIPS = ["1", "2", "5", "10", "20", "30", "50", "80", "100", "150", "200", "300", "600"].map(
+  (it) => `${it}ms`,
+);
+/** Jitter and background, in percent of the round trip and of the link's rate. */
+const JITTERS = ["0", "1", "2", "5", "10", "20", "50", "100"];
+const SHARES = ["0", "1", "2", "5", "10", "20", "30", "40", "50", "60", "70", "80", "90", "95", "100", "120"];
 const COUNTS = ["1", "2", "3", "4", "5", "8", "10", "16", "20", "32", "50", "100", "200", "500"];
 const UNITS: readonly (readonly [string, string, readonly string[]])[] = [
   ["p", "packets", ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000", "2000", "5000"]],
@@ -41,7 +31,9 @@ const UNITS: readonly (readonly [string, string, readonly string[]])[] = [
 /** The controls of a model. */
 export function Controls({ model }: { model: Model }): preact.JSX.Element {
   const groups = model.text.length > MOST_TEXT ? 0 : countOf(model.text, "flows");
+  const tables = Array.from({ length: groups }, (_, index): Table => ({ name: "flows", index }));
   const queue = bare(model.value(LINK, "queue")) ?? "droptail";
+  const load = tables.find((table) => backgroundOf(model.value(table, "workload"))) ?? null;
   return (
     <section class="controls" aria-label="Scenario">
       <fieldset>
@@ -49,7 +41,7 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         <Steps
           label="Rate"
           value={bare(model.value(LINK, "rate"))}
-          steps={RATES.map(([text]) => text)}
+          steps={RATES}
           set={(value) => model.set(LINK, "rate", quoted(value))}
         />
         <Buffer model={model} />
@@ -60,10 +52,16 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
           set={(value) => model.set(LINK, "queue", quoted(value))}
         />
       </fieldset>
-      {Array.from({ length: Math.min(groups, MOST_GROUPS) }, (_, index) => (
-        <Group model={model} index={index} key={index} />
-      ))}
+      {tables
+        .slice(0, MOST_GROUPS)
+        .map((table) => table !== load && <Group model={model} table={table} key={table.index} />)}
       {groups > MOST_GROUPS && <p>{groups - MOST_GROUPS} more groups are in the text.</p>}
+      {model.text.length <= MOST_TEXT && (
+        <fieldset>
+          <legend>{bare(load ? model.value(load, "name") : undefined) ?? "background"}</legend>
+          <Load model={model} table={load} />
+        </fieldset>
+      )}
     </section>
   );
 }
@@ -98,12 +96,12 @@ function Buffer({ model }: { model: Model }): preact.JSX.Element {
   );
 }
 
-function Group({ model, index }: { model: Model; index: number }): preact.JSX.Element {
-  const table: Table = { name: "flows", index };
+function Group({ model, table }: { model: Model; table: Table }): preact.JSX.Element {
   const workload = model.value(table, "workload");
   const yields = !workload || !/cbr|poisson|on_off|voip/.test(workload);
-  const name = bare(model.value(table, "name")) ?? `flows ${index + 1}`;
-  const isCounted = !workload?.includes("loop");
+  const name = bare(model.value(table, "name")) ?? `flows ${(table.index ?? 0) + 1}`;
+  const loads = backgroundOf(workload) !== null;
+  const isCounted = !loads && !workload?.includes("loop");
   return (
     <fieldset>
       <legend>{name}</legend>
@@ -123,104 +121,68 @@ function Group({ model, index }: { model: Model; index: number }): preact.JSX.El
           set={(value) => model.set(table, "cca", quoted(value))}
         />
       )}
-      {yields && (
-        <Steps
-          label="Round trip"
-          value={bare(model.value(table, "rtt"))}
-          steps={ROUND_TRIPS}
-          set={(value) => model.set(table, "rtt", quoted(value))}
-        />
-      )}
+      {yields && <RoundTrips model={model} table={table} />}
+      {loads && <Load model={model} table={table} />}
     </fieldset>
   );
 }
 
-interface StepsProps {
-  label: string;
-  value: string | undefined;
-  steps: readonly string[];
-  set: (value: string) => void;
-  /** What is written beside the slider, where it is not the value. */
-  shown?: string;
-}
-
-/** A slider over values that make sense; one that the text has and the slider has not lies between two. */
-function Steps({ label, value, steps, set, shown }: StepsProps): preact.JSX.Element {
-  const known = steps.indexOf(value ?? "");
-  const at = known >= 0 ? known : nearest(steps, value);
+/** The round trip of a group, and what is added to it for each flow anew. */
+function RoundTrips({ model, table }: { model: Model; table: Table }): preact.JSX.Element {
+  const found = roundTripOf(model.value(table, "rtt"));
+  const base = magnitude(found?.value ?? "");
+  const share = base > 0 ? (100 * magnitude(found?.jitter ?? "0s")) / base : 0;
+  const set = (value: string, percent: number): void => {
+    const jitter = percent > 0 ? `${Number((magnitude(value) * 10 * percent).toPrecision(6))}ms` : null;
+    model.set(table, "rtt", roundTrip({ value, jitter }));
+  };
   return (
-    <label class="steps">
-      <span class="name">{label}</span>
-      <input
-        type="range"
-        min={0}
-        max={steps.length - 1}
-        step={1}
-        value={at}
-        aria-valuetext={shown ?? value ?? "set in the text"}
-        onInput={(event) => {
-          const chosen = steps[Number(event.currentTarget.value)];
-          if (chosen !== undefined && chosen !== value) set(chosen);
-        }}
-      />
-      <output>{shown ?? value ?? "in the text"}</output>
-    </label>
+    <>
+      <Steps label="Round trip" value={found?.value} steps={ROUND_TRIPS} set={(value) => set(value, share)} />
+      {found && base > 0 && (
+        <Steps
+          label="Jitter"
+          value={String(Math.round(share))}
+          steps={JITTERS}
+          shown={found.jitter ? `up to ${found.jitter}` : "none"}
+          set={(percent) => set(found.value, Number(percent))}
+        />
+      )}
+    </>
   );
 }
 
-function Choice(props: {
-  label: string;
-  value: string;
-  known: readonly { name: string; title: string }[];
-  set: (value: string) => void;
-}): preact.JSX.Element {
-  const { label, value, known, set } = props;
-  const isKnown = known.some(({ name }) => name === value);
+/**
+ * Unresponsive traffic as a share of the link's rate: of a group, or of one that is to be made. Without any load there
+ * is no group; the one that was there comes back with the next load.
+ */
+function Load({ model, table }: { model: Model; table: Table | null }): preact.JSX.Element {
+  const before = useRef<string[]>(['name = "background"', "workload = {}"]);
+  const link = magnitude(bare(model.value(LINK, "rate")) ?? "");
+  const found = table && backgroundOf(model.value(table, "workload"));
+  const kind = useRef("poisson");
+  if (found) kind.current = found.kind;
+  if (link === 0) return <p class="said">in the text, as the rate is</p>;
+  const share = found ? (100 * found.bps) / link : 0;
+  const set = (percent: string): void => {
+    const workload = background({ kind: kind.current, bps: (link * Number(percent)) / 100 });
+    if (table && percent !== "0") model.set(table, "workload", workload);
+    else if (table) {
+      before.current = linesOf(model.text, table);
+      void model.take(withoutTable(model.text, table));
+    } else {
+      const added = withTable(model.text, "flows", before.current);
+      const own = { name: "flows", index: countOf(added, "flows") - 1 };
+      void model.take(withValue(added, own, "workload", workload));
+    }
+  };
   return (
-    <label class="choice">
-      <span class="name">{label}</span>
-      <select value={value} onChange={(event) => set(event.currentTarget.value)}>
-        {!isKnown && <option value={value}>as in the text</option>}
-        {known.map(({ name, title }) => (
-          <option value={name} title={title} key={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Steps
+      label="Load"
+      value={String(Math.round(share))}
+      steps={SHARES}
+      shown={share > 0 ? `${Number(share.toPrecision(3))} % of the rate` : "none"}
+      set={set}
+    />
   );
-}
-
-/** The step that is nearest to a number with a unit, on a scale of ratios. */
-function nearest(steps: readonly string[], value: string | undefined): number {
-  const wanted = magnitude(value ?? "");
-  if (!wanted) return 0;
-  const far = steps.map((step) => Math.abs(Math.log(magnitude(step) || 1e-12) - Math.log(wanted)));
-  return far.indexOf(Math.min(...far));
-}
-
-const UNIT_OF: Record<string, number> = {
-  Gbps: 1e9,
-  Mbps: 1e6,
-  kbps: 1e3,
-  s: 1,
-  ms: 1e-3,
-  us: 1e-6,
-  MB: 1e6,
-  kB: 1e3,
-};
-
-function magnitude(text: string): number {
-  const parts = /^([\d.]+)\s*([A-Za-z]*)$/.exec(text.trim());
-  return parts ? Number(parts[1]) * (UNIT_OF[parts[2] ?? ""] ?? 1) : 0;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** A string without its quotes; undefined for what is no string. */
-function bare(value: string | undefined): string | undefined {
-  const found = value === undefined ? null : /^(["'])(.*)\1$/s.exec(value);
-  return found?.[2];
 }

@@ -27,6 +27,7 @@ export interface Report {
   metrics: Record<string, Metric | undefined>;
   groups?: { name: string; metrics: Record<string, Metric | undefined> }[];
   buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
+  warnings?: string[];
 }
 
 /** How fast a run is played. */

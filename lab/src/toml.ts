@@ -63,6 +63,36 @@ export function without(text: string, table: Table, key: string): string {
   return lines.join("\n");
 }
 
+/** The text with one more table of an array, behind the others and their keys; its lines are to be written. */
+export function withTable(text: string, name: string, body: readonly string[]): string {
+  const lines = text.split("\n");
+  const last = sections(lines)
+    .filter((section) => section.head === `[[${name}`)
+    .at(-1);
+  const added = ["", `[[${name}]]`, ...body];
+  if (!last) return `${text.trimEnd()}\n${added.join("\n")}\n`;
+  lines.splice(lastKey(lines, last) + 1, 0, ...added);
+  return lines.join("\n");
+}
+
+/** The lines of a table, from its first to its last key. */
+export function linesOf(text: string, table: Table): string[] {
+  const lines = text.split("\n");
+  const section = find(lines, table);
+  return section ? lines.slice(section.first, lastKey(lines, section) + 1) : [];
+}
+
+/** The text without a table, and without the empty line before it. What is written above the next table stays. */
+export function withoutTable(text: string, table: Table): string {
+  const lines = text.split("\n");
+  const section = find(lines, table);
+  if (!section) return text;
+  const head = section.first - 1;
+  const from = (lines[head - 1] ?? "x").trim() === "" ? head - 1 : head;
+  lines.splice(from, lastKey(lines, section) + 1 - from);
+  return lines.join("\n");
+}
+
 /** How many tables of an array there are. */
 export function count(text: string, name: string): number {
   return sections(text.split("\n")).filter((section) => section.head === `[[${name}`).length;

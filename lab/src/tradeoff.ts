@@ -7,6 +7,7 @@ import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Report } from "./model.ts";
+import type { Rule } from "./rules.ts";
 
 /** Metrics that are shown, with their scale in the picture. */
 export const METRICS = [
@@ -23,8 +24,8 @@ const LEAST = 2;
 const MOST_TIMES = 3;
 /** Replications of each buffer. */
 const REPLICATIONS = 3;
-/** The longest run in the background, in events. */
-const MOST_EVENTS = 2e7;
+/** The longest that a run in the background may take. */
+const MOST_SECONDS = 60;
 
 /** A buffer and what the runs with it gave. */
 export interface Point {
@@ -32,21 +33,19 @@ export interface Point {
   runs: Report[];
 }
 
-/** What a closed form says. */
-export interface Rule {
-  name: string;
-  packets: number | null;
-  refusal: string | null;
-  checks: { holds?: boolean; passed?: boolean }[];
-}
-
 /** All that is known of a scenario's trade-off so far. */
 export interface Tradeoff {
   points: Point[];
   fluid: Point[];
+  /** What the closed form says that the scenario's regime chooses. */
+  closed: Point[];
+  /** Its name. */
+  model: string;
   rules: Rule[];
   done: number;
   all: number;
+  /** About how many seconds the other runs will take; null before the first. */
+  leftS: number | null;
   /** Why nothing more comes. */
   message: string;
 }
@@ -54,6 +53,8 @@ export interface Tradeoff {
 /** Fills a trade-off in; each new number is told. */
 export class Explorer {
   readonly #clients: Client[];
+  /** For what needs no runs. */
+  readonly #quick: Client;
   readonly #tell: (tradeoff: Tradeoff) => void;
   #epoch = 0;
 
@@ -64,61 +65,83 @@ export class Explorer {
     tell: (it: Tradeoff) => void,
   ) {
     this.#clients = Array.from({ length: workers }, () => new Client(start, module));
+    this.#quick = new Client(start, module);
     this.#tell = tell;
   }
 
-  /** Asks anew, whatever was asked before. */
-  async explore(text: string, resolved: Resolved): Promise<void> {
+  /**
+   * Asks anew, whatever was asked before: closed forms and the fluid at once, the packets after so many milliseconds
+   * in which nothing else was asked.
+   */
+  async explore(text: string, resolved: Resolved, patience: number): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
     const buffers = buffersOf(resolved);
     const found: Tradeoff = {
       points: buffers.map((packets) => ({ packets, runs: [] })),
       fluid: [],
+      closed: [],
+      model: "",
       rules: [],
       done: 0,
       all: buffers.length * REPLICATIONS,
+      leftS: null,
       message: "",
     };
     const tell = (): void => {
       if (epoch === this.#epoch) this.#tell({ ...found });
     };
     tell();
-    const shorter = shortened(resolved);
+    const models = this.#ask(text, found, tell);
+    await new Promise((later) => setTimeout(later, patience));
+    if (epoch === this.#epoch) await this.#run(text, found, tell);
+    await models;
+  }
+
+  /** What rules and models say, buffer by buffer. */
+  async #ask(text: string, found: Tradeoff, tell: () => void): Promise<void> {
+    const ask = (engine: string, packets: number): Promise<Report | null> => {
+      const overrides = [`link.buffer=${packets}p`];
+      return this.#quick.ask<Report>({ do: "answer", engine, text, overrides }).catch(lacking);
+    };
+    try {
+      found.rules = await this.#quick.ask<Rule[]>({ do: "rules", text });
+      tell();
+      for (const [engine, line] of [
+        ["closed_form", found.closed],
+        ["fluid", found.fluid],
+      ] as const) {
+        for (const { packets } of found.points) {
+          const answer = await ask(engine, packets);
+          if (!answer) break;
+          line.push({ packets, runs: [answer] });
+          if (engine === "closed_form") found.model = modelOf(answer);
+          tell();
+        }
+      }
+    } catch (error) {
+      found.message ||= messageOf(error);
+      tell();
+    }
+  }
+
+  /** Runs of packets, by all workers. */
+  async #run(text: string, found: Tradeoff, tell: () => void): Promise<void> {
+    const [epoch, begun] = [this.#epoch, Date.now()];
     const jobs = Array.from({ length: REPLICATIONS }, (_, replication) =>
       found.points.map((point) => ({ point, replication })),
     ).flat();
-    const first = this.#clients[0];
-    if (!first) return;
-    try {
-      found.rules = await first.ask<Rule[]>({ do: "rules", text });
-      tell();
-      for (const packets of buffers) {
-        const overrides = [`link.buffer=${packets}p`];
-        const answer = await first
-          .ask<Report>({ do: "answer", engine: "fluid", text, overrides })
-          .catch(lacking);
-        if (!answer) break;
-        found.fluid.push({ packets, runs: [answer] });
-        tell();
-      }
-    } catch (error) {
-      found.message = messageOf(error);
-    }
     const work = async (client: Client): Promise<void> => {
       for (let job = jobs.shift(); job && epoch === this.#epoch; job = jobs.shift()) {
-        const overrides = [`link.buffer=${job.point.packets}p`, ...shorter];
+        const { point, replication } = job;
+        const overrides = [`link.buffer=${point.packets}p`];
+        const request = { do: "whole", text, overrides, replication, most_s: MOST_SECONDS };
         try {
-          const report = await client.ask<Report>({
-            do: "whole",
-            text,
-            overrides,
-            replication: job.replication,
-          });
-          job.point.runs.push(report);
+          point.runs.push(await client.ask<Report>(request));
           found.done += 1;
+          found.leftS = (((Date.now() - begun) / found.done) * (found.all - found.done)) / 1000;
         } catch (error) {
-          found.message = messageOf(error);
+          found.message ||= messageOf(error);
           jobs.length = 0;
         }
         tell();
@@ -130,7 +153,7 @@ export class Explorer {
   /** Ends what goes on, at once. */
   cancel(): void {
     this.#epoch += 1;
-    for (const client of this.#clients) client.cancel();
+    for (const client of [this.#quick, ...this.#clients]) if (client.isAsked) client.cancel();
   }
 }
 
@@ -138,6 +161,11 @@ export class Explorer {
 function lacking(error: unknown): null {
   if (error instanceof RefusedError) return null;
   throw error;
+}
+
+/** The closed form that answered, which its report's first warning names. */
+export function modelOf(report: Report): string {
+  return /^model ([\w-]+): /.exec(report.warnings?.[0] ?? "")?.[1] ?? "";
 }
 
 function messageOf(error: unknown): string {
@@ -152,15 +180,6 @@ export function buffersOf(resolved: Resolved): number[] {
   const ratio = (most / LEAST) ** (1 / (POINTS - 1));
   const found = Array.from({ length: POINTS }, (_, at) => Math.round(LEAST * ratio ** at));
   return [...new Set([...found, own])].sort((one, other) => one - other);
-}
-
-/** A run that a page can do a few dozen times: as long as the scenario's, or shorter. */
-export function shortened(resolved: Resolved): string[] {
-  const whole = resolved.warmup_s + resolved.measure_s;
-  if (resolved.most_events <= MOST_EVENTS) return [];
-  const part = MOST_EVENTS / resolved.most_events;
-  const warmup = Math.min(resolved.warmup_s, 0.25 * part * whole);
-  return [`run.warmup=${warmup.toPrecision(3)}s`, `run.measure=${(part * whole - warmup).toPrecision(3)}s`];
 }
 
 /** Mean of a metric over the runs of a point, and half of its 95 % interval by Student's law. */

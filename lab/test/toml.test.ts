@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { count, without, withValue, written } from "../src/toml.ts";
+import { count, linesOf, without, withoutTable, withTable, withValue, written } from "../src/toml.ts";
 
 const FOLDER = join(import.meta.dirname, "../../scenarios");
 const TEXT = `# A line.
@@ -49,6 +49,25 @@ test("a change touches its own key and no comment", () => {
   expect(without(added, { name: "flows", index: 1 }, "count")).toBe(TEXT);
   expect(withValue(TEXT, { name: "run" }, "seed", "4")).toBe(`${TEXT.trimEnd()}\nseed = 4\n`);
   expect(withValue("", { name: "link" }, "rate", '"1Mbps"')).toBe('\n\n[link]\nrate = "1Mbps"\n');
+});
+
+test("a table that is added and taken out again leaves the text as it was", () => {
+  for (const name of readdirSync(FOLDER).filter((it) => it.endsWith(".toml"))) {
+    const text = readFileSync(join(FOLDER, name), "utf8");
+    const groups = count(text, "flows");
+    const added = withTable(text, "flows", ['name = "more"', 'rtt = "1ms"']);
+    expect(count(added, "flows")).toBe(groups + 1);
+    const own = { name: "flows", index: groups };
+    expect(written(added, own, "rtt")).toBe('"1ms"');
+    expect(linesOf(added, own)).toEqual(['name = "more"', 'rtt = "1ms"']);
+    expect(withoutTable(added, own)).toBe(text);
+    // The others stay, whichever goes.
+    const first = written(text, { name: "flows", index: 1 }, "name");
+    const rest = withoutTable(text, { name: "flows", index: 0 });
+    expect(count(rest, "flows")).toBe(groups - 1);
+    expect(written(rest, { name: "flows", index: 0 }, "name")).toBe(first);
+    expect(written(rest, { name: "run" }, "measure")).toBe(written(text, { name: "run" }, "measure"));
+  }
 });
 
 test("what was set is there, in every shipped scenario, and nothing else has changed", () => {

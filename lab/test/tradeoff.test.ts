@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Resolved } from "../src/engine/protocol.ts";
 import type { Report } from "../src/model.ts";
-import { buffersOf, estimate, shortened } from "../src/tradeoff.ts";
+import { buffersOf, estimate } from "../src/tradeoff.ts";
 
 const RESOLVED = {
   buffer: { packets: 100, bytes: 150_000, seconds: 0.1, bdp: 1 },
@@ -40,12 +40,4 @@ test("an interval is Student's", () => {
   expect(three?.mean).toBeCloseTo(0.9);
   // R: qt(0.975, 2) * sd(c(0.8, 0.9, 1.0)) / sqrt(3)
   expect(three?.half).toBeCloseTo(0.248414, 4);
-});
-
-test("a long run is shortened in proportion, a short one not at all", () => {
-  expect(shortened(RESOLVED)).toEqual([]);
-  const [warmup, measure] = shortened({ ...RESOLVED, most_events: 2e9 });
-  const of = (text: string | undefined): number => Number.parseFloat(text?.split("=")[1] ?? "");
-  expect(of(warmup) + of(measure)).toBeCloseTo(0.7, 1);
-  expect(of(measure)).toBeGreaterThan(of(warmup));
 });

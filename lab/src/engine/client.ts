@@ -61,6 +61,11 @@ export class Client {
     this.#say({ kind: "seen", run: this.#run });
   }
 
+  /** Whether something that was asked is not answered yet. */
+  get isAsked(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Ends whatever the worker does, at once: what was asked is refused, and another worker is there. */
   cancel(): void {
     this.#worker.terminate();

@@ -11,6 +11,9 @@ const EVENTS = 1_000_000;
 /** Milliseconds between slices of a run that keeps up. */
 const PAUSE_MS = 8;
 
+/** What is asked of the engines, and for how long a run as a whole may last. */
+type Request = { do?: string; most_s?: number };
+
 let instance: Instance | undefined;
 let module: WebAssembly.Module | undefined;
 let playing: { run: number; player: Player; begun: number; events: number } | undefined;
@@ -94,15 +97,22 @@ function begin(order: Extract<Order, { kind: "begin" }>): void {
   );
 }
 
-/** The engines' answer; of a run as a whole its report. Whoever cannot wait ends the worker. */
-function answerTo(request: { do?: string }): unknown {
+/** The engines' answer; of a run as a whole its report. Whoever cannot wait ends the worker, or says so before. */
+function answerTo({ most_s = Number.POSITIVE_INFINITY, ...request }: Request): unknown {
   if (request.do !== "whole") return engines().ask(request);
   playing = undefined;
   engines().ask<Begun>({ ...request, do: "begin" });
+  const begun = performance.now();
   while (!engines().advance(FOREVER, EVENTS)) {
-    // On to its end.
+    if (performance.now() - begun < most_s * 1000) continue;
+    engines().ask({ do: "stop" });
+    throw new RefusedError({ kind: "engine", message: tooLong(most_s), line: null, key: null });
   }
   return engines().ask({ do: "finish" });
+}
+
+function tooLong(seconds: number): string {
+  return `a run takes more than ${seconds} s here: shorten run.measure, or use the command line`;
 }
 
 self.onmessage = (message: MessageEvent<Order>) => {

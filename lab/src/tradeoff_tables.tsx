@@ -1,0 +1,88 @@
+/** The numbers behind the trade-off's picture: three engines at the buffer now, and every rule with its verdict. */
+
+import { digits } from "./numbers.ts";
+import { applies, type Rule, why } from "./rules.ts";
+import { estimate, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
+
+/** What each engine says of the buffer now. */
+export function Engines({ found, own }: { found: Tradeoff; own: number }): preact.JSX.Element {
+  const rule = found.rules.find(({ name }) => name === found.model);
+  const fits = rule && !applies(rule) ? ", does not apply" : "";
+  const lines: readonly (readonly [string, Point[]])[] = [
+    ["packets, 95 %", found.points],
+    ["fluid model", found.fluid],
+    [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
+  ];
+  return (
+    <div class="wide engines">
+      <table>
+        <caption>At the buffer now, {own} packets</caption>
+        <thead>
+          <tr>
+            <th scope="col">engine</th>
+            {METRICS.map(({ name, title, unit }) => (
+              <th scope="col" key={name}>
+                {title} <span class="unit">{unit}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(([name, line]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {METRICS.map((metric) => (
+                <td key={metric.name}>{cell(line, own, metric)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cell(line: readonly Point[], own: number, metric: (typeof METRICS)[number]): string {
+  const point = line.find(({ packets }) => packets === own);
+  const told = point && estimate(point, metric.name);
+  if (!told) return "–";
+  const mean = digits(told.mean * metric.scale);
+  return told.half === null ? mean : `${mean} ± ${digits(told.half * metric.scale, 2)}`;
+}
+
+/** All rules: those that apply first, then by size. */
+export function Rules({ rules }: { rules: readonly Rule[] }): preact.JSX.Element {
+  const told = rules.filter(({ packets }) => packets !== null);
+  const order = (rule: Rule): number => (applies(rule) ? 0 : 1e12) + (rule.packets ?? 0);
+  const sorted = [...told].sort((one, other) => order(one) - order(other));
+  const fitting = told.filter(applies).length;
+  return (
+    <details class="rules">
+      <summary>
+        {told.length} rules with a buffer, {fitting} of which {fitting === 1 ? "applies" : "apply"} here
+      </summary>
+      <div class="wide">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">rule</th>
+              <th scope="col">packets</th>
+              <th scope="col">applies?</th>
+              <th scope="col">why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((rule) => (
+              <tr class={applies(rule) ? "" : "fails"} key={rule.name}>
+                <th scope="row">{rule.name}</th>
+                <td>{Math.round(rule.packets ?? 0)}</td>
+                <td>{applies(rule) ? "yes" : "no"}</td>
+                <td class="why">{why(rule)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { applies, type Check, type Rule, why } from "../src/rules.ts";
+
+function rule(refusal: string | null, ...holds: Check["holds"][]): Rule {
+  const checks = holds.map((each, at) => ({
+    assumption: `a${at}`,
+    holds: each,
+    share: null,
+    why: `${each} ${at}`,
+  }));
+  return { name: "rule", packets: 7, refusal, checks };
+}
+
+test("a rule applies where it answers and no assumption fails, however much is not known", () => {
+  expect(applies(rule(null))).toBe(true);
+  expect(applies(rule(null, "yes", "partly", "unknown"))).toBe(true);
+  expect(applies(rule(null, "yes", "no"))).toBe(false);
+  expect(applies(rule("says nothing", "yes"))).toBe(false);
+});
+
+test("what speaks against it comes before what is only partly so or unknown", () => {
+  expect(why(rule(null, "yes"))).toBe("everything that it assumes holds");
+  expect(why(rule(null, "partly", "no", "unknown"))).toBe("no 1; partly 0");
+  expect(why(rule("says nothing", "partly", "unknown"))).toBe("says nothing; partly 0");
+  expect(why(rule(null, "unknown", "partly", "yes"))).toBe("partly 1; unknown 0");
+});
+
+test("one reason is told once", () => {
+  const twice = rule(null, "no", "no");
+  for (const check of twice.checks) check.why = "the same";
+  expect(why(twice)).toBe("the same");
+});
