@@ -1,26 +1,24 @@
 /** Every experiment runs to its end, and what its text says holds in what the engines say. */
 
-import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Instance } from "../src/engine/instance.ts";
+import type { Instance } from "../src/engine/instance.ts";
 import { FOREVER } from "../src/engine/player.ts";
 import { EXPERIMENTS, experimentOf } from "../src/experiments/index.ts";
 import { type Experiment, Results } from "../src/experiments/types.ts";
 import type { Report } from "../src/model.ts";
+import { engines, HAS_ENGINES } from "./engines.ts";
 
-const ENGINES =
-  process.env.FOREBAY_ENGINES ?? new URL("../../out/lab/engines.wasm", import.meta.url).pathname;
 /** Whole runs stay so short that an experiment takes seconds. */
 const MOST_EVENTS = 3e6;
 
-function reportOf(engines: Instance, experiment: Experiment, run: Experiment["runs"][number]): Report {
+function reportOf(own: Instance, experiment: Experiment, run: Experiment["runs"][number]): Report {
   const request = { text: experiment.scenario, overrides: run.overrides };
-  if (run.engine) return engines.ask<Report>({ do: "answer", engine: run.engine, ...request });
-  engines.ask({ do: "begin", ...request });
-  while (!engines.advance(FOREVER, 1_000_000)) {
+  if (run.engine) return own.ask<Report>({ do: "answer", engine: run.engine, ...request });
+  own.ask({ do: "begin", ...request });
+  while (!own.advance(FOREVER, 1_000_000)) {
     // On to its end.
   }
-  return engines.ask<Report>({ do: "finish" });
+  return own.ask<Report>({ do: "finish" });
 }
 
 test("the shelf holds a dozen experiments, each with its own name", () => {
@@ -47,16 +45,12 @@ test("results are read by run and by group, and what is lacking is not a number"
     expect(found.of(run, metric)).toBeNaN();
 });
 
-// Without engines (`make lab` builds them, or FOREBAY_ENGINES names them) there is nothing to run.
-describe.skipIf(!existsSync(ENGINES))("in the engines", () => {
-  const engines = existsSync(ENGINES)
-    ? new Instance(new WebAssembly.Module(readFileSync(ENGINES)))
-    : undefined;
+describe.skipIf(!HAS_ENGINES)("in the engines", () => {
   test.each(EXPERIMENTS.map((experiment) => [experiment.id, experiment] as const))(
     "%s",
     (_, experiment) => {
-      if (!engines) throw new Error("no engines");
-      const reports = experiment.runs.map((run) => reportOf(engines, experiment, run));
+      const own = engines();
+      const reports = experiment.runs.map((run) => reportOf(own, experiment, run));
       for (const { cost } of reports as (Report & { cost: { events: number } })[])
         expect(cost.events).toBeLessThan(MOST_EVENTS);
       const found = new Results(reports);
@@ -66,7 +60,9 @@ describe.skipIf(!existsSync(ENGINES))("in the engines", () => {
       const told = `${JSON.stringify(rows)} ${experiment.happened(found)}`;
       for (const value of rows.flat()) expect(value, told).not.toBeNaN();
       expect(experiment.claim(found), told).toBe(true);
-      expect(experiment.happened(found)).not.toMatch(/–|NaN|undefined/);
+      const { compared } = experiment.paper;
+      for (const text of [experiment.happened(found), compared?.(found) ?? ""])
+        expect(text).not.toMatch(/–|NaN|undefined/);
       const { prediction } = experiment;
       if (prediction.kind === "choice")
         expect(

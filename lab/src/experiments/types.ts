@@ -35,7 +35,7 @@ export interface Experiment {
   title: string;
   question: string;
   prediction: Prediction;
-  /** Scenario text; the live view plays it with the changes of the first run. */
+  /** Scenario text, which each run changes. */
   scenario: string;
   watch: string;
   runs: readonly Run[];
@@ -44,8 +44,8 @@ export interface Experiment {
   happened: (found: Results) => string;
   /** What the explanation takes for granted. */
   claim: (found: Results) => boolean;
-  /** Who asked first, what they said, and where forebay differs. */
-  paper: { source: string; said: string };
+  /** Who asked first, what they said, and how the runs compare with that. */
+  paper: { source: string; said: string; compared?: (found: Results) => string };
 }
 
 const UNITS = {
@@ -87,6 +87,17 @@ export class Results {
 
   rate(run: number, metric: string): string {
     return rate(this.of(run, metric));
+  }
+
+  /** A metric as a share of a whole in the same unit. */
+  part(run: number, metric: string, whole: number): string {
+    return share(this.of(run, metric) / whole);
+  }
+
+  /** How far a share rises from one run to another, in points. */
+  points(from: number, to: number, metric = "utilization"): string {
+    const gain = this.of(to, metric) - this.of(from, metric);
+    return Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} points` : "–";
   }
 }
 
