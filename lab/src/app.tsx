@@ -4,7 +4,6 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
-import type { Experiment } from "./experiments/types.ts";
 import { Experiments, SHELF } from "./experiments_view.tsx";
 import { useMedia, useModel } from "./hooks.ts";
 import { LinkView } from "./link_view.tsx";
@@ -100,7 +99,7 @@ export function App(props: Props): preact.JSX.Element {
         module={module}
         open={open}
         choose={setOpen}
-        load={(experiment) => void played(model, experiment)}
+        play={(text) => void played(model, text)}
       />
       <main>
         <div class="asked">
@@ -141,10 +140,10 @@ export function App(props: Props): preact.JSX.Element {
   );
 }
 
-/** Plays an experiment's scenario in the live view. */
-async function played(model: Model, experiment: Experiment): Promise<void> {
-  await model.take(experiment.scenario);
-  if (!experiment.runs[0]?.engine) model.play();
+/** Plays a run of an experiment in the live view. */
+async function played(model: Model, text: string): Promise<void> {
+  await model.take(text);
+  model.play();
 }
 
 function Transport({ model }: { model: Model }): preact.JSX.Element {

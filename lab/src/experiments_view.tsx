@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EXPERIMENTS } from "./experiments/index.ts";
+import { playedText } from "./experiments/played.ts";
 import { type Outcome, studied } from "./experiments/study.ts";
 import { type Experiment, type Prediction, type Results, rightOption, shown } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
@@ -12,14 +13,14 @@ interface Props {
   /** Which one is open: an experiment's id, the shelf's, or none. */
   open: string;
   choose: (id: string) => void;
-  /** Puts a scenario into the live view; plays it where asked. */
-  load: (experiment: Experiment) => void;
+  /** Plays a scenario in the live view. */
+  play: (text: string) => void;
 }
 
 /** The shelf in the place of an experiment's id. */
 export const SHELF = "shelf";
 
-export function Experiments({ start, module, open, choose, load }: Props): preact.JSX.Element | null {
+export function Experiments({ start, module, open, choose, play }: Props): preact.JSX.Element | null {
   const experiment = EXPERIMENTS.find(({ id }) => id === open);
   const top = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -46,7 +47,7 @@ export function Experiments({ start, module, open, choose, load }: Props): preac
           experiment={experiment}
           start={start}
           module={module}
-          load={load}
+          play={play}
           next={() => choose(EXPERIMENTS[EXPERIMENTS.indexOf(experiment) + 1]?.id ?? SHELF)}
           key={experiment.id}
         />
@@ -70,29 +71,43 @@ interface StepsProps {
   experiment: Experiment;
   start: () => Worker;
   module: WebAssembly.Module;
-  load: (experiment: Experiment) => void;
+  play: (text: string) => void;
   next: () => void;
 }
 
-function Steps({ experiment, start, module, load, next }: StepsProps): preact.JSX.Element {
+function Steps({ experiment, start, module, play, next }: StepsProps): preact.JSX.Element {
   const [guess, setGuess] = useState<readonly number[]>([]);
   const [isAsked, setAsked] = useState(false);
   const [done, setDone] = useState(0);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
+  /** How often the runs were begun: what was refused or failed can be tried again. */
+  const [attempt, setAttempt] = useState(0);
   const answer = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (!isAsked) return;
     const end = new AbortController();
-    void studied(start, module, experiment, setDone, end.signal).then((it) => it && setOutcome(it));
+    setDone(0);
+    setOutcome(null);
+    studied(start, module, experiment, setDone, end.signal).then(
+      (it) => it && setOutcome(it),
+      (error: unknown) => setOutcome({ kind: "refused", message: String(error) }),
+    );
     return () => end.abort();
-  }, [isAsked, start, module, experiment]);
+  }, [isAsked, attempt, start, module, experiment]);
   useEffect(() => {
-    if (outcome) answer.current?.focus();
+    if (outcome?.kind === "done") answer.current?.focus();
   }, [outcome]);
   const { runs } = experiment;
+  const [played, setPlayed] = useState(0);
+  const watchRun = (at: number): void => {
+    const run = runs[at];
+    if (!run) return;
+    setPlayed(at);
+    play(playedText(experiment, run));
+  };
   const ask = (): void => {
     setAsked(true);
-    load(experiment);
+    watchRun(0);
   };
   return (
     <>
@@ -104,16 +119,30 @@ function Steps({ experiment, start, module, load, next }: StepsProps): preact.JS
         </button>
       )}
       {isAsked && (
-        <p class="watch">
-          <b>What to watch.</b> {experiment.watch}
-          {!runs[0]?.engine && ` The page plays “${runs[0]?.name}” below.`}
-        </p>
+        <div class="watch">
+          <p>
+            <b>What to watch.</b> {experiment.watch}
+          </p>
+          <fieldset class="which">
+            <legend>Which run is played below?</legend>
+            {runs.map(({ name }, at) => (
+              <button type="button" aria-pressed={played === at} onClick={() => watchRun(at)} key={name}>
+                {name}
+              </button>
+            ))}
+          </fieldset>
+        </div>
       )}
       <p role="status">
         {isAsked && !outcome && `${done} of ${runs.length} runs are over.`}
-        {outcome?.kind === "refused" && `The engines refuse: ${outcome.message}`}
+        {outcome?.kind === "refused" && `There is no answer: ${outcome.message}`}
         {outcome?.kind === "done" && "All runs are over."}
       </p>
+      {outcome?.kind === "refused" && (
+        <button type="button" onClick={() => setAttempt(attempt + 1)}>
+          Try again
+        </button>
+      )}
       {outcome?.kind === "done" && (
         <div class="answer">
           <h3 tabIndex={-1} ref={answer}>
@@ -126,10 +155,11 @@ function Steps({ experiment, start, module, load, next }: StepsProps): preact.JS
           <p>{experiment.happened(outcome.found)}</p>
           <h3>What the paper said</h3>
           <p>{experiment.paper.said}</p>
+          {experiment.paper.compared && <p>{experiment.paper.compared(outcome.found)}</p>}
           <p class="source">{experiment.paper.source}</p>
           <p>
-            <b>Try it yourself:</b> the scenario is loaded. Change the buffer or the flows with the controls
-            and play it.
+            <b>Try it yourself:</b> the run that is played below is in the controls. Change its buffer or its
+            flows and play it again.
           </p>
           <button type="button" onClick={next}>
             Next

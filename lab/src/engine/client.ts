@@ -1,6 +1,6 @@
 /** The page's end of a worker: requests become promises, and a run's news go to whoever plays it. */
 
-import { RefusedError } from "./instance.ts";
+import { type Refusal, RefusedError } from "./instance.ts";
 import type { News, Order } from "./protocol.ts";
 
 /** What a run tells. */
@@ -68,24 +68,31 @@ export class Client {
 
   /** Ends whatever the worker does, at once: what was asked is refused, and another worker is there. */
   cancel(): void {
-    this.#worker.terminate();
+    this.close();
     this.#run += 1;
-    const refusal = { kind: "request", message: "canceled", line: null, key: null } as const;
-    for (const waiting of this.#waiting.values()) waiting.reject(new RefusedError(refusal));
-    this.#waiting.clear();
     this.#worker = this.#begin();
   }
 
-  /** Ends the worker for good. */
+  /** Ends the worker for good, at once; what was asked is refused. */
   close(): void {
     this.#worker.terminate();
+    this.#refuse({ kind: "request", message: "canceled", line: null, key: null });
   }
 
   #begin(): Worker {
     const worker = this.#start();
     worker.onmessage = (message: MessageEvent<News>) => this.#take(message.data);
+    worker.onerror = (event) => {
+      const message = `the worker failed: ${event.message || "it could not be started"}`;
+      this.#refuse({ kind: "defect", message, line: null, key: null });
+    };
     worker.postMessage({ kind: "load", module: this.#module } satisfies Order);
     return worker;
+  }
+
+  #refuse(refusal: Refusal): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(new RefusedError(refusal));
+    this.#waiting.clear();
   }
 
   #say(order: Order): void {

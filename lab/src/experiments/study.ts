@@ -8,7 +8,10 @@ import { type Experiment, Results } from "./types.ts";
 /** What became of a study. */
 export type Outcome = { kind: "done"; found: Results } | { kind: "refused"; message: string };
 
-/** Reports of all runs; `tell` hears how many there are. The answer is null where the signal ended it. */
+/**
+ * Reports of all runs; `tell` hears how many there are. The signal ends the worker at once, and the answer is then
+ * null. A worker that fails is a refusal, too: the study can be done again.
+ */
 export async function studied(
   start: () => Worker,
   module: WebAssembly.Module,
@@ -16,8 +19,10 @@ export async function studied(
   tell: (done: number) => void,
   signal: AbortSignal,
 ): Promise<Outcome | null> {
+  if (signal.aborted) return null;
   const client = new Client(start, module);
-  signal.addEventListener("abort", () => client.close());
+  const end = (): void => client.close();
+  signal.addEventListener("abort", end);
   const reports: Report[] = [];
   try {
     for (const { overrides, engine } of experiment.runs) {
@@ -30,9 +35,11 @@ export async function studied(
     }
     return { kind: "done", found: new Results(reports) };
   } catch (error) {
+    if (signal.aborted) return null;
     if (!(error instanceof RefusedError)) throw error;
     return { kind: "refused", message: error.refusal.message };
   } finally {
+    signal.removeEventListener("abort", end);
     client.close();
   }
 }
