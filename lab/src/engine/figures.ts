@@ -69,6 +69,7 @@ export interface Picture {
   hasEnded: boolean;
   links: LinkFigures[];
   flows: FlowFigures[];
+  /** In the order in which the engine came to them; none where any were missed. */
   sightings: Sighting[];
   missedSightings: number;
 }
@@ -98,14 +99,16 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
     const rows = <T>(count: number, kind: keyof Columns, make: (row: Row) => T): T[] =>
       Array.from({ length: count }, () => make(row(kind)));
     const header = row("header");
+    const missedSightings = header("missed_sightings");
     return {
       timeS: header("time_s"),
       events: header("events"),
       hasEnded: header("ended") !== 0,
       links: rows(header("links"), "link", linkOf),
       flows: rows(header("flows"), "flow", flowOf),
-      sightings: rows(header("sightings"), "sighting", sightingOf),
-      missedSightings: header("missed_sightings"),
+      // Where some were missed nobody can follow packets, and these are many: they are not worth their time.
+      sightings: missedSightings > 0 ? [] : rows(header("sightings"), "sighting", sightingOf),
+      missedSightings,
     };
   };
 }

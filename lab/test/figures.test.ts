@@ -1,0 +1,52 @@
+/** Pictures are read by the names of their columns. */
+
+import { expect, test } from "vitest";
+import { type Columns, reader } from "../src/engine/figures.ts";
+
+/** Columns in another order than the engines', and one that nobody reads. */
+const COLUMNS: Columns = {
+  header: ["missed_sightings", "more", "events", "time_s", "ended", "links", "flows", "sightings"],
+  link: ["marks", "drops", "arrivals", "utilization", "backlog_s", "waiting_packets"],
+  flow: [
+    ...["dropped", "arrived", "timeouts", "retransmissions", "delivered", "rtt_s", "ssthresh_packets"],
+    ...["cwnd_packets", "active", "group", "flow"],
+  ],
+  sighting: ["bytes", "packet", "group", "flow", "happening", "time_s"],
+};
+
+function figures(missed: number): Float64Array {
+  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2];
+  const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
+  const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
+  const sightings = [1500, 7, 0, 3, 1, 2.25, 1000, 8, 1, 4, 3, 2.5];
+  return new Float64Array([...header, ...links, ...flow, ...sightings]);
+}
+
+test("every figure is found by its name, wherever it stands", () => {
+  const picture = reader(COLUMNS)(figures(0));
+  expect([picture.timeS, picture.events, picture.hasEnded, picture.missedSightings]).toEqual([
+    2.5,
+    70,
+    true,
+    0,
+  ]);
+  expect(picture.links).toEqual([
+    { waitingPackets: 6, backlogS: 5, utilization: 0.4, arrivals: 3, drops: 2, marks: 1 },
+    { waitingPackets: 12, backlogS: 11, utilization: 0.1, arrivals: 9, drops: 8, marks: 7 },
+  ]);
+  expect(picture.flows[0]).toMatchObject({ flow: 3, group: 2, isActive: true, cwndPackets: 28, dropped: 21 });
+  expect(picture.sightings).toEqual([
+    { timeS: 2.25, happening: 1, flow: 3, group: 0, packet: 7, bytes: 1500 },
+    { timeS: 2.5, happening: 3, flow: 4, group: 1, packet: 8, bytes: 1000 },
+  ]);
+});
+
+test("what was seen is not read where some of it was missed", () => {
+  const picture = reader(COLUMNS)(figures(3));
+  expect([picture.sightings, picture.missedSightings]).toEqual([[], 3]);
+  expect(picture.flows).toHaveLength(1);
+});
+
+test("a column that is lacking is named", () => {
+  expect(() => reader({ ...COLUMNS, header: ["time_s"] })(figures(0))).toThrow("no column header.");
+});
