@@ -13,12 +13,14 @@ export CARGO_TERM_COLOR ?= never
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
 	@echo "make demo       recommend a buffer for scenarios/elastic-access-link.toml, picture in out/demo"
 	@echo "make lab        the laboratory in the browser, one file in out/lab; what make wasm needs, and npm"
+	@echo "make lab-speed  its frames and its engine's speed in Chromium; RUNS=3, ONLY=W2, WRITE=docs/performance.md renews the tables there"
+	@echo "make lab-memory its memory in Chromium over MINUTES=10 of runs, trade-offs and experiments"
 	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
 	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
@@ -86,6 +88,12 @@ python/forebay/laboratory/index.html: out/lab/index.html
 
 lab: python/forebay/laboratory/index.html
 	@echo "out/lab/index.html: open it in a browser, or put it on any host; \`$(BIN)/forebay lab\` opens it, too"
+
+lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
+	@$(BIN)/python -m forebay.checks.lab_speed $(if $(RUNS),--rounds $(RUNS)) $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+
+lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
+	@$(BIN)/python -m forebay.checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
 
 # Laws are tried on the same examples every time, others by another SEED.
 test: $(VENV)/.build

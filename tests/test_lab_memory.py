@@ -1,0 +1,42 @@
+"""The laboratory's memory: what is over leaves nothing behind. `make lab-memory` looks for ten minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.checks import lab_memory
+from forebay.checks.lab_page import Page, opened
+from forebay.errors import UnsupportedError
+
+#: Enough to tell what each of them leaves from what comes and goes.
+ROUNDS = 6
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    """The page, with the probe in it."""
+    try:
+        with opened() as it:
+            yield it
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+
+
+def test_what_is_over_leaves_nothing_behind(page: Page) -> None:
+    lab_memory.begin(page)
+    for number in range(lab_memory.WARMING):
+        lab_memory.round_of_use(page, number)
+    before = lab_memory.sample(page, 0.0)
+    for number in range(lab_memory.WARMING, lab_memory.WARMING + ROUNDS):
+        lab_memory.round_of_use(page, number)
+    after = lab_memory.sample(page, 1.0)
+    # Rounds start workers, and none of theirs lives on.
+    assert after.started >= before.started + 3 * ROUNDS
+    assert after.workers == before.workers
+    # A round that left a chart, a table or a listener behind would leave as many as there were rounds.
+    assert after.listeners < before.listeners + ROUNDS
+    assert after.nodes < before.nodes + 50 * ROUNDS
+    # A history that is not bounded or a picture that is kept (a megabyte) shows within these rounds.
+    assert after.heap_mb < before.heap_mb + 1.0 * ROUNDS
