@@ -20,6 +20,7 @@ test("keys of tables and of groups are set, texts in quotes", () => {
   expect(played('flows.a.rtt={ linspace = ["1ms", "2ms"] }')).toContain(
     'rtt = { linspace = ["1ms", "2ms"] }\n',
   );
+  expect(played('link.rate="2Mbps"')).toContain('rate = "2Mbps"\n');
   expect(() => played("flows.c.count=1")).toThrow("no flows of the name c");
 });
 
