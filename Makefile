@@ -10,6 +10,8 @@ JOBS    ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/n
 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 export CARGO_TERM_COLOR ?= never
+# Nothing is left behind outside $(VENV), target and out, but for what Python must find beside its own modules.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -42,7 +44,7 @@ help:
 	@echo "make fuzz       attack every reader and the engines with what a fuzzer thinks of [SECONDS=60] [ONLY=scenario,router,scenarios,...] [SEED=N]"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
-	@echo "make clean      remove $(VENV), target and out"
+	@echo "make clean      remove $(VENV), target, out and what was built for Python and the browser"
 
 tools:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "forebay needs Python >= 3.11: no '$(PYTHON)' on PATH (set PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -95,12 +97,15 @@ lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
 lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
 	@$(BIN)/python -m forebay.checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
 
-# Laws are tried on the same examples every time, others by another SEED.
+# Laws are tried on the same examples every time, others by another SEED. What runs in real time has the machine for
+# itself; all else is shared among processes.
+PYTEST := $(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 test: $(VENV)/.build
 	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
 	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
 	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
-	$(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
+	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile
+	$(PYTEST) -m real_time
 
 check: $(VENV)/.packages
 	cargo fmt --all --check
@@ -206,4 +211,4 @@ lock: $(VENV)/.packages
 	@sed -i '1i # What make mutants needs for Python, pinned. Made by: make lock' requirements/mutants.txt
 
 clean:
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target out lab/node_modules python/forebay/laboratory/index.html python/forebay/_core*.so

@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent.parent
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Examples that failed are kept where everything is that is built.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "target" / "hypothesis"))
+
 # No test asserts how long something takes.
 settings.register_profile("forebay", deadline=None)
 settings.load_profile("forebay")

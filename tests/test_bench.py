@@ -18,6 +18,8 @@ from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.recommendation import recommend
 
+pytestmark = pytest.mark.real_time
+
 SMALL = """
 [link]
 rate = "10Mbps"

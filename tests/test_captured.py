@@ -16,6 +16,8 @@ from forebay.checks.captured_readings import PROGRAMS, controllers, of_sockets, 
 from tests.test_observe_hosts import ORIGIN, PACKET, segment
 from tests.test_observe_hosts import capture as written
 
+pytestmark = pytest.mark.real_time
+
 #: Two dumps of iproute2 6.1 on Linux 6.18; the first socket is gone in the second one.
 SOCKETS = """\
 2026-11-23T22:02:00,510973189+00:00

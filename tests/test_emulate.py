@@ -21,6 +21,8 @@ from forebay.measurement.programs import Emulation, Side, end
 from tests.conftest import forebay
 from tests.test_emulation import HOME
 
+pytestmark = pytest.mark.real_time
+
 #: Whoever has not ended by then hangs: nothing is judged by it but that.
 HANGS_S = 60
 #: A server that takes what comes, and a client that sends so many bytes and waits until all have arrived.

@@ -10,6 +10,8 @@ import pytest
 from forebay import Report, Scenario, UnavailableError, UntrustedError
 from forebay.checks.kernel_runs import ATTEMPTS, missing
 
+pytestmark = pytest.mark.real_time
+
 RATE_BPS, RTT_S, PACKET, PAYLOAD = 20e6, 0.03, 1500, 1448
 
 #: How far utilizations of two seconds may lie apart: the engines differ by two points at most over longer runs, but a

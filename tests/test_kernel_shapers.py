@@ -19,6 +19,8 @@ from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.port import FRAMING, Port
 
+pytestmark = pytest.mark.real_time
+
 #: By how many seconds a packet may be sent late in a run that says anything: less than half of what packets are apart.
 LATE = 0.008
 #: How often a case is played where this machine is late.

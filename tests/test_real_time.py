@@ -56,6 +56,8 @@ from forebay.warning import Kind
 from .conftest import ROOT, SMALL
 from .test_words import called
 
+pytestmark = pytest.mark.real_time
+
 LATE = Lateness(p50_s=12e-6, p99_s=90e-6, p999_s=210e-6, max_s=3e-3, frozen_s=2.1e-3, freezes=3)
 
 
