@@ -114,7 +114,7 @@ export const PAPERS: readonly Experiment[] = [
     ],
     columns: [UTILIZATION, LOSS, DELAY],
     happened: (it) =>
-      `With 20 packets the link is used for ${it.share(0)}: where a burst of the long flow meets a small cluster of other packets, one is lost, long before the link is full. The long flow gets ${it.rate(0, "long.goodput_bps")} of the 25 Mb/s that are free. 100 packets give ${it.share(1)}, 625 give ${it.share(2)}. The price is waiting: one packet in a hundred waits ${it.time(0)}, ${it.time(1)} and ${it.time(2)} or longer.`,
+      `With 20 packets the link is used for ${it.share(0)}: where a burst of the long flow meets a small cluster of other packets, one is lost, long before the link is full. The long flow gets ${it.rate(0, "long.goodput_bps")} of the 25 Mb/s that are free. 100 packets give ${it.share(1)}, 625 give ${it.share(2)}. The price is waiting: one packet in a hundred waits at least ${it.time(0)}, ${it.time(1)} and ${it.time(2)}.`,
     claim: (it) =>
       it.of(0, "utilization") < it.of(1, "utilization") &&
       it.of(1, "utilization") < it.of(2, "utilization") &&
@@ -131,7 +131,7 @@ export const PAPERS: readonly Experiment[] = [
     id: "elastic-flows",
     title: "Do more flows need more buffer?",
     question:
-      "The buffer stays at 20 packets. What happens to the use of the link with two and four long flows instead of one?",
+      "Long flows share a link with a background that takes half of it. The buffer has 20 packets. What happens to the use of the link with two and four long flows instead of one?",
     prediction: {
       kind: "choice",
       options: [
@@ -212,7 +212,7 @@ export const PAPERS: readonly Experiment[] = [
         'D. Barman, G. Smaragdakis and I. Matta, "The effect of router buffer size on HighSpeed TCP performance", 2004, sections III and V',
       said: "The paper says, for ten flows on 1 Gb/s, that a tenth of the bandwidth-delay product keeps the link at least 90 % busy, and that the use falls drastically below it.",
       compared: (it) =>
-        `Here, on a smaller link, a tenth gives ${it.share(1)}. The simulations of the paper say so, too. Its formula does not: it knows no bursts, and promises 97 % for a fiftieth.`,
+        `Here, on a smaller link, a tenth gives ${it.share(1)}. The simulations of the paper say so, too. Its formula does not: it knows no bursts, and promises 97 % for a fiftieth there.`,
     },
   },
   {
@@ -256,7 +256,7 @@ export const PAPERS: readonly Experiment[] = [
       { title: "middle flow", metric: "users.flow_goodput_p50_bps", unit: "rate" },
     ],
     happened: (it) =>
-      `Both buffers use the link well: ${it.share(0)} and ${it.share(1)}. But ${it.share(0, "loss_rate")} of the packets are lost with 20 packets of buffer, and ${it.share(1, "loss_rate")} with 200. A slow flow gets ${it.rate(0, "users.flow_goodput_p10_bps")} and ${it.rate(1, "users.flow_goodput_p10_bps")}. Waiting is the price: one packet in a hundred waits ${it.time(0)} or longer, and ${it.time(1)} or longer.`,
+      `Both buffers use the link well: ${it.share(0)} and ${it.share(1)}. But ${it.share(0, "loss_rate")} of the packets are lost with 20 packets of buffer, and ${it.share(1, "loss_rate")} with 200. A slow flow gets ${it.rate(0, "users.flow_goodput_p10_bps")} and ${it.rate(1, "users.flow_goodput_p10_bps")}. The price is waiting: one packet in a hundred waits at least ${it.time(0)} and ${it.time(1)}.`,
     claim: (it) =>
       it.of(0, "utilization") > 0.95 &&
       it.of(1, "utilization") > 0.95 &&

@@ -94,11 +94,11 @@ const CALL_DELAY: Column = {
 function gains(from: number, to: number, little: number): Option[] {
   const gain: (it: Parameters<Option["holds"]>[0]) => number = (it) =>
     it.of(to, "utilization") - it.of(from, "utilization");
-  const points = Math.round(little * 100);
+  const points = `${Math.round(little * 100)} point${little === 0.01 ? "" : "s"}`;
   return [
-    { text: `More of the link is used: at least ${points} points`, holds: (it) => gain(it) >= little },
-    { text: `About the same: less than ${points} points apart`, holds: (it) => Math.abs(gain(it)) < little },
-    { text: `Less of the link is used: at least ${points} points`, holds: (it) => gain(it) <= -little },
+    { text: `More of the link is used: at least ${points}`, holds: (it) => gain(it) >= little },
+    { text: `About the same: less than ${points} apart`, holds: (it) => Math.abs(gain(it)) < little },
+    { text: `Less of the link is used: at least ${points}`, holds: (it) => gain(it) <= -little },
   ];
 }
 
@@ -184,10 +184,11 @@ export const TODAY: readonly Experiment[] = [
   {
     id: "bbr-deep",
     title: "BBR against CUBIC: a deep buffer",
-    question: "The same four flows. Now the buffer holds eight bandwidth-delay products. Who gets more?",
+    question:
+      "Two CUBIC and two BBR flows share 50 Mb/s. Now the buffer holds eight bandwidth-delay products. Who gets more?",
     prediction: { kind: "choice", options: ratios(0) },
     scenario: RIVALS.replace('"50p"', '"1330p"'),
-    watch: "Watch the queue: CUBIC fills it, and BBR will not have more than two products on the way.",
+    watch: "Watch the queue: CUBIC fills it, and BBR stops at two products on the way, as it estimates them.",
     runs: [
       { name: "1330 packets", overrides: ["link.buffer=1330p"] },
       { name: "50 packets", overrides: ["link.buffer=50p"] },
@@ -198,15 +199,15 @@ export const TODAY: readonly Experiment[] = [
       DELAY,
     ],
     happened: (it) =>
-      `With 1330 packets the two CUBIC flows get ${it.rate(0, "cubic.goodput_bps")} and the two BBR flows ${it.rate(0, "bbr.goodput_bps")}; with 50 packets ${it.rate(1, "cubic.goodput_bps")} and ${it.rate(1, "bbr.goodput_bps")}. CUBIC fills the deep buffer and seldom loses; BBR limits what it has on the way. But everybody waits: one packet in a hundred ${it.time(0)} or longer.`,
+      `With 1330 packets the two CUBIC flows get ${it.rate(0, "cubic.goodput_bps")} and the two BBR flows ${it.rate(0, "bbr.goodput_bps")}; with 50 packets ${it.rate(1, "cubic.goodput_bps")} and ${it.rate(1, "bbr.goodput_bps")}. CUBIC fills the deep buffer and seldom loses; BBR limits what it has on the way. But everybody waits: one packet in a hundred at least ${it.time(0)}.`,
     claim: (it) => {
       const ratio = (run: number): number => it.of(run, "bbr.goodput_bps") / it.of(run, "cubic.goodput_bps");
       return ratio(0) < 1.5 && ratio(1) > 5 * ratio(0) && it.of(0, "queue_delay_p99_s") > 0.2;
     },
     paper: {
       source:
-        'N. Cardwell and others, "BBR: congestion-based congestion control", 2016, and later measurements',
-      said: "BBR has at most about two bandwidth-delay products on the way: of the product that it believes in. In a deep buffer that CUBIC fills, this bounds its part, while the wait that CUBIC makes lets it believe in a longer round trip.",
+        'N. Cardwell and others, "BBR: congestion-based congestion control", 2016; R. Ware and others, "Modeling BBR\'s interactions with loss-based congestion control", 2019',
+      said: "The first limits what BBR has on the way to about two bandwidth-delay products, as it estimates them. The second finds that this limit decides what BBR gets beside CUBIC, and that the queue which CUBIC keeps makes the estimate larger.",
     },
   },
   {
@@ -359,7 +360,7 @@ export const TODAY: readonly Experiment[] = [
       source: 'L. Zhang and D. Clark, "Oscillating behavior of network traffic", 1990',
       said: "The authors saw in simulations that flows through one drop-tail queue lose in the same moment, so that their windows move in step.",
       compared: () =>
-        "Equal round trips are the worst case. A laboratory often has them, the Internet hardly ever: a buffer that was measured there is too large here.",
+        "Equal round trips are the worst case. A laboratory often has them, the Internet hardly ever: a buffer that was found there is too large elsewhere.",
     },
   },
   {
