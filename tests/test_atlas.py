@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 import pytest
 
 from forebay import journal
@@ -23,7 +25,7 @@ from forebay.checks.atlas.making import computed
 from forebay.checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.files import within
 from forebay.search.recommendation import reach
-from forebay.tables import read_table
+from forebay.untrusted import DamagedError
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -133,14 +135,41 @@ def test_an_interrupted_atlas_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(there for there, _ in computed(wanted, kept))
 
 
-def test_the_table_keeps_every_row(tmp_path: Path) -> None:
+def test_the_table_keeps_every_row_to_the_last_bit(tmp_path: Path) -> None:
+    found = [replace(row(flows, 0.1 + 0.2, low=1, high=2), rate_bps=flows / 3) for flows in (10, 1, 3)]
+    found.append(replace(found[0], controller="bbr", buffer_packets=None, low_packets=None, confidence=None))
+    path = tmp_path / "atlas.csv"
+    write(found, path)
+    assert read(path) == [found[3], found[1], found[2], found[0]]
+    before = path.read_bytes()
+    write(reversed(found), path)
+    assert path.read_bytes() == before, "in whichever order they come"
+
+
+def test_others_read_the_table_too(tmp_path: Path) -> None:
     found = [row(flows, 83.3, low=1, high=2) for flows in (10, 1, 3)]
-    write(found, tmp_path / "atlas.parquet")
-    table = read_table(tmp_path / "atlas.parquet", "make atlas")
-    assert sorted(table.to_dicts(), key=lambda each: each["flows"]) == [
+    write(found, tmp_path / "atlas.csv")
+    table = pl.read_csv(tmp_path / "atlas.csv", comment_prefix="#")
+    assert table.to_dicts() == [
         {name: getattr(each, name) for name in table.columns} for each in sorted(found, key=lambda each: each.flows)
     ]
-    assert table["flows"].to_list() == [1, 3, 10]
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: raw.replace(b"83.3", b"83.4", 1), lambda _: b""])
+def test_a_damaged_table_is_none(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "atlas.csv"
+    write([row(flows, 83.3, low=1, high=2) for flows in (10, 1, 3)], path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DamagedError, match="make atlas"):
+        read(path)
+
+
+def test_a_table_of_other_columns_is_none(tmp_path: Path) -> None:
+    body = b"rate_bps\n1\n"
+    path = tmp_path / "atlas.csv"
+    path.write_bytes(b"# forebay sha256 " + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.raises(DamagedError, match="other columns"):
+        read(path)
 
 
 def test_pictures_show_every_controller_and_rule() -> None:

@@ -162,7 +162,7 @@ def test_goals_on_other_metrics_have_no_place(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_damaged_table_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = tmp_path / "atlas.parquet"
+    path = tmp_path / "atlas.csv"
     write(table(), path)
     path.write_bytes(path.read_bytes()[:-50])
     monkeypatch.setattr(priors.read, "__defaults__", (path,))

@@ -1,13 +1,20 @@
-"""What the atlas says of each link, and the table that keeps it."""
+"""What the atlas says of each link, and the table that keeps it.
+
+The table is CSV below a line with its checksum: `recommend` reads it each time, on machines without data frames, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
-from forebay.files import whole
-from forebay.tables import read_table, write_table
+from forebay.files import write_whole
+from forebay.untrusted import DamagedError, content
 
 __all__ = ["CONTROLLERS", "PACKET_BITS", "TABLE", "Row", "read", "write"]
 
@@ -16,7 +23,11 @@ PACKET_BITS = 12_000
 CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
 
 #: The table that comes with forebay.
-TABLE = Path(__file__).with_name("atlas.parquet")
+TABLE = Path(__file__).with_name("atlas.csv")
+
+#: What the first line begins with; the SHA-256 of all that follows it comes next.
+WORD = b"# forebay sha256 "
+AGAIN = "make atlas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,16 @@ class Row:
     data_packets: int
 
 
+#: How each kind of column is read; an empty field is a number that is not known.
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "int | None": lambda text: int(text) if text else None,
+    "float | None": lambda text: float(text) if text else None,
+}
+
+
 def read(path: Path = TABLE) -> list[Row]:
     """Read a table.
 
@@ -72,16 +93,30 @@ def read(path: Path = TABLE) -> list[Row]:
     DamagedError
         Where it is none, or another one than was written.
     """
-    table = read_table(path, "make atlas")
-    return [Row(**row) for row in table.select(field.name for field in fields(Row)).iter_rows(named=True)]
+    seal, _, body = content(path, AGAIN).partition(b"\n")
+    if seal != _seal(body):
+        raise DamagedError(str(path), "a damaged table", AGAIN)
+    head, *rows = csv.reader(io.StringIO(body.decode()))
+    if head != [field.name for field in fields(Row)]:
+        raise DamagedError(str(path), "a table with other columns", AGAIN)
+    readers = [READERS[str(field.type)] for field in fields(Row)]
+    return [Row(*(reader(text) for reader, text in zip(readers, row, strict=True))) for row in rows]
 
 
 def write(found: Iterable[Row], path: Path) -> None:
-    """Write the table, in the order of its columns."""
-    import polars as pl
-
-    table = pl.DataFrame([asdict(row) for row in found], infer_schema_length=None)
-    ordered = table.sort("controller", "background", "utilization", "bdp_packets", "rate_bps", "flows")
-    with whole(path) as partial:
-        write_table(ordered, partial)
+    """Write the table, sorted so that equal rows make equal files."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(field.name for field in fields(Row))
+    table.writerows(astuple(row) for row in sorted(found, key=_place))
+    body = text.getvalue().encode()
+    write_whole(path, _seal(body) + b"\n" + body)
     print(f"wrote {path}")
+
+
+def _place(row: Row) -> tuple[str, float, float, float, float, int]:
+    return row.controller, row.background, row.utilization, row.bdp_packets, row.rate_bps, row.flows
+
+
+def _seal(body: bytes) -> bytes:
+    return WORD + hashlib.sha256(body).hexdigest().encode()
