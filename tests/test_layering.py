@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
-    ("formatting", "goals", "hashes", "quantity", "link_files"),
+    ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),
     ("cautions", "real_time"),
     ("scenario",),
     ("atlas", "configuration", "measurement"),

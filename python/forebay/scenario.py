@@ -16,6 +16,7 @@ from forebay.goals import Goal, distinct
 from forebay.link_files import changes_of_files
 from forebay.real_time import check_alone
 from forebay.report import BufferSize, Report
+from forebay.shipped import FOLDER, SIGN, shipped
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
 
@@ -59,7 +60,8 @@ class Scenario:
         Parameters
         ----------
         path : path-like
-            TOML, or JSON where the name ends in ".json".
+            TOML, or JSON where the name ends in ".json"; or the name of a scenario that comes with forebay, as in
+            "@campus-uplink", as text.
         overrides : iterable of str
             Changes such as "link.buffer=100p", applied in order.
 
@@ -68,6 +70,8 @@ class Scenario:
         InputError
             The first mistake: file, line, key, what was found and what is allowed.
         """
+        if isinstance(path, str) and path.startswith(SIGN):
+            return cls.parse(shipped(path).text, "toml", overrides, path, FOLDER)
         path = Path(path)
         kind = "json" if path.suffix == ".json" else "toml"
         return cls.parse(read(path), kind, overrides, str(path), path.parent)

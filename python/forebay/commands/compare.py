@@ -62,7 +62,7 @@ def compare(
 ) -> None:
     """Hold all engines and rules side by side over a range of buffers: where they disagree, and why.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
     from forebay.comparison.comparison import compare as put_side_by_side
 

@@ -19,6 +19,19 @@ VARIABLE = "_FOREBAY_COMPLETE"
 _NO_SPACE = '    [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace\n'
 
 
+#: What click's script hands over of the line.
+_AS_SPLIT = 'COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD'
+_JOINED = 'COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1))'
+#: Bash takes @ for a word of its own, as in addresses; here it begins a name.
+_JOIN = """\
+    local words=() word
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if [[ ${#words[@]} -gt 0 && ${words[-1]} == @ ]]; then words[-1]+=$word; else words+=("$word"); fi
+    done
+
+"""
+
+
 @verb(
     ("completion bash > ~/.local/share/bash-completion/completions/forebay", "Install for bash:"),
     ("completion zsh > ~/.zfunc/_forebay", "Install for zsh, where ~/.zfunc is in fpath:"),
@@ -31,7 +44,13 @@ def completion(shell: str) -> None:
     assert kind is not None, "click knows these shells"
     script = kind(click.Group("forebay"), {}, "forebay", VARIABLE).source()
     if shell == "bash":
-        script = script.replace("    return 0\n", f"{_NO_SPACE}    return 0\n")
+        for before, after in (
+            ("    return 0\n", f"{_NO_SPACE}    return 0\n"),
+            (_AS_SPLIT, _JOINED),
+            ("    response=$(", f"{_JOIN}    response=$("),
+        ):
+            assert before in script, "as click writes it"
+            script = script.replace(before, after)
     say_lines(script)
 
 

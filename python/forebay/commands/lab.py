@@ -27,8 +27,9 @@ __all__ = ["lab"]
 def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     """Open a laboratory in the browser: a link live, its controls, its trade-off.
 
-    FILE is a scenario in TOML, without other files; - reads it from standard input. The page is one file that fetches
-    nothing: it works offline, and as an attachment. Everything is simulated in the browser, by the same engines.
+    FILE is a scenario in TOML, without other files; - reads it from standard input, and @NAME is one that comes with
+    forebay. The page is one file that fetches nothing: it works offline, and as an attachment. Everything is simulated
+    in the browser, by the same engines.
     """
     from forebay.errors import InputError
     from forebay.files import check_file, write_whole

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from forebay.commands.streams import say, say_lines
 from forebay.commands.terminal import writing
-from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, OutputFile, Whole
+from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, SHIPPED, OutputFile, Whole
 from forebay.commands.verb import verb
 from forebay.errors import InputError
-from forebay.files import write_whole
+from forebay.files import check_file, write_whole
+
+if TYPE_CHECKING:
+    from forebay.shipped import Shipped
 
 __all__ = ["new"]
 
@@ -24,8 +28,12 @@ __all__ = ["new"]
         "Draft a link with downloads and web traffic:",
     ),
     ("new - --rate 1Gbps --rtt 10ms --long 4 | forebay run -", "Try one without a file:"),
+    ("new --list", "List the scenarios that come with forebay:"),
+    ("new --from campus-uplink", "Change one of them:"),
 )
-@click.argument("file", type=OutputFile())
+@click.argument("file", type=OutputFile(), required=False)
+@click.option("--from", "origin", type=SHIPPED, metavar="NAME", help="Copy this scenario of forebay's instead.")
+@click.option("--list", "listed", is_flag=True, help="List the scenarios that come with forebay, and end.")
 @click.option("--rate", metavar="RATE", help="Give the link this rate, as in 100Mbps.")
 @click.option("--rtt", metavar="TIME", help="Give flows this round trip without any queue, as in 40ms or 20ms..80ms.")
 @click.option("--long", type=Whole(0, 1_000_000), help="Put this many long transfers on the link.")
@@ -51,7 +59,9 @@ __all__ = ["new"]
 @click.option("--title", default="", help="Use this title in pictures and reports.")
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 def new(
-    file: Path,
+    file: Path | None,
+    origin: str | None,
+    listed: bool,
     queue: str,
     packet: str,
     buffer: str | None,
@@ -62,18 +72,26 @@ def new(
 ) -> None:
     """Write a commented scenario to start from, and ask on a terminal for what no option says.
 
-    FILE may be - for standard output.
+    FILE may be - for standard output; with --from it may be left out. What --list lists needs no copy to be asked
+    about: `forebay recommend @NAME`.
     """
+    if listed:
+        _check_alone("listed", ())
+        _list()
+        return
+    if origin is not None:
+        _check_alone("origin", ("file", "force"))
+        _copy(origin, file, force=force)
+        return
+    if file is None:
+        raise InputError("new: found no FILE; allowed: a FILE to write, --from NAME, or --list")
     from forebay.commands.asking import answers
     from forebay.configuration.drafting import Wishes, draft
 
     to_screen = str(file) == "-"
-    if file.suffix == ".json":
-        raise InputError(
-            f"found `{file}`; allowed: another ending, as in {file.with_suffix('.toml')}: it is TOML", "file"
-        )
-    if not to_screen and file.exists() and not force:
-        raise InputError(f"{file}: found a file of this name; allowed: a new name, or --force")
+    _check_ending(file)
+    if not to_screen:
+        _check_new(file, force=force)
     # Link and traffic: the options that can be asked for instead.
     told = answers({name: value for name, value in given.items() if value is not None})
     text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
@@ -83,3 +101,70 @@ def new(
     with writing(file):
         write_whole(file, text)
     say(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
+
+
+def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
+    """Refuse options that say nothing beside this one."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+        if given and name != argument and name not in besides:
+            alone = next(each.opts[0] for each in context.command.params if each.name == argument)
+            raise InputError(f"found it beside {alone}; allowed: one of them", name)
+
+
+def _check_ending(file: Path) -> None:
+    """Refuse a name that says of TOML that it is JSON."""
+    if file.suffix == ".json":
+        raise InputError(
+            f"found `{file}`; allowed: another ending, as in {file.with_suffix('.toml')}: it is TOML", "file"
+        )
+
+
+def _check_new(file: Path, *, force: bool) -> None:
+    """Refuse to write over a file that nobody gave up."""
+    if file.exists() and not force:
+        raise InputError(f"{file}: found a file of this name; allowed: a new name, or --force")
+
+
+def _list() -> None:
+    """Say the name and the title of every scenario that comes with forebay."""
+    from forebay.shipped import SIGN, shipped, shipped_names
+
+    names = shipped_names()
+    width = max(map(len, names)) + len(SIGN)
+    for name in names:
+        say(f"{SIGN + name:<{width}}  {shipped(name).title}")
+
+
+def _copy(origin: str, file: Path | None, *, force: bool) -> None:
+    """Write a scenario of forebay's as it is, with the files that it names."""
+    from forebay.errors import naming
+    from forebay.shipped import shipped
+
+    with naming("origin"):
+        found = shipped(origin)
+    to = Path(f"{found.name}.toml") if file is None else file
+    if str(to) == "-":
+        _check_whole(found)
+        say_lines(found.text)
+        return
+    _check_ending(to)
+    copies = {to: found.path, **{to.with_name(path.name): path for path in found.companions}}
+    for copy in copies:
+        check_file(copy, "file")
+        _check_new(copy, force=force)
+    for copy, path in copies.items():
+        with writing(copy):
+            write_whole(copy, path.read_bytes())
+    for copy in list(copies)[1:]:
+        say(f"wrote {copy}, which it reads")
+    say(f"wrote {to}; try it: forebay recommend {shlex.quote(str(to))}")
+
+
+def _check_whole(found: Shipped) -> None:
+    """Refuse to print a scenario that would lack the files that it names."""
+    if found.companions:
+        named = ", ".join(path.name for path in found.companions)
+        raise InputError(f"found -; allowed: a file, beside which {named} is copied too", "file")

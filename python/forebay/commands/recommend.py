@@ -163,7 +163,7 @@ def recommend(
 ) -> None:
     """Find the smallest buffer that meets the goals, and put beside it what every rule says.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory

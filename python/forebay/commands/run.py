@@ -86,7 +86,8 @@ def run(
 ) -> None:
     """Run one scenario on one engine and print what it measured.
 
-    FILE is a scenario in TOML, or in JSON where its name ends in .json; - reads either from standard input.
+    FILE is a scenario in TOML, or in JSON where its name ends in .json; - reads either from standard input, and @NAME
+    is one that comes with forebay.
     """
     if trace_to is not None or precision or batches or fit or (jobs or 1) > MANY:
         check_address_space()

@@ -31,36 +31,42 @@ class Source:
         As it was read.
     kind : str
         "toml" or "json".
+    folder : Path
+        Which files that it names are relative to.
     """
 
     name: str
     stem: str
     text: str
     kind: str
+    folder: Path
 
     def scenario(self, overrides: Iterable[_core.Change] = ()) -> Scenario:
         """Parse the text and apply changes."""
         from forebay.scenario import Scenario
 
-        folder = Path() if self.name == "<stdin>" else Path(self.name).parent
-        return Scenario.parse(self.text, self.kind, overrides, self.name, folder)
+        return Scenario.parse(self.text, self.kind, overrides, self.name, self.folder)
 
 
 def source(path: Path) -> Source:
-    """Read a scenario's file; - stands for standard input, in TOML or JSON.
+    """Read a scenario's file; - stands for standard input, in TOML or JSON, and @NAME for one that forebay has.
 
     Raises
     ------
     InputError
-        Where nothing can be read, or no text.
+        Where nothing can be read, or no text; where there is none of the name.
     """
     from forebay.scenario import read
+    from forebay.shipped import FOLDER, SIGN, shipped
 
+    if str(path).startswith(SIGN):
+        found = shipped(str(path))
+        return Source(f"{SIGN}{found.name}", found.name, found.text, "toml", FOLDER)
     if str(path) != "-":
-        return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml")
+        return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml", path.parent)
     text = standard_input()
     # No TOML begins with a brace.
-    return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml")
+    return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml", Path())
 
 
 def standard_input() -> str:

@@ -87,7 +87,7 @@ def sweep(
 ) -> None:
     """Run a grid of scenarios into a directory of Parquet tables; a sweep that was stopped goes on where it was.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input.
+    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
     from forebay.sweeps.sweeping import sweep as run_grid
 

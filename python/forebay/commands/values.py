@@ -28,10 +28,12 @@ __all__ = [
     "PLATFORM",
     "SCENARIO",
     "SETTING",
+    "SHIPPED",
     "Names",
     "OutputFile",
     "OutputFolder",
     "Readable",
+    "ScenarioFile",
     "Share",
     "Size",
     "Time",
@@ -150,6 +152,26 @@ class Readable(Value):
         return [CompletionItem(incomplete, type="file")]
 
 
+class ScenarioFile(Readable):
+    """A scenario's file, or @ and the name of one that comes with forebay."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Take the name, of which a path forgets that it began with ./ and so meant a file."""
+        from forebay.shipped import SIGN
+
+        path = super().convert(value, param, ctx)
+        meant = isinstance(value, str) and not value.startswith(SIGN)
+        return Path.cwd() / path if meant and str(path).startswith(SIGN) else path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Let the shell complete files, and names after the sign."""
+        from forebay.shipped import SIGN
+
+        if not incomplete.startswith(SIGN):
+            return super().shell_complete(ctx, param, incomplete)
+        return [CompletionItem(name) for name in (SIGN + each for each in _shipped()) if name.startswith(incomplete)]
+
+
 class OutputFolder(Value):
     """A directory to write into, made where it is not there."""
 
@@ -265,6 +287,12 @@ def _explained() -> list[str]:
     return sorted({name for entries in names().values() for name in entries})
 
 
+def _shipped() -> list[str]:
+    from forebay.shipped import shipped_names
+
+    return shipped_names()
+
+
 def _figures() -> list[str]:
     from forebay.papers.catalog import PAPERS, load
 
@@ -272,7 +300,8 @@ def _figures() -> list[str]:
     return ["list", "all", *PAPERS, *(figure.id for paper in papers for figure in paper.figures)]
 
 
-SCENARIO = Readable("a scenario file, or - for standard input")
+SCENARIO = ScenarioFile("a scenario file, @NAME, or - for standard input")
+SHIPPED = Names("name", _shipped)
 ENGINE = Names("engine", _engines)
 MODEL = Names("model", _models)
 GOAL = Names("goal", _metrics)

@@ -1,0 +1,72 @@
+"""The scenarios that come with forebay, by name: `@campus-uplink` stands for one wherever a scenario's file may stand.
+
+They are data of the package. In a checkout their folder is a link to the one in the root.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from forebay import _core
+from forebay.errors import InputError
+
+__all__ = ["FOLDER", "SIGN", "Shipped", "shipped", "shipped_names"]
+
+FOLDER = Path(__file__).with_name("scenarios")
+
+#: What a name begins with where a file may stand, too; a file of such a name is `./@name`.
+SIGN = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """One scenario that comes with forebay.
+
+    Attributes
+    ----------
+    name : str
+    path : Path
+        Its file, in the package.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def text(self) -> str:
+        """As it is in the file."""
+        return self.path.read_text(encoding="utf-8")
+
+    @property
+    def title(self) -> str:
+        """What it says that it is."""
+        return str(tomllib.loads(self.text)["title"])
+
+    @property
+    def companions(self) -> list[Path]:
+        """The files beside it that it names, as tables of rates."""
+        text = self.text
+        others = (path for path in FOLDER.iterdir() if path.is_file() and path.suffix != ".toml")
+        return sorted(path for path in others if f'"{path.name}"' in text)
+
+
+def shipped_names() -> list[str]:
+    """The names of all, in order."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def shipped(name: str) -> Shipped:
+    """Find one by its name, with or without the sign before it.
+
+    Raises
+    ------
+    InputError
+        Where none has the name: the likeliest that was meant, and all that there are.
+    """
+    bare, known = name.removeprefix(SIGN), shipped_names()
+    if bare not in known:
+        told, _, _ = _core.unknown("scenario", bare, known).partition(" (see ")
+        raise InputError(f"{told} (see `forebay new --list`)")
+    return Shipped(bare, FOLDER / f"{bare}.toml")
