@@ -202,13 +202,14 @@ fuzz: $(VENV)/.fuzz $(VENV)/.build
 	@$(BIN)/python -m tests.attacks.campaign --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
 lock: $(VENV)/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev --extra cluster --extra xarray -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev --extra all -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra mutants -c requirements/dev.txt -o requirements/mutants.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra wheel -c requirements/dev.txt -o requirements/wheel.txt
 	@sed -i '1i # Everything that developing and testing forebay needs, pinned. Made by: make lock' requirements/dev.txt
 	@sed -i '1i # What building the documentation needs, pinned. Made by: make lock' requirements/docs.txt
 	@sed -i '1i # What make mutants needs for Python, pinned. Made by: make lock' requirements/mutants.txt
+	@sed -i '1i # What make wheel needs, pinned. Made by: make lock' requirements/wheel.txt
 
 clean:
 	rm -rf $(VENV) target out lab/node_modules python/forebay/laboratory/index.html python/forebay/_core*.so

@@ -75,6 +75,13 @@ def forebay(*arguments: str | Path, cwd: Path | None = None) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
+def without_costs(found: object) -> object:
+    """What does not depend on the machine."""
+    if isinstance(found, dict):
+        return {key: without_costs(each) for key, each in found.items() if key not in {"cost", "elapsed_s", "cpu_s"}}
+    return [without_costs(each) for each in found] if isinstance(found, list) else found
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What interrupted searches of others have left is not gone on from."""

@@ -20,6 +20,7 @@ PACKAGE = ROOT / "python" / "forebay"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "interruption", "legible"),
     ("errors",),
+    ("extras",),
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),

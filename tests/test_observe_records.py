@@ -129,7 +129,7 @@ def test_zstd_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError(name)
 
     monkeypatch.setattr(opening, "import_module", missing)
-    with pytest.raises(InputError, match=r"found zstd, .* allowed: .*pip install 'forebay\[zstd\]'"):
+    with pytest.raises(InputError, match=r"found zstd, .* allowed: .*pip install \"forebay\[zstd\]\""):
         reader.read([written(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20))])
 
 

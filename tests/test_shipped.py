@@ -13,7 +13,7 @@ import pytest
 
 from forebay import InputError, Scenario
 from forebay.shipped import shipped, shipped_names
-from tests.conftest import ROOT, SMALL, forebay
+from tests.conftest import ROOT, SMALL, forebay, without_costs
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
 SHORT = ["--set", "run.warmup=1s", "--set", "run.measure=2s", "--set", "run.replications=1"]
@@ -52,13 +52,6 @@ def test_every_verb_that_takes_a_file_takes_a_name(tmp_path: Path) -> None:
     emulated = forebay("emulate", "@lab-dumbbell", "--as", "nobody", "--", "true", cwd=tmp_path)
     assert (emulated.code, emulated.err.count("\n")) == (2, 1)
     assert "nobody" in emulated.err, "the scenario was read"
-
-
-def without_costs(found: object) -> object:
-    """What does not depend on the machine."""
-    if isinstance(found, dict):
-        return {key: without_costs(each) for key, each in found.items() if key not in {"cost", "elapsed_s", "cpu_s"}}
-    return [without_costs(each) for each in found] if isinstance(found, list) else found
 
 
 def test_what_is_written_is_called_by_the_name(tmp_path: Path) -> None:

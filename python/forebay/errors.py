@@ -12,6 +12,7 @@ __all__ = [
     "ForebayError",
     "InputError",
     "Interrupted",
+    "MissingPackageError",
     "UnavailableError",
     "UnsupportedError",
     "UntrustedError",
@@ -61,6 +62,12 @@ class UnsupportedError(ForebayError):
 
 class UnavailableError(ForebayError):
     """The chosen engine cannot run on this machine; the text says what is missing and what would help."""
+
+    exit_code = 2
+
+
+class MissingPackageError(ForebayError):
+    """A package is not installed that only some answers need; the text says how to get it."""
 
     exit_code = 2
 

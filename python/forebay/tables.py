@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from forebay.extras import need
 from forebay.untrusted import DamagedError, regular
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ CHUNK = 2**20
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table with its seal; not at once, see `forebay.files.whole`."""
+    need("polars")
     import polars as pl
 
     try:
@@ -62,7 +64,10 @@ def read_table(path: Path, again: str) -> pl.DataFrame:
     ------
     DamagedError
         Where there is none, or it is not as it was written.
+    MissingPackageError
+        Without polars.
     """
+    need("polars")
     import polars as pl
 
     with regular(path, again) as file:

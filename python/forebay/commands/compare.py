@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from forebay.commands.drawing import draws
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
@@ -68,17 +69,18 @@ def compare(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    drawn = not no_picture and points != 0 and draws()
     if not no_picture:
         for ending in (".png", ".svg", ".json"):
             check_file(out / f"{given.stem}-comparison{ending}", "out")
     asked: _Asked = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
     with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, asked, quiet=as_json)) as progress:
         found = put_side_by_side(scenario, jobs=jobs, progress=progress, **asked)
-    drawn = not no_picture and len(found.points) > 1
+    kept = not no_picture and len(found.points) > 1
     written: list[Path] = []
     with afterwards(lambda: _tell(found, written, as_json=as_json)):
-        if drawn:
-            written += _write_picture(found, out / f"{given.stem}-comparison")
+        if kept:
+            written += _write_picture(found, out / f"{given.stem}-comparison", drawn=drawn)
 
 
 class _Asked(TypedDict):
@@ -115,12 +117,15 @@ def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:
         say(f"wrote {path}")
 
 
-def _write_picture(found: Comparison, stem: Path) -> list[Path]:
+def _write_picture(found: Comparison, stem: Path, *, drawn: bool) -> list[Path]:
     """Write the picture and the JSON beside it."""
-    from forebay.views import plots
-    from forebay.views.comparison_picture import draw_comparison
-
+    written: list[Path] = []
     with writing(stem):
-        written = plots.save_both(draw_comparison(found), stem)
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        if drawn:
+            from forebay.views import plots
+            from forebay.views.comparison_picture import draw_comparison
+
+            written += plots.save_both(draw_comparison(found), stem)
         write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
     return [*written, stem.with_suffix(".json")]

@@ -120,8 +120,11 @@ def emulate(
     """
     wanted = Wanted(command, side, peer, lasting, trace_to, serve=serve, as_json=as_json)
     wanted.check()
+    from forebay.extras import need
     from forebay.measurement.emulation import stand_in
 
+    if trace_to is not None:
+        need("polars")
     given = source(file)
     scenario = given.scenario(overrides)
     placed = stand_in(scenario, group, beside)

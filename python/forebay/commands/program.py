@@ -25,22 +25,25 @@ from forebay.commands.streams import open_streams, remark, say_lines
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
-from forebay.errors import ForebayError, InputError
+from forebay.commands.version import VERSION
+from forebay.errors import ForebayError, InputError, MissingPackageError
 from forebay.interruption import EXIT_CODE, LINE
 
 __all__ = ["cli", "main"]
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(None, "--version", package_name="forebay", message="%(prog)s %(version)s")
+@VERSION
 def cli() -> None:
     """Find how large a router's buffer should be, by formulas, a fluid model and packet simulation.
 
-    A scenario file describes a link and its traffic; `forebay new` drafts one.
+    A scenario file describes a link and its traffic; `forebay new` drafts one, and `forebay new --list` says which
+    there are.
     """
 
 
 cli.examples = (
+    ("recommend @campus-uplink", "Find the buffer of a scenario that comes with forebay:"),
     ("new link.toml --rate 100Mbps --rtt 40ms --long 8", "Draft a scenario:"),
     ("recommend link.toml", "Find its buffer:"),
     ("explain queue_delay_p99", "Look up a name:"),
@@ -70,7 +73,14 @@ def main() -> None:
     # The command shows no windows; what a notebook left in its environment may not even be installed.
     os.environ["MPLBACKEND"] = "agg"
     with while_working():
-        _answer()
+        try:
+            _answer()
+        except ModuleNotFoundError as error:
+            from forebay.extras import extra_of, missing
+
+            if extra_of(error.name or "") is None:
+                raise
+            fail(str(missing(error.name or "")), MissingPackageError.exit_code)
 
 
 def _answer() -> None:

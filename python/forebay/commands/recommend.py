@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from forebay.commands.drawing import draws
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SCHEDULER, SET
 from forebay.commands.sources import Source, source
 from forebay.commands.streams import remark, say, say_json
@@ -173,6 +174,7 @@ def recommend(
     if len(_varied(asked["over"])) > 1:
         _map(given, scenario, None if no_picture else out, asked, fresh=fresh, as_json=as_json)
         return
+    drawn = not no_picture and draws()
     if not no_picture:
         _check_products(out, given.stem, front=asked["pareto"] is not None)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
@@ -189,7 +191,7 @@ def recommend(
     written: list[Path] = []
     with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
         if not no_picture:
-            written += _write_pictures(answer, out, given.stem)
+            written += _write_pictures(answer, out, given.stem, drawn=drawn)
         if report_to is not None:
             _write_page(answer, report_to, given.text)
             written.append(report_to)
@@ -237,6 +239,7 @@ def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, A
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError("found it beside two --over; allowed: one --over, or a map without it", name)
     stem = None if out is None else out / f"{given.stem}-map"
+    drawn = stem is not None and draws()
     if stem is not None:
         for ending in (".png", ".svg", ".json"):
             check_file(stem.with_suffix(ending), "out")
@@ -251,11 +254,13 @@ def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, A
     written: list[Path] = []
     with afterwards(lambda: _tell_map(found, written, as_json=how["as_json"])):
         if stem is not None:
-            from forebay.views import plots
-            from forebay.views.map_picture import draw_map
-
             with writing(stem):
-                written += plots.save_both(draw_map(found), stem)
+                stem.parent.mkdir(parents=True, exist_ok=True)
+                if drawn:
+                    from forebay.views import plots
+                    from forebay.views.map_picture import draw_map
+
+                    written += plots.save_both(draw_map(found), stem)
                 write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
             written.append(stem.with_suffix(".json"))
     if not found.feasible:
@@ -281,15 +286,18 @@ def _check_products(out: Path, name: str, *, front: bool) -> None:
             check_file(out / f"{stem}{ending}", "out")
 
 
-def _write_pictures(answer: Recommendation, out: Path, name: str) -> list[Path]:
+def _write_pictures(answer: Recommendation, out: Path, name: str, *, drawn: bool) -> list[Path]:
     """Write the pictures and the JSON beside them; the trade-off has a picture of its own."""
-    from forebay.views import plots
-
     stem = out / f"{name}-recommendation"
+    written: list[Path] = []
     with writing(stem):
-        written = plots.save_both(plots.draw_recommendation(answer), stem)
-        if answer.pareto is not None:
-            written += plots.save_both(plots.draw_front(answer), out / f"{name}-pareto")
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        if drawn:
+            from forebay.views import plots
+
+            written += plots.save_both(plots.draw_recommendation(answer), stem)
+            if answer.pareto is not None:
+                written += plots.save_both(plots.draw_front(answer), out / f"{name}-pareto")
         write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
     return [*written, stem.with_suffix(".json")]
 

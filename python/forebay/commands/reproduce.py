@@ -37,6 +37,7 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: st
 
     WHAT is list, all, a PAPER or PAPER/FIGURE.
     """
+    from forebay.extras import need
     from forebay.measurement.cluster import connected
     from forebay.papers import view
     from forebay.papers.reproduction import estimate
@@ -47,6 +48,7 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: st
         say_lines(view.listing())
         return
     check_address_space()
+    need("polars", "matplotlib")
     check_folder(out, "out")
     with connected(scheduler) as cluster:
         if not as_json:

@@ -94,8 +94,10 @@ def run(
     given = source(file)
     scenario = given.scenario(overrides)
     if trace_to is not None:
+        from forebay.extras import need
         from forebay.measurement.traces import FILES
 
+        need("polars")
         for name in FILES:
             check_file(trace_to / name, "trace_to")
     wanted = Wanted(engine, model, seed, replications, precision, batches, trace_to is not None, jobs)

@@ -89,8 +89,11 @@ def sweep(
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
+    from forebay.extras import need
     from forebay.sweeps.sweeping import sweep as run_grid
 
+    if bundle_to is not None:
+        need("polars", "matplotlib")
     if replayed is not None:
         if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
             allowed = "--out, --jobs, --scheduler and --json"

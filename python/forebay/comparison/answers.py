@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.display import Told
+from forebay.extras import need
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
 from forebay.rules import Assumption
@@ -201,6 +202,7 @@ class Comparison(Told):
         Its columns are `buffer_packets`, `buffer_bytes`, `buffer_seconds` and `buffer_bdp`, `answer`, then each metric
         by its name with its `NAME_half_width`.
         """
+        need("polars")
         import polars as pl
 
         rows = [

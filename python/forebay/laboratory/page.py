@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from forebay.errors import UnsupportedError
 
-__all__ = ["MARK", "laboratory_page"]
+__all__ = ["MARK", "is_built", "laboratory_page"]
 
 #: What `make lab` leaves beside this file.
 _NAME = "index.html"
 #: Where the page keeps the scenario that it opens with.
 MARK = '<script type="application/json" id="scenario">null</script>'
+
+
+def is_built() -> bool:
+    """Whether this build has the page."""
+    return _built().is_file()
+
+
+def _built() -> Traversable:
+    return files("forebay.laboratory").joinpath(_NAME)
 
 
 def laboratory_page(name: str | None = None, text: str | None = None) -> str:
@@ -30,10 +40,12 @@ def laboratory_page(name: str | None = None, text: str | None = None) -> str:
     UnsupportedError
         Where the page was not built.
     """
-    found = files("forebay.laboratory").joinpath(_NAME)
-    if not found.is_file():
-        raise UnsupportedError("the laboratory's page is not there: `make lab` builds it in a checkout of forebay")
-    page = found.read_text(encoding="utf-8")
+    if not is_built():
+        raise UnsupportedError(
+            "the laboratory's page is not in this build of forebay; allowed: a wheel that has it, or `make lab` in a "
+            "checkout"
+        )
+    page = _built().read_text(encoding="utf-8")
     if text is None:
         return page
     # Nothing in it may end the script that holds it.

@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from forebay import _core, build
 from forebay.errors import ForebayError, InputError, Interrupted
+from forebay.extras import how_to_get
 from forebay.formatting import counted, size
 from forebay.report import Report
 
@@ -153,7 +154,7 @@ class Cluster:
         try:
             self._distributed: Any = import_module("distributed")
         except ImportError:
-            raise InputError("found no dask; allowed: after pip install 'forebay[cluster]'", "scheduler") from None
+            raise InputError(f"found no dask; allowed: after `{how_to_get('cluster')}`", "scheduler") from None
         _check_address(address)
         # What it would say of a scheduler that goes away is said in a line.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)

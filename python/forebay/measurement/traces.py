@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
+from forebay.extras import need
 from forebay.files import whole, write_whole
 from forebay.tables import write_table
 
@@ -43,7 +44,10 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
     ------
     InputError
         Where the engine recorded nothing or the folder cannot be written.
+    MissingPackageError
+        Without polars.
     """
+    need("polars")
     import polars as pl
 
     tables = report.traces()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from forebay.errors import InputError
+from forebay.extras import how_to_get
 from forebay.untrusted import regular
 
 __all__ = ["MOST_BYTES_OF_LINE", "Lines", "Progress", "blocks", "cells_of", "lines_of", "opened", "text_of"]
@@ -88,7 +89,7 @@ def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
         return cast("BinaryIO", module.ZstdFile(file))
     raise InputError(
         f"{path}: found zstd, which this Python cannot read; allowed: a file unpacked by `zstd -d`, "
-        "or `pip install 'forebay[zstd]'`"
+        f"or `{how_to_get('zstd')}`"
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
+from forebay.extras import need
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown
 from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.findings import Findings, Window, unknown_of
@@ -121,7 +122,10 @@ def read(
     ------
     InputError
         Names the file, the line, what was found and what is allowed.
+    MissingPackageError
+        Without polars.
     """
+    need("polars")
     if sampling < 1:
         raise InputError(f"found {sampling}; allowed: 1 or more, as in 1 packet in 1000", "sampling")
     if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.errors import ForebayError, InputError
+from forebay.extras import need
 from forebay.files import write_whole
 from forebay.locks import alone_in
 from forebay.measurement.cluster import Cluster, connected
@@ -112,7 +113,10 @@ def reproduce(
     ------
     InputError
         An unknown paper or figure, or a folder that cannot be written.
+    MissingPackageError
+        Without polars or matplotlib.
     """
+    need("polars", "matplotlib")
     from forebay.papers import running
     from forebay.papers.page import write_page
     from forebay.papers.results import Results

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import formatting
 from forebay.configuration.configuring import Configuration
 from forebay.display import Told
+from forebay.extras import need
 from forebay.metric import key_among
 from forebay.plain import plain
 from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
@@ -461,6 +462,7 @@ class Recommendation(Told):
         the base unit, and `setting_text`), `replications`, then each metric of the link by its name with its
         `NAME_half_width`, and each of a group as "group.NAME".
         """
+        need("polars")
         import polars as pl
 
         rows = [

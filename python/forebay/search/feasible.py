@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay.display import Told
+from forebay.extras import need
 from forebay.plain import plain
 from forebay.report import Estimate
 from forebay.search.answer import SearchCost
@@ -132,6 +133,7 @@ class FeasibleMap(Told):
     @property
     def frame(self) -> pl.DataFrame:
         """Every measured pair as a row of a polars data frame: both values in base units, the verdict, the metrics."""
+        need("polars")
         import polars as pl
 
         return pl.DataFrame(list(self._rows()), infer_schema_length=None)

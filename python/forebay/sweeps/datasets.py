@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from forebay.errors import ForebayError
+from forebay.extras import need
 from forebay.quantity import scale_of
 
 if TYPE_CHECKING:
@@ -23,14 +23,11 @@ def dataset(summary: pl.DataFrame) -> Any:
 
     Raises
     ------
-    ForebayError
+    MissingPackageError
         Without pandas and xarray.
     """
-    try:
-        pandas = import_module("pandas")
-        import_module("xarray")
-    except ImportError:
-        raise ForebayError("xarray: found no pandas and xarray; allowed: pip install 'forebay[xarray]'") from None
+    need("xarray", "pandas")
+    pandas = import_module("pandas")
     axes = [name for name in summary.columns if name.startswith("axis.")]
     coordinates = {name: _coordinate(name, summary) for name in axes}
     columns: dict[str, Any] = {name.removeprefix("axis."): values for name, (values, _) in coordinates.items()}

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core, bounds, build, journal
 from forebay.display import Shown
 from forebay.errors import ForebayError, InputError, UnavailableError
+from forebay.extras import need
 from forebay.files import write_whole
 from forebay.formatting import clock_time, counted, size
 from forebay.locks import alone_in
@@ -162,7 +163,10 @@ def sweep(
         which another process sweeps.
     UnavailableError
         Where this machine cannot run an engine that is asked for; what others have finished stays.
+    MissingPackageError
+        Without polars.
     """
+    need("polars")
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications

@@ -11,6 +11,8 @@ import logging
 import os
 import sys
 
+from forebay.extras import need
+
 VARIABLE = "MPLBACKEND"
 
 
@@ -18,7 +20,13 @@ def load() -> None:
     """Load Matplotlib; without the environment's back end where it refuses that, and without a word of its folders.
 
     Where it cannot keep its settings it makes a folder for this time: nobody who asked for a picture has to know.
+
+    Raises
+    ------
+    MissingPackageError
+        Where it is not installed.
     """
+    need("matplotlib")
     logger = logging.getLogger("matplotlib")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from forebay.errors import InputError
+from forebay.extras import need
 from forebay.views.report_picture import TABLES
 
 __all__ = ["draw"]
@@ -29,7 +30,10 @@ def draw(path: Path, out: Path | None = None) -> list[Path]:
     ------
     InputError
         Where there is nothing to draw.
+    MissingPackageError
+        Without polars or matplotlib.
     """
+    need("polars", "matplotlib")
     if not path.exists():
         raise InputError(f"{path}: found nothing there; allowed: a folder that sweep or run --trace wrote")
     target = out or path

@@ -18,6 +18,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import ForebayError
+from forebay.extras import how_to_get
 from forebay.measurement.cluster import Cluster
 from forebay.scenario import Scenario
 from forebay.sweeps.axes import Axis
@@ -108,7 +109,7 @@ def _cluster(folder: Path) -> Iterator[Any]:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise ForebayError("found no dask; allowed: after pip install 'forebay[cluster]'") from None
+        raise ForebayError(f"found no dask; allowed: after `{how_to_get('cluster')}`") from None
     told = ["--scheduler-file", str(folder / "scheduler.json")]
     more = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
     commands = [["dask_scheduler", *told, "--port", "0"], *[["dask_worker", *told, *more]] * WORKERS]

@@ -1,0 +1,57 @@
+"""`--version`: the version in its first line, and below it what a report of a bug should say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from forebay.commands.streams import say
+
+__all__ = ["VERSION", "lines"]
+
+#: What is installed in every case, as an index calls it.
+REQUIRED = ("click", "jinja2", "numpy", "rich", "scipy")
+
+
+def lines() -> Iterator[str]:
+    """What forebay runs on, without a word of whose machine it is."""
+    import platform
+
+    from forebay import _core, build
+    from forebay.extras import EXTRAS
+    from forebay.laboratory.page import is_built
+
+    yield f"forebay {_core.__version__}"
+    yield f"engines {build.fingerprint()}"
+    yield f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
+    yield ", ".join(map(_told, REQUIRED))
+    for extra in EXTRAS:
+        yield f"{extra.name}: {', '.join(map(_told, extra.packages))}"
+    yield f"laboratory: {'built' if is_built() else 'not built'}"
+
+
+def _told(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"
+
+
+def _tell(context: click.Context, _option: click.Parameter, *, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        for line in lines():
+            say(line)
+        context.exit()
+
+
+VERSION = click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, option, asked: _tell(context, option, asked=asked),
+    help="Show the version, and what a report of a bug should say, and exit.",
+)
