@@ -15,7 +15,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -41,6 +41,8 @@ help:
 	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
+	@echo "make wheel      a wheel for everybody's Linux, stripped, with the laboratory inside, into out/dist [TARGET=aarch64-unknown-linux-gnu]"
+	@echo "make sdist      the sources that a wheel can be built from, into out/dist"
 	@echo "make fuzz       attack every reader and the engines with what a fuzzer thinks of [SECONDS=60] [ONLY=scenario,router,scenarios,...] [SEED=N]"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
@@ -191,6 +193,28 @@ docs: $(VENV)/.docs $(VENV)/.build
 
 man: $(VENV)/.build
 	$(BIN)/python -m forebay.commands.manual out/man
+
+TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+
+$(VENV)/.wheel: requirements/wheel.txt $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/wheel.txt
+	@touch $@
+
+# The laboratory's page is what was built last where it cannot be built here.
+PAGE := python/forebay/laboratory/index.html
+page:
+	@if command -v npm >/dev/null 2>&1 && crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab >/dev/null; fi
+	@test -f $(PAGE) || echo "without the laboratory: \`make lab\` builds its page where it can" >&2
+
+wheel: $(VENV)/.wheel page
+	@mkdir -p out/dist
+	@PATH="$(abspath $(BIN)):$$PATH" JOBS=$(JOBS) crates/python/wheel.sh $(TARGET) out/dist
+	@ls -l out/dist/*.whl
+
+sdist: $(VENV)/.packages page
+	@mkdir -p out/dist
+	@told=$$($(BIN)/maturin sdist --out out/dist 2>&1) || { echo "$$told" >&2; exit 1; }
+	@ls -l out/dist/*.tar.gz
 
 # Where there is no wheel of atheris for this Python its targets are left out, and that is said.
 $(VENV)/.fuzz: requirements/fuzz.txt $(VENV)/.packages
