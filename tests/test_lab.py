@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from forebay.commands.lab import lab
 from forebay.errors import UnsupportedError
 from forebay.laboratory import page as laboratory
 from forebay.laboratory.page import MARK, laboratory_page
@@ -66,16 +68,62 @@ def test_what_a_page_cannot_read_is_one_line(tmp_path: Path) -> None:
     json_file, broken, other = tmp_path / "a.json", tmp_path / "b.toml", tmp_path / "c.toml"
     json_file.write_text("{}")
     broken.write_text('[link]\nrate = "fast"\n')
-    other.write_text(SMALL.replace('rate = "10Mbps"', 'rate = { file = "rates.csv" }'))
+    other.write_text(SMALL.replace('rate   = "2Mbps"', 'rate = { file = "rates.csv" }'))
     for path, said in (
-        (json_file, "allowed: a scenario in TOML"),
+        (json_file, "a.json: found no link"),
         (broken, "b.toml:2: link.rate: found `fast`"),
+        (other, "c.toml:4: link.rate.file: "),
         (tmp_path / "none.toml", "No such file"),
     ):
         answer = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
         assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
         assert said in answer.err
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.usefixtures("template")
+def test_a_page_takes_json_and_what_a_scenario_names(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("time_s,rate_Mbps\n0,2\n1,0.5\n")
+    (tmp_path / "trace").write_text("1\n5\n9\n")
+    scenario = Scenario.parse(SMALL)
+    written = {
+        "whole.json": json.dumps(dict(scenario.resolved)),
+        "rates.toml": SMALL.replace('rate   = "2Mbps"', 'rate   = { file = "rates.csv", repeat = "2s" } # falls'),
+        "trace.toml": SMALL.replace('rate   = "2Mbps"', 'rate   = { mahimahi = "trace" }'),
+        "delay.toml": SMALL.replace("buffer =", 'delay = { file = "delays.csv" }\nbuffer ='),
+    }
+    (tmp_path / "delays.csv").write_text("time_s,delay_ms\n0,2\n1,5\n")
+    for name, text in written.items():
+        (tmp_path / name).write_text(text)
+        result = CliRunner().invoke(lab, [str(tmp_path / name), "--no-open", "--out", str(tmp_path / "page.html")])
+        assert result.exit_code == 0, result
+        held = given((tmp_path / "page.html").read_text())["text"]
+        # Without a folder no file can be read.
+        assert Scenario.parse(held).core.sha256 == Scenario.load(tmp_path / name).core.sha256, name
+        if name == "rates.toml":
+            before, after = (set(it.splitlines()) for it in (text, held))
+            assert len(before - after) == 1
+            assert '[link]\nrate   = { steps = [["0ps", "2000000bps"]' in held
+            assert "# falls" in held
+
+
+def test_a_scenario_says_in_toml_what_it_is(tmp_path: Path) -> None:
+    plain = Scenario.parse(SMALL)
+    assert plain.toml == SMALL
+    (tmp_path / "rates.csv").write_text("time_s,rate_Mbps\n0,2\n1,0.5\n")
+    (tmp_path / "a.toml").write_text(SMALL.replace('"2Mbps"', '{ file = "rates.csv" }'))
+    for scenario in (
+        plain,
+        plain.changed("link.queue=codel"),
+        plain.changed("link.buffer=2BDP").changed("flows.bulk.count=3"),
+        plain.changed("flows.bulk.stack=linux").changed("flows.bulk.cca=bbr"),
+        plain.with_packets(33),
+        plain.changed("link.buffer=5kB").with_packets(33),
+        plain.with_core(plain.core.with_packets(44)),
+        Scenario.of(dict(plain.resolved)),
+        Scenario.load(tmp_path / "a.toml").changed("run.seed=9"),
+    ):
+        assert Scenario.parse(scenario.toml).core.sha256 == scenario.core.sha256
 
 
 # In a browser --------------------------------------------------------------------------------------------------------

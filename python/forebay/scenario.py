@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,6 +39,22 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """How a scenario was written: a text, and what was changed in it."""
+
+    text: str
+    kind: str
+    name: str
+    changes: tuple[_core.Change, ...]
+
+    def changed(self, *changes: _core.Change) -> _Written:
+        return replace(self, changes=(*self.changes, *changes))
+
+    def as_toml(self) -> str:
+        return _core.Scenario.as_toml(self.text, self.kind, self.name, self.changes)
+
+
 class Scenario:
     """One valid scenario. Build it with `load`, `parse` or `of`.
 
@@ -52,6 +69,7 @@ class Scenario:
     def __init__(self, core: _core.Scenario, bounds: Sequence[Goal] = ()) -> None:
         self.core = core
         self._bounds = tuple(bounds)
+        self._written: _Written | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Iterable[_core.Change] = ()) -> Scenario:
@@ -103,8 +121,8 @@ class Scenario:
         InputError
             As `load`.
         """
-        files = changes_of_files(text, kind, folder, name)
-        return cls(_core.Scenario.parse(text, kind, name, [*files, *overrides]))
+        changes = (*changes_of_files(text, kind, folder, name), *overrides)
+        return cls(_core.Scenario.parse(text, kind, name, changes))._as_written(_Written(text, kind, name, changes))
 
     @classmethod
     def of(
@@ -121,11 +139,13 @@ class Scenario:
         changed = self.core.with_overrides(overrides)
         # A goal that was changed stands for all that was asked of its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)
-        return Scenario(changed, [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)])
+        kept = [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)]
+        return Scenario(changed, kept)._as_written(self._written and self._written.changed(*overrides))
 
     def with_packets(self, packets: int) -> Scenario:
         """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
-        return self.with_core(self.core.with_packets(whole(packets, (0, MOST_PACKETS), "packets")))
+        changed = self.with_core(self.core.with_packets(whole(packets, (0, MOST_PACKETS), "packets")))
+        return changed._as_written(self._written and self._written.changed(f"{TARGET}={packets}p"))
 
     def with_core(self, core: _core.Scenario) -> Scenario:
         """Return another scenario with the same goals."""
@@ -133,7 +153,11 @@ class Scenario:
 
     def with_bounds(self, bounds: Sequence[Goal]) -> Scenario:
         """Return the same scenario with these further goals on metrics that it has a goal for."""
-        return Scenario(self.core, bounds)
+        return Scenario(self.core, bounds)._as_written(self._written)
+
+    def _as_written(self, written: _Written | None) -> Scenario:
+        self._written = written
+        return self
 
     @property
     def title(self) -> str:
@@ -159,6 +183,21 @@ class Scenario:
         """The scenario with every default filled in, as nested dictionaries."""
         resolved: Mapping[str, Any] = json.loads(self.core.canonical_json())
         return resolved
+
+    @property
+    def toml(self) -> str:
+        """The scenario as TOML without other files: as it was written, with later changes where their keys stand.
+
+        One that was not written, or not so, is told with every default. Goals of `with_bounds` are no part of it.
+        """
+        if self._written is not None:
+            try:
+                text = self._written.as_toml()
+                if _core.Scenario.parse(text, "toml", self._written.name, ()).sha256 == self.core.sha256:
+                    return text
+            except InputError:
+                pass  # a change that says more than its text, as one of a `stack`
+        return _core.Scenario.as_toml(self.core.canonical_json(), "json", "<scenario>", ())
 
     def run(
         self,

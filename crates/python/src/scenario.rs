@@ -43,19 +43,29 @@ impl Scenario {
         file: String,
         overrides: Vec<Change>,
     ) -> PyResult<Self> {
-        let format = match format {
-            "toml" => Format::Toml,
-            "json" => Format::Json,
-            other => {
-                let unknown = Unknown::among("format", other, ["toml", "json"]);
-                return Err(InputError::new_err((unknown.to_string(), "kind")));
-            }
-        };
+        let format = read_format(format)?;
         let overrides = read_overrides(&overrides)?;
         let long = text.len() > LONG;
         Self::made(py, long, move || {
             forebay_scenario::Scenario::parse(&text, format, &file, &overrides)
         })
+    }
+
+    /// The text of a scenario as TOML with changes in it; of TOML the rest stays as it is written.
+    #[staticmethod]
+    fn as_toml(
+        py: Python<'_>,
+        text: String,
+        format: &str,
+        file: String,
+        overrides: Vec<Change>,
+    ) -> PyResult<String> {
+        let format = read_format(format)?;
+        let overrides = read_overrides(&overrides)?;
+        let written = listening(py, text.len() > LONG, move || {
+            forebay_scenario::Scenario::as_toml(&text, format, &file, &overrides)
+        })?;
+        written.map_err(|error| scenario_error(&error))
     }
 
     /// The same scenario with changes `key=value`.
@@ -275,6 +285,18 @@ pub(crate) enum Change {
     Asked(String, String),
     /// An argument whose value stands for this key: argument, key, value.
     Of(String, String, String),
+}
+
+/// The format of a text by its name.
+fn read_format(format: &str) -> PyResult<Format> {
+    match format {
+        "toml" => Ok(Format::Toml),
+        "json" => Ok(Format::Json),
+        other => {
+            let unknown = Unknown::among("format", other, ["toml", "json"]);
+            Err(InputError::new_err((unknown.to_string(), "kind")))
+        }
+    }
 }
 
 fn read_overrides(changes: &[Change]) -> PyResult<Vec<Override>> {

@@ -40,6 +40,7 @@ mod uncertain;
 mod varying;
 mod warning;
 mod workload;
+mod written;
 
 pub use algorithm::Algorithm;
 pub use classes::TrafficClass;

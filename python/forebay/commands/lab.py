@@ -27,14 +27,12 @@ __all__ = ["lab"]
 def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     """Open a laboratory in the browser: a link live, its controls, its trade-off.
 
-    FILE is a scenario in TOML, without other files; - reads it from standard input, and @NAME is one that comes with
-    forebay. The page is one file that fetches nothing: it works offline, and as an attachment. Everything is simulated
-    in the browser, by the same engines.
+    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay. The
+    page is one file that fetches nothing: it works offline, and as an attachment, and other files that the scenario
+    names are taken into it. Everything is simulated in the browser, by the same engines.
     """
-    from forebay.errors import InputError
     from forebay.files import check_file, write_whole
     from forebay.laboratory.page import laboratory_page
-    from forebay.scenario import Scenario
 
     if out is not None:
         check_file(out, "out")
@@ -42,11 +40,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
         page = laboratory_page()
     else:
         given = source(file)
-        if given.kind != "toml":
-            raise InputError(f"{given.name}: found JSON; allowed: a scenario in TOML, which the page edits")
-        # Without a folder: a page cannot read the files that a scenario may name.
-        Scenario.parse(given.text, given.kind, (), given.name)
-        page = laboratory_page(given.stem, given.text)
+        page = laboratory_page(given.stem, given.scenario().toml)
     if out is None:
         out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"
     with writing(out):
