@@ -17,14 +17,14 @@ if (!engines || !page) {
   process.exit(2);
 }
 
-/** @param {string} entry */
-async function bundled(entry) {
+/** @param {string} entry @param {"iife" | "esm"} format */
+async function bundled(entry, format = "iife") {
   const built = await build({
     entryPoints: [join(here, "src", entry)],
     bundle: true,
     minify: true,
     write: false,
-    format: "iife",
+    format,
     target: "es2022",
     jsx: "automatic",
     jsxImportSource: "preact",
@@ -72,12 +72,13 @@ const css = await build({
 const style = css.outputFiles[0]?.text.trim() ?? "";
 const main = inert(await bundled("main.tsx"));
 const worker = inert(await bundled("engine/worker.ts"));
+const widget = inert(await bundled("widget.ts", "esm"));
 const wasm = await readFile(engines);
 const packed = gzipSync(wasm, { level: 9 }).toString("base64");
 const policy = [
   "default-src 'none'",
   `script-src ${hash(main)} 'wasm-unsafe-eval'`,
-  "worker-src blob:",
+  "worker-src blob: data:",
   `style-src ${hash(style)}`,
   "img-src data:",
   "base-uri 'none'",
@@ -89,6 +90,7 @@ const parts = {
   style,
   main,
   worker,
+  widget,
   engines: packed,
   scenarios: JSON.stringify(await shelf()).replaceAll("<", "\\u003c"),
 };

@@ -21,6 +21,8 @@ interface Props {
   complaint: string | null;
   /** The experiment that the link names. */
   experiment: string;
+  /** The colors of the notebook around the page; null where there is none. */
+  isHostDark: boolean | null;
 }
 
 const PACES: readonly (readonly [string, string, Pace])[] = [
@@ -34,14 +36,14 @@ const PACES: readonly (readonly [string, string, Pace])[] = [
 type Theme = "auto" | "light" | "dark";
 
 export function App(props: Props): preact.JSX.Element {
-  const { model, start, module, scenarios, complaint } = props;
+  const { model, start, module, scenarios, complaint, isHostDark } = props;
   useModel(model);
   const [theme, setTheme] = useState<Theme>("auto");
   const [open, setOpen] = useState(props.experiment);
   useEffect(() => setOpen(props.experiment), [props.experiment]);
   const wishesDark = useMedia("(prefers-color-scheme: dark)");
   const isStill = useMedia("(prefers-reduced-motion: reduce)");
-  const isDark = theme === "auto" ? wishesDark : theme === "dark";
+  const isDark = theme === "auto" ? (isHostDark ?? wishesDark) : theme === "dark";
   // At once, and not in an effect: charts read their colors in theirs, which come first.
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   useEffect(() => shortcuts(model), [model]);
@@ -79,11 +81,11 @@ export function App(props: Props): preact.JSX.Element {
         <button type="button" aria-expanded={open !== ""} onClick={() => setOpen(open === "" ? SHELF : "")}>
           Experiments
         </button>
-        <ShareButtons model={model} experiment={open} />
+        <ShareButtons model={model} experiment={open} isHosted={isHostDark !== null} />
         <label>
           <span class="hidden">Colors</span>
           <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
-            <option value="auto">colors as the system</option>
+            <option value="auto">colors as the {isHostDark === null ? "system" : "notebook"}</option>
             <option value="light">light</option>
             <option value="dark">dark</option>
           </select>
@@ -195,7 +197,8 @@ function Outcome({ model }: { model: Model }): preact.JSX.Element | null {
   );
 }
 
-function ShareButtons({ model, experiment }: { model: Model; experiment: string }): preact.JSX.Element {
+function ShareButtons(props: { model: Model; experiment: string; isHosted: boolean }): preact.JSX.Element {
+  const { model, experiment, isHosted } = props;
   const [said, setSaid] = useState("");
   const copy = async (text: string, what: string): Promise<void> => {
     try {
@@ -212,9 +215,12 @@ function ShareButtons({ model, experiment }: { model: Model; experiment: string 
   };
   return (
     <>
-      <button type="button" onClick={() => void link()}>
-        Copy link
-      </button>
+      {/* A notebook's cell has no address. */}
+      {!isHosted && (
+        <button type="button" onClick={() => void link()}>
+          Copy link
+        </button>
+      )}
       <button type="button" onClick={() => void copy(commandOf(model.text), "command")}>
         Copy command
       </button>

@@ -2,8 +2,13 @@
 
 import { render } from "preact";
 import { App } from "./app.tsx";
+import type { Order } from "./engine/protocol.ts";
+import { Host } from "./host.ts";
 import { Model } from "./model.ts";
 import { sharedOf } from "./share.ts";
+
+/** Milliseconds that a worker has to take the engines. */
+const PATIENCE_MS = 5000;
 
 /** What stands in the page between its marks. */
 function kept(id: string): string {
@@ -17,6 +22,32 @@ async function engines(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
+/** How workers are started that run this code. */
+async function workers(code: string, module: WebAssembly.Module, host: Host | null): Promise<() => Worker> {
+  const blob = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  const start = (): Worker => new Worker(blob);
+  if (!host || (await works(start, module))) return start;
+  // The rules of VS Code's notebooks allow data and no blobs; Firefox sends engines to blobs and not to data.
+  const data = `data:text/javascript,${encodeURIComponent(code)}`;
+  return () => new Worker(data);
+}
+
+/** Whether a worker that is started so takes the engines. */
+function works(start: () => Worker, module: WebAssembly.Module): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (answer: boolean) => (): void => {
+      worker.terminate();
+      resolve(answer);
+    };
+    const worker = start();
+    worker.onmessage = end(true);
+    worker.onerror = end(false);
+    // One that cannot read what it is sent says nothing.
+    setTimeout(end(false), PATIENCE_MS);
+    worker.postMessage({ kind: "load", module } satisfies Order);
+  });
+}
+
 interface Shelf {
   name: string;
   text: string;
@@ -27,9 +58,10 @@ async function begin(): Promise<void> {
   if (!place) throw new Error("a page without a place for the laboratory");
   const scenarios = JSON.parse(kept("scenarios")) as Shelf[];
   const given = JSON.parse(kept("scenario") || "null") as Shelf | null;
+  const host = await Host.greeted();
   let complaint: string | null = null;
   let experiment = "";
-  let text = given?.text ?? scenarios[0]?.text ?? "";
+  let text = host?.shown.text ?? given?.text ?? scenarios[0]?.text ?? "";
   try {
     const shared = await sharedOf(location.hash);
     text = shared?.text ?? text;
@@ -37,9 +69,8 @@ async function begin(): Promise<void> {
   } catch (error) {
     complaint = error instanceof Error ? error.message : String(error);
   }
-  const source = URL.createObjectURL(new Blob([kept("worker")], { type: "text/javascript" }));
-  const start = (): Worker => new Worker(source);
   const module = await engines();
+  const start = await workers(kept("worker"), module, host);
   const model = new Model(start, module, text);
   const show = (opened: string): void =>
     render(
@@ -50,10 +81,12 @@ async function begin(): Promise<void> {
         scenarios={scenarios}
         complaint={complaint}
         experiment={opened}
+        isHostDark={host?.shown.isDark ?? null}
       />,
       place,
     );
   show(experiment);
+  if (host) hosted(host, model, place, () => show(experiment));
   addEventListener("hashchange", () => {
     sharedOf(location.hash).then(
       (shared) => {
@@ -64,6 +97,22 @@ async function begin(): Promise<void> {
     );
   });
   await model.begin();
+}
+
+/** Lets a notebook and the page follow each other. */
+function hosted(host: Host, model: Model, place: Element, redraw: () => void): void {
+  host.listen(({ text }) => {
+    redraw();
+    if (text !== model.text) void model.take(text);
+  });
+  let { resolved } = model;
+  model.subscribe(() => {
+    // A text that is being typed is none yet: the engines have not taken it.
+    if (model.resolved === resolved) return;
+    resolved = model.resolved;
+    host.told(model.text);
+  });
+  host.measure(place);
 }
 
 begin().catch((error: unknown) => {

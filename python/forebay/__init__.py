@@ -121,5 +121,18 @@ def _notebook() -> Any:
     return import_module("forebay.views.notebook")
 
 
+def _laboratory(scenario: Any, height: int | None) -> Any:
+    """What opens the laboratory in notebooks; `forebay.display` asks for it."""
+    from importlib import import_module
+
+    from forebay.errors import UnsupportedError
+
+    try:
+        import anywidget  # noqa: F401
+    except ModuleNotFoundError:
+        raise UnsupportedError("lab: found no anywidget; allowed: after pip install 'forebay[notebook]'") from None
+    return import_module("forebay.laboratory.widget").Laboratory(scenario, height)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

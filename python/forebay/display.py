@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "Told"]
+__all__ = ["Shown", "Told", "laboratory", "table"]
 
 
 class Shown:
@@ -24,7 +24,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """The answer as a table, for notebooks."""
-        return str(_views().table(self))
+        return table(self)
 
     def plot(self) -> Figure:
         """Draw the answer.
@@ -57,6 +57,19 @@ class Told(Shown):
         return json.dumps(self.to_dict(), indent=indent)
 
 
+def table(answer: object) -> str:
+    """The answer as a table in HTML."""
+    return str(_views().table(answer))
+
+
+def laboratory(scenario: object, height: int | None) -> Any:
+    """The laboratory as a widget that shows this scenario."""
+    return _package()._laboratory(scenario, height)
+
+
 def _views() -> Any:
-    package = import_module(__name__.partition(".")[0])
-    return package._notebook()
+    return _package()._notebook()
+
+
+def _package() -> Any:
+    return import_module(__name__.partition(".")[0])

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
-from forebay import _core
+from forebay import _core, display
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.cautions import phase_effects
 from forebay.errors import InputError
@@ -53,6 +53,27 @@ class _Written:
 
     def as_toml(self) -> str:
         return _core.Scenario.as_toml(self.text, self.kind, self.name, self.changes)
+
+
+class Laboratory(Protocol):
+    """A widget that shows the laboratory: it follows the page, and the page follows it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What the page shows.
+    text : str
+        The same as TOML.
+    height : int or None
+        Pixels; None is as high as what is in it.
+    """
+
+    scenario: Scenario
+    text: str
+    height: int | None
+
+    def observe(self, handler: Callable[[Any], object], names: str) -> None:
+        """Call back when one of the attributes has changed, as traitlets do."""
 
 
 class Scenario:
@@ -198,6 +219,31 @@ class Scenario:
             except InputError:
                 pass  # a change that says more than its text, as one of a `stack`
         return _core.Scenario.as_toml(self.core.canonical_json(), "json", "<scenario>", ())
+
+    def lab(self, *, height: int | None = None) -> Laboratory:
+        """Open the laboratory in a notebook: a widget that shows this scenario, live.
+
+        Parameters
+        ----------
+        height : int, optional
+            Pixels; by default as high as what is in it.
+
+        Returns
+        -------
+        Laboratory
+            What anywidget shows.
+
+        Raises
+        ------
+        UnsupportedError
+            Where anywidget is not installed, or the page was not built.
+        """
+        widget: Laboratory = display.laboratory(self, height)
+        return widget
+
+    def _repr_html_(self) -> str:
+        """The scenario as a table, for notebooks."""
+        return display.table(self)
 
     def run(
         self,

@@ -8,12 +8,15 @@ from importlib.resources.abc import Traversable
 
 from forebay.errors import UnsupportedError
 
-__all__ = ["MARK", "is_built", "laboratory_page"]
+__all__ = ["MARK", "is_built", "laboratory_page", "widget_code"]
 
 #: What `make lab` leaves beside this file.
 _NAME = "index.html"
 #: Where the page keeps the scenario that it opens with.
 MARK = '<script type="application/json" id="scenario">null</script>'
+
+#: Between these it keeps what shows it in a notebook.
+_WIDGET = '<script type="text/plain" id="widget">', "</script>"
 
 
 def is_built() -> bool:
@@ -40,14 +43,30 @@ def laboratory_page(name: str | None = None, text: str | None = None) -> str:
     UnsupportedError
         Where the page was not built.
     """
-    if not is_built():
-        raise UnsupportedError(
-            "the laboratory's page is not in this build of forebay; allowed: a wheel that has it, or `make lab` in a "
-            "checkout"
-        )
-    page = _built().read_text(encoding="utf-8")
+    page = _page()
     if text is None:
         return page
     # Nothing in it may end the script that holds it.
     held = json.dumps({"name": name or "scenario", "text": text}).replace("<", "\\u003c")
     return page.replace(MARK, MARK.replace("null", held), 1)
+
+
+def widget_code() -> str:
+    """The ECMAScript module that shows the page in a notebook.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the page was not built.
+    """
+    begin, end = _WIDGET
+    return _page().partition(begin)[2].partition(end)[0]
+
+
+def _page() -> str:
+    if not is_built():
+        raise UnsupportedError(
+            "the laboratory's page is not in this build of forebay; allowed: a wheel that has it, or `make lab` in a "
+            "checkout"
+        )
+    return _built().read_text(encoding="utf-8")

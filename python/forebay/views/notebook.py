@@ -12,6 +12,7 @@ from forebay.comparison.answers import Comparison
 from forebay.errors import InputError
 from forebay.formatting import counted
 from forebay.report import Report
+from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
@@ -56,6 +57,14 @@ def picture(answer: object) -> Figure:
 @singledispatch
 def _note(answer: object) -> Note:
     raise TypeError(f"no table for {type(answer).__name__}")
+
+
+@_note.register(Scenario)
+def _(scenario: Scenario) -> Note:
+    rows: list[tuple[str, ...]] = [(wording.goal_phrase(goal),) for goal in scenario.goals]
+    told = "Run the cell of its lab() to open it in the laboratory, or save its toml and ask forebay lab for it."
+    heading = headline(scenario.resolved, otherwise="Scenario", buffer=scenario.buffer)
+    return Note(heading, told, _table(("goals",), rows, limited=False), ())
 
 
 @_note.register(Report)

@@ -1,0 +1,71 @@
+"""The laboratory in a notebook: anywidget's frame around the page, and the scenario that Python and the page share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+
+from forebay import display
+from forebay.laboratory.page import laboratory_page, widget_code
+from forebay.scenario import Scenario
+
+__all__ = ["Laboratory"]
+
+
+class Laboratory(anywidget.AnyWidget):
+    """The laboratory as a widget, for Jupyter, marimo and whatever else shows anywidget's.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What it opens with.
+    height : int, optional
+        Pixels; by default as high as what is in it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What the page shows. It follows what is changed there; another one is shown at once.
+    text : str
+        The same as TOML. A text that is none is refused, whoever writes it: what somebody is typing is not seen before
+        the engines take it.
+    height : int or None
+        Pixels; None is as high as what is in it.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _page = traitlets.Unicode().tag(sync=True)
+    text = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int(None, allow_none=True, min=100, max=20_000).tag(sync=True)
+    scenario = traitlets.Instance(Scenario)
+
+    def __init__(self, scenario: Scenario, height: int | None = None) -> None:
+        super().__init__(
+            _esm=widget_code(), _page=laboratory_page(), text=scenario.toml, scenario=scenario, height=height
+        )
+
+    @traitlets.validate("text")
+    def _valid(self, proposal: Any) -> str:
+        text = str(proposal["value"])
+        Scenario.parse(text)
+        return text
+
+    @traitlets.observe("text")
+    def _read(self, change: Any) -> None:
+        if self.scenario is None or self.scenario.toml != change["new"]:
+            self.scenario = Scenario.parse(change["new"])
+
+    @traitlets.observe("scenario")
+    def _write(self, change: Any) -> None:
+        if self.text != change["new"].toml:
+            self.text = change["new"].toml
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """What a notebook keeps of it: the widget, and a table for whoever reads the notebook without a kernel."""
+        kept = super()._repr_mimebundle_(**options)
+        if kept is None:
+            return None
+        data, metadata = kept
+        return {**data, "text/html": display.table(self.scenario)}, metadata
