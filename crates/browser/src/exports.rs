@@ -4,8 +4,8 @@
 //! 2. `forebay_ask()` does it: 0, or 2 where it is refused ([`State`]). `forebay_answer()` is the address and
 //!    `forebay_answer_length()` the length of the answer in UTF-8.
 //! 3. `forebay_advance(until, events)` lets a run go on, `until` in picoseconds since its beginning: 0, 1 at its
-//!    end, 2 where it is refused; `forebay_now()` is where it stands, `forebay_watch(most)` and `forebay_look(flows)` are
-//!    as in [`Laboratory`].
+//!    end, 2 where it is refused; `forebay_now()` is where it stands, `forebay_watch(most)`, `forebay_follow(group, flow)`
+//!    and `forebay_look(flows)` are as in [`Laboratory`].
 //!    `forebay_figures()` is the address of the picture, `forebay_figures_length()` how many 64-bit numbers it has.
 //!
 //! An address holds until the next call, and memory may have grown by then. Where a call traps the instance is to be
@@ -101,6 +101,12 @@ pub extern "C" fn forebay_now() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_watch(most: u32) -> u32 {
     advised(|laboratory| laboratory.watch(most as usize))
+}
+
+/// Has pictures tell how a flow of a group stood at each change.
+#[unsafe(no_mangle)]
+pub extern "C" fn forebay_follow(group: u32, flow: u32) -> u32 {
+    advised(|laboratory| laboratory.follow(u64::from(group), u64::from(flow)))
 }
 
 /// Takes a picture with up to so many flows.

@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::{Refusal, Resolved, Verdict, groups};
-use crate::picture::{self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, SIGHTING};
+use crate::picture::{
+    self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, MOST_STANDINGS, SIGHTING, STANDING,
+};
 use crate::request::{Question, Request};
 use crate::running::Running;
 
@@ -92,6 +94,20 @@ impl Laboratory {
         let watch = self.run.as_mut();
         match watch.and_then(|run| run.ask(|run| run.watch(most.min(MOST_SIGHTINGS)))) {
             Some(()) => State::Done,
+            None => self.tell(Err(no_run())),
+        }
+    }
+
+    /// From now on pictures tell how this flow of a group stood at each change since the picture before, up to
+    /// [`MOST_STANDINGS`] of them; its number is one over all groups, as sightings count them.
+    pub fn follow(&mut self, group: u64, flow: u64) -> State {
+        let run = self.run.as_mut();
+        match run.and_then(|run| run.ask(|run| run.follow((group, flow), MOST_STANDINGS))) {
+            Some(true) => State::Done,
+            Some(false) => {
+                let message = format!("group {group} has no flow {flow} with congestion control");
+                self.tell(Err(Refusal::of_request(message)))
+            }
             None => self.tell(Err(no_run())),
         }
     }
@@ -213,7 +229,9 @@ fn describe() -> serde_json::Value {
         "most_sightings": MOST_SIGHTINGS,
         "controllers": named(forebay_congestion::descriptions()),
         "disciplines": named(forebay_discipline::descriptions()),
-        "columns": { "header": HEADER, "link": LINK, "flow": FLOW, "sighting": SIGHTING },
+        "columns": {
+            "header": HEADER, "link": LINK, "flow": FLOW, "sighting": SIGHTING, "standing": STANDING,
+        },
     })
 }
 

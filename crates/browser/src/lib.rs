@@ -19,4 +19,6 @@ mod request;
 mod running;
 
 pub use laboratory::{Laboratory, MOST_MEMORY, MOST_REQUEST, State};
-pub use picture::{FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, SIGHTING};
+pub use picture::{
+    FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, MOST_STANDINGS, SIGHTING, STANDING,
+};

@@ -1,10 +1,11 @@
-//! A run as it is now, as a row of numbers: a header, then each link, flow and sighting with its columns.
+//! A run as it is now, as a row of numbers: a header, then each link, flow, sighting and standing with its columns.
 //! Numbers alone are copied to another thread in one piece.
 
+use forebay_congestion::packet::LossState;
 use forebay_packet::Stepwise;
 
 /// Columns of the header, which comes first and once.
-pub const HEADER: [&str; 7] = [
+pub const HEADER: [&str; 9] = [
     "time_s",
     "events",
     "ended",
@@ -12,6 +13,8 @@ pub const HEADER: [&str; 7] = [
     "flows",
     "sightings",
     "missed_sightings",
+    "standings",
+    "missed_standings",
 ];
 
 /// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`].
@@ -41,7 +44,30 @@ pub const FLOW: [&str; 11] = [
 
 /// Columns of a packet seen at the target link: [`forebay_simulation::Sighting`]. What happens is 0 where it
 /// arrives, 1 where it departs, 2 where it does so with a mark of congestion, 3 where it is dropped.
-pub const SIGHTING: [&str; 6] = ["time_s", "happening", "flow", "group", "packet", "bytes"];
+/// An acknowledgment on its way over the link has 1 where it acknowledges.
+pub const SIGHTING: [&str; 7] = [
+    "time_s",
+    "happening",
+    "flow",
+    "group",
+    "packet",
+    "bytes",
+    "acknowledges",
+];
+
+/// Columns of how the followed flow stands since some instant: [`forebay_packet::Standing`]. Its state is 0 where
+/// nothing is known to be lost, 1 in fast recovery, 2 after a timeout.
+pub const STANDING: [&str; 9] = [
+    "time_s",
+    "active",
+    "state",
+    "cwnd_packets",
+    "ssthresh_packets",
+    "rtt_s",
+    "unacknowledged",
+    "retransmissions",
+    "timeouts",
+];
 
 /// The most flows that a picture shows.
 pub const MOST_FLOWS: usize = 1000;
@@ -49,10 +75,13 @@ pub const MOST_FLOWS: usize = 1000;
 /// The most sightings that are kept between two pictures.
 pub const MOST_SIGHTINGS: usize = 1 << 16;
 
+/// The most standings that are kept between two pictures.
+pub const MOST_STANDINGS: usize = 1 << 16;
+
 /// Writes a picture of the run over the one before, with the first `most` flows.
 pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) {
     let (links, flows) = (run.links(), run.flows(most.min(MOST_FLOWS)));
-    let seen = run.sightings();
+    let (seen, course) = (run.sightings(), run.course());
     figures.clear();
     figures.extend([
         run.now().as_secs_f64(),
@@ -62,6 +91,8 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         flows.len() as f64,
         seen.sightings.len() as f64,
         seen.missed as f64,
+        course.standings.len() as f64,
+        course.missed as f64,
     ]);
     for link in links {
         let row: [f64; LINK.len()] = [
@@ -98,7 +129,30 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
             f64::from(sighting.group),
             sighting.packet as f64,
             f64::from(sighting.bytes),
+            f64::from(sighting.segment.acknowledges()),
         ];
         figures.extend(row);
+    }
+    for standing in course.standings {
+        let row: [f64; STANDING.len()] = [
+            standing.time.as_secs_f64(),
+            f64::from(standing.active),
+            state(standing.state),
+            standing.cwnd_packets,
+            standing.ssthresh_packets,
+            standing.rtt_s,
+            standing.unacknowledged as f64,
+            standing.retransmissions as f64,
+            standing.timeouts as f64,
+        ];
+        figures.extend(row);
+    }
+}
+
+fn state(state: LossState) -> f64 {
+    match state {
+        LossState::Open => 0.0,
+        LossState::Recovery => 1.0,
+        LossState::Timeout => 2.0,
     }
 }

@@ -29,7 +29,7 @@ use forebay_simulation::{Refusal, Simulation, report, unsupported};
 
 use crate::hosts::SimulatedHosts;
 
-pub use stepwise::{FlowPicture, LinkPicture, Stepwise};
+pub use stepwise::{Course, FlowPicture, LinkPicture, Standing, Stepwise};
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,15 +1,22 @@
 //! A run that somebody watches: it goes on for as long as it is told, and shows in between what waits, what
 //! flies and what has happened. Neither changes any figure of its report.
 
+mod follower;
+
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
 use forebay_simulation::{Ends, Seen, Usage, report};
 use forebay_units::Time;
 
+use self::follower::Follower;
+pub use self::follower::{Course, Standing};
 use crate::ends::SimulatedFlow;
 use crate::{NAME, PacketSimulation, prepare, refused};
 
 /// Events between two looks at how many there were, at about the most that a scenario can have.
 const EVENTS_OF_A_SLICE: f64 = 4096.0;
+
+/// What is behind an instant of the run's clock.
+const INSTANT: Time = Time::from_picos(1);
 
 /// A run of the packet engine in steps.
 #[derive(Debug)]
@@ -25,6 +32,7 @@ pub struct Stepwise<'a> {
     used: Vec<Usage>,
     /// Number of each group's first flow over all groups, as traces count them.
     first_numbers: Vec<u64>,
+    follower: Option<Follower>,
 }
 
 /// A link as it is now.
@@ -90,6 +98,7 @@ impl<'a> Stepwise<'a> {
             slice: slice.max(Time::from_picos(1)),
             used: vec![Usage::default(); scenario.links().len()],
             first_numbers: first_numbers.collect(),
+            follower: None,
             now: Time::ZERO,
             scenario,
             options,
@@ -125,12 +134,31 @@ impl<'a> Stepwise<'a> {
             let next = self.simulation.timeline.calendar.next_time();
             let slice_end = next.max(self.now).saturating_add(self.slice);
             self.now = slice_end.min(until);
+            self.follow_to(self.now)?;
             let cancel = &self.options.cancel;
             self.simulation
                 .advance_to(self.now, cancel)
                 .map_err(refused)?;
         }
         Ok(())
+    }
+
+    /// Where a flow is followed, goes on to `end` from instant to instant and looks at it after each.
+    fn follow_to(&mut self, end: Time) -> Result<(), EngineError> {
+        let Some(follower) = &mut self.follower else {
+            return Ok(());
+        };
+        let simulation = &mut self.simulation;
+        loop {
+            let next = simulation.timeline.calendar.next_time();
+            if next >= end {
+                return Ok(());
+            }
+            simulation
+                .advance_to(next.saturating_add(INSTANT), &self.options.cancel)
+                .map_err(refused)?;
+            follower.look(next, &simulation.traffic.hosts.flows.responsive);
+        }
     }
 
     // --- Pictures ---
@@ -145,6 +173,26 @@ impl<'a> Stepwise<'a> {
     pub fn sightings(&mut self) -> Seen {
         self.simulation.catch_up(self.now);
         self.simulation.sightings()
+    }
+
+    /// From now on this flow of a group is followed, its number being one over all groups as traces count them: how
+    /// it stands is kept at each change, up to `most` of them between two looks. It costs time for each instant.
+    /// Whether there is such a flow with congestion control; where not, none is followed.
+    pub fn follow(&mut self, (group, flow): (u64, u64), most: usize) -> bool {
+        let flows = &self.simulation.traffic.hosts.flows.responsive;
+        let place = flows.iter().position(|it| self.number(it) == (group, flow));
+        self.follower = place.map(|place| {
+            let mut follower = Follower::new(place, most);
+            follower.look(self.now, flows);
+            follower
+        });
+        self.follower.is_some()
+    }
+
+    /// How the followed flow stood since this was asked last.
+    pub fn course(&mut self) -> Course {
+        let follower = self.follower.as_mut();
+        follower.map(Follower::take).unwrap_or_default()
     }
 
     /// Each link as it is now, in the order of the scenario.
@@ -178,14 +226,20 @@ impl<'a> Stepwise<'a> {
             .collect()
     }
 
-    fn flow(&self, flow: &SimulatedFlow) -> FlowPicture {
+    /// The number of a flow's group, and its own over all groups.
+    fn number(&self, flow: &SimulatedFlow) -> (u64, u64) {
         let group = flow.transit.group.index();
+        (group as u64, self.first_numbers[group] + flow.index)
+    }
+
+    fn flow(&self, flow: &SimulatedFlow) -> FlowPicture {
+        let (group, number) = self.number(flow);
         let ends = &flow.ends;
         let (window, progress) = (ends.window(), ends.progress());
         FlowPicture {
-            flow: self.first_numbers[group] + flow.index,
-            group: group as u64,
-            active: ends.begun() && !flow.stopped && !ends.finished(),
+            flow: number,
+            group,
+            active: is_active(flow),
             cwnd_packets: window.cwnd,
             ssthresh_packets: window.ssthresh,
             rtt_s: ends.smoothed_rtt(),
@@ -211,6 +265,11 @@ impl<'a> Stepwise<'a> {
             self.simulation,
         ))
     }
+}
+
+/// Whether a flow has something to send or to have acknowledged.
+fn is_active(flow: &SimulatedFlow) -> bool {
+    flow.ends.begun() && !flow.stopped && !flow.ends.finished()
 }
 
 #[cfg(test)]

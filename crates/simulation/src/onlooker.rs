@@ -1,6 +1,7 @@
 //! What an onlooker sees of the packets at the target link: who arrives, leaves, is marked or lost, up to so
 //! many between two looks. Looking changes nothing of a run.
 
+use forebay_scenario::Segment;
 use forebay_units::Time;
 
 /// What becomes of a packet at the target link.
@@ -31,6 +32,8 @@ pub struct Sighting {
     pub group: u32,
     /// Number of the packet in its connection, or the next packet that an acknowledgment awaits.
     pub packet: u64,
+    /// What it is to its connection.
+    pub segment: Segment,
     /// Bytes, headers included.
     pub bytes: u32,
 }
@@ -93,7 +96,8 @@ mod tests {
                 for &flow in &numbers {
                     let time = Time::from_picos(7);
                     let (happening, group, packet, bytes) = (Happening::Arrives, 0, 0, 40);
-                    onlooker.see(Sighting { time, happening, flow, group, packet, bytes });
+                    let segment = Segment::Data;
+                    onlooker.see(Sighting { time, happening, flow, group, packet, segment, bytes });
                 }
                 let seen = onlooker.look();
                 let kept: Vec<u32> = seen.sightings.iter().map(|sighting| sighting.flow).collect();

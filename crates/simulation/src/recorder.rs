@@ -327,6 +327,7 @@ impl<'a> Recorder<'a> {
             flow: self.first_numbers[seen.group.index()] + seen.index,
             group: seen.group.index() as u32,
             packet: seen.number,
+            segment: seen.segment,
             bytes: packet.size,
         });
     }

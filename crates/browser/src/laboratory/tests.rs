@@ -101,6 +101,7 @@ fn a_picture_says_how_long_it_is() {
             ("links", LINK_COLUMNS),
             ("flows", FLOW.len()),
             ("sightings", SIGHTING.len()),
+            ("standings", STANDING.len()),
         ];
         let rows = rows.map(|(name, columns)| column(name) as usize * columns);
         assert_eq!(figures.len(), HEADER.len() + rows.iter().sum::<usize>());
@@ -192,6 +193,7 @@ fn calls_out_of_turn_are_refused() {
             laboratory.advance(Time::MAX, 1),
             laboratory.look(1),
             laboratory.watch(1),
+            laboratory.follow(0, 0),
         ] {
             assert_eq!(state, State::Refused);
             let answer: Value = serde_json::from_str(laboratory.answer()).unwrap();
@@ -288,4 +290,28 @@ proptest! {
         let refusal: Value = serde_json::from_str(laboratory.answer()).unwrap();
         prop_assert_eq!(&refusal["kind"], "request");
     }
+}
+
+/// A flow is followed by its number over all groups, and its window falls where a loss is found.
+#[test]
+fn a_picture_tells_how_a_followed_flow_stood() {
+    let mut laboratory = Laboratory::default();
+    asked(&mut laboratory, &json!({ "do": "begin", "text": LINK }));
+    assert_eq!(laboratory.follow(0, 2), State::Done);
+    laboratory.advance(Time::from_secs(3), u64::MAX);
+    laboratory.look(0);
+    let figures = laboratory.figures();
+    let column = |name: &str| figures[HEADER.iter().position(|it| *it == name).unwrap()] as usize;
+    assert_eq!(column("missed_standings"), 0);
+    let rows = &figures[figures.len() - column("standings") * STANDING.len()..];
+    let rows: Vec<_> = rows.chunks(STANDING.len()).collect();
+    let at = |name: &str| STANDING.iter().position(|it| *it == name).unwrap();
+    let (time, state, cwnd) = (at("time_s"), at("state"), at("cwnd_packets"));
+    let found = |pair: &&[&[f64]]| (pair[0][state], pair[1][state]) == (0.0, 1.0);
+    let falls: Vec<_> = rows.windows(2).filter(found).collect();
+    assert!(!falls.is_empty() && rows.len() > 100);
+    assert!(falls.iter().all(|pair| pair[1][cwnd] < pair[0][cwnd]));
+    assert!(rows.windows(2).all(|pair| pair[0][time] < pair[1][time]));
+    assert_eq!(laboratory.follow(0, 3), State::Refused);
+    assert!(laboratory.answer().contains("group 0 has no flow 3"));
 }

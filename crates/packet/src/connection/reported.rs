@@ -1,6 +1,6 @@
 //! What is reported of a connection, and what must always hold.
 
-use forebay_congestion::packet::Window;
+use forebay_congestion::packet::{LossState, Window};
 use forebay_units::Time;
 
 use super::Connection;
@@ -14,6 +14,16 @@ impl Connection {
     /// Smoothed round-trip time in seconds; zero before the first measurement.
     pub(crate) fn smoothed_rtt(&self) -> f64 {
         self.control.sender.round_trip.path.smoothed_rtt
+    }
+
+    /// What its sender knows to be lost.
+    pub(crate) fn state(&self) -> LossState {
+        self.control.sender.state
+    }
+
+    /// The lowest packet that its sender has no acknowledgment of.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.control.sender.unacknowledged
     }
 
     /// Whether everything was delivered and acknowledged.

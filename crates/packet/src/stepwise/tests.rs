@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_attack::random_scenario;
+use forebay_congestion::packet::LossState;
 use forebay_scenario::{Engine, Format, RunOptions, Scenario, Seed};
 use forebay_simulation::Happening;
 use forebay_units::Time;
@@ -31,15 +32,20 @@ struct Step {
     share: f64,
     events: u64,
     watch: Option<usize>,
+    /// The flow of the first group that is followed from here on.
+    follow: Option<u64>,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let watch = prop::option::of(prop::sample::select(vec![0usize, 1, 1000]));
     let events = prop::sample::select(vec![0u64, 1, 5000, u64::MAX]);
-    let step = (0.0..0.3f64, events, watch).prop_map(|(share, events, watch)| Step {
+    let follow = prop::option::weighted(0.3, 0u64..3);
+    let step = (0.0..0.3f64, events, watch, follow);
+    let step = step.prop_map(|(share, events, watch, follow)| Step {
         share,
         events,
         watch,
+        follow,
     });
     prop::collection::vec(step, 0..12)
 }
@@ -49,6 +55,9 @@ fn watched(scenario: &Scenario, steps: &[Step]) -> Result<Report, EngineError> {
     for step in steps {
         if let Some(most) = step.watch {
             run.watch(most);
+        }
+        if let Some(flow) = step.follow {
+            run.follow((0, flow), 1000);
         }
         let left = run.end().saturating_sub(run.now()).as_secs_f64();
         let until = run.now() + Time::from_secs_f64(left * step.share);
@@ -71,6 +80,7 @@ fn watched(scenario: &Scenario, steps: &[Step]) -> Result<Report, EngineError> {
                 .iter()
                 .all(|it| (it.group as usize) < scenario.flows().len())
         );
+        assert!(run.course().standings.len() <= 1000);
     }
     run.finish()
 }
@@ -228,4 +238,80 @@ fn a_canceled_run_ends() {
     assert_eq!(answer, Err(EngineError::Interrupted));
     assert!(run.now() <= run.end());
     assert!(matches!(run.finish(), Err(EngineError::Interrupted)));
+}
+
+/// A flow that is followed stands at every moment as pictures of an equal run show it, and each change is told once,
+/// at an instant of the run.
+#[test]
+fn a_course_says_how_the_flow_stood_at_every_moment() {
+    // The last one begins to send at the very beginning.
+    for (group, flow, from) in [(0, 1, 0), (0, 2, 2500), (1, 3, 0)] {
+        let scenario = contested("\"droptail\"");
+        let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+        let mut other = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+        run.advance(Time::from_millis(from), u64::MAX).unwrap();
+        assert!(run.follow((group, flow), usize::MAX));
+        let mut course = Vec::new();
+        for step in 1..=250 {
+            let now = Time::from_millis(from) + Time::from_micros(step * 13_337);
+            run.advance(now, u64::MAX).unwrap();
+            other.advance(now, u64::MAX).unwrap();
+            let Course { standings, missed } = run.course();
+            assert_eq!(missed, 0);
+            course.extend(standings);
+            let last: &Standing = course.last().unwrap();
+            assert!(last.time < now);
+            let pictures = other.flows(10);
+            let shown = pictures.iter().find(|it| it.flow == flow).unwrap();
+            let told = FlowPicture {
+                active: last.active,
+                cwnd_packets: last.cwnd_packets,
+                ssthresh_packets: last.ssthresh_packets,
+                rtt_s: last.rtt_s,
+                retransmissions: last.retransmissions,
+                timeouts: last.timeouts,
+                ..*shown
+            };
+            assert_eq!(told, *shown);
+        }
+        for pair in course.windows(2) {
+            let [before, after] = pair else {
+                unreachable!()
+            };
+            assert!(before.time < after.time, "{pair:?}");
+            assert_ne!(
+                *after,
+                Standing {
+                    time: after.time,
+                    ..*before
+                },
+                "{pair:?}"
+            );
+            assert!(before.unacknowledged <= after.unacknowledged, "{pair:?}");
+            assert!(before.retransmissions <= after.retransmissions);
+            assert!(before.timeouts <= after.timeouts);
+            // Whatever is sent again was found lost before, or at that instant.
+            let again = after.retransmissions > before.retransmissions;
+            assert!(!again || (before.state, after.state) != (LossState::Open, LossState::Open));
+        }
+        let repairs = course.iter().filter(|it| it.state == LossState::Recovery);
+        assert!(repairs.count() > 0, "{group} {flow}");
+    }
+}
+
+/// What cannot be kept is counted, and of no flow nothing is told.
+#[test]
+fn only_flows_with_congestion_control_are_followed() {
+    let scenario = contested("\"droptail\"");
+    let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+    assert!(run.follow((1, 3), 5));
+    run.advance(Time::from_secs(3), u64::MAX).unwrap();
+    let kept = run.course();
+    assert!(kept.standings.len() == 5 && kept.missed > 100, "{kept:?}");
+    for nobody in [(2, 4), (0, 3), (1, 0), (7, 0)] {
+        assert!(!run.follow(nobody, 5), "{nobody:?}");
+        run.advance(run.now() + Time::from_millis(200), u64::MAX)
+            .unwrap();
+        assert_eq!(run.course(), Course::default());
+    }
 }
