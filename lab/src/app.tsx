@@ -7,6 +7,7 @@ import { Editor } from "./editor.tsx";
 import { Experiments, SHELF } from "./experiments_view.tsx";
 import { useMedia, useModel } from "./hooks.ts";
 import { LinkView } from "./link_view.tsx";
+import { LossView } from "./loss_view.tsx";
 import type { Model, Pace } from "./model.ts";
 import { share, time } from "./numbers.ts";
 import { fragmentOf } from "./share.ts";
@@ -112,6 +113,7 @@ export function App(props: Props): preact.JSX.Element {
           <p class="title">{model.resolved?.title || "An untitled link"}</p>
           <Transport model={model} />
           <LinkView model={model} isDark={isDark} isStill={isStill} />
+          <LossView model={model} start={start} module={module} isDark={isDark} />
           <div class="charts">
             <RunningChart
               title="Queue"

@@ -11,6 +11,8 @@ export interface Packet {
   group: number;
   packet: number;
   bytes: number;
+  /** Whether it is an acknowledgment. */
+  acknowledges: boolean;
   /** When it arrived, in seconds of the run. */
   arrivedS: number;
 }
@@ -72,6 +74,7 @@ export class Line {
       group: sighting.group,
       packet: sighting.packet,
       bytes: sighting.bytes,
+      acknowledges: sighting.acknowledges,
       arrivedS: sighting.timeS,
     };
     if (sighting.happening === ARRIVES) {

@@ -1,6 +1,8 @@
 /** The link and its queue, live. */
 
 import { useEffect, useRef } from "preact/hooks";
+import type { Signal } from "./engine/replay.ts";
+import type { Flash } from "./line.ts";
 import type { Model } from "./model.ts";
 import { amount, share, short, time } from "./numbers.ts";
 import { Scene } from "./scene.ts";
@@ -13,13 +15,15 @@ interface Props {
 
 export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const painted = useRef<Scene | null>(null);
   const looks = useRef({ isDark, isStill });
   looks.current = { isDark, isStill };
   useEffect(() => {
     const own = canvas.current;
     if (!own) return;
     const scene = new Scene(own);
-    let painted: unknown = null;
+    painted.current = scene;
+    let shown: unknown = null;
     let frame = 0;
     const paint = (now: number): void => {
       const { picture, resolved, line } = model;
@@ -32,12 +36,13 @@ export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element 
           waiting: link?.waitingPackets ?? 0,
           buffer: resolved?.buffer.packets ?? 1,
           utilization: link?.utilization ?? 0,
+          isPlaying: model.phase === "playing",
           ...looks.current,
         },
         now,
       );
-      if (picture && picture !== painted) {
-        painted = picture;
+      if (picture && picture !== shown) {
+        shown = picture;
         model.shown();
       }
       frame = requestAnimationFrame(paint);
@@ -52,6 +57,13 @@ export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element 
       <canvas
         ref={canvas}
         role="img"
+        onClick={({ offsetX, offsetY }) => {
+          const flash = painted.current?.at(offsetX, offsetY);
+          if (flash) model.choose(signalOf(flash));
+        }}
+        onPointerMove={({ offsetX, offsetY, currentTarget }) => {
+          currentTarget.style.cursor = painted.current?.at(offsetX, offsetY) ? "pointer" : "";
+        }}
         aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets wait; ${amount(link?.drops ?? 0)} were lost`}
       />
       <dl class="figures">
@@ -65,6 +77,11 @@ export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element 
       </dl>
     </section>
   );
+}
+
+/** A flash of a packet that was lost or marked, without what is only of its painting. */
+function signalOf({ kind, timeS, flow, group, packet, bytes, acknowledges }: Flash): Signal {
+  return { kind: kind === "marked" ? kind : "dropped", timeS, flow, group, packet, bytes, acknowledges };
 }
 
 function Figure({ name, value }: { name: string; value: string }): preact.JSX.Element {

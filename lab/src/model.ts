@@ -4,8 +4,10 @@ import { Client, type RunNews } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
+import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { Line } from "./line.ts";
+import { Signals } from "./signals.ts";
 import { type Table, without, withValue, written } from "./toml.ts";
 
 /** Flows whose windows are shown. */
@@ -54,6 +56,9 @@ export class Model {
   /** The same of the run before. */
   before: History | null = null;
   line = new Line();
+  /** The packets that were lost or marked last, and the one of which more is to be told. */
+  signals = new Signals();
+  chosen: Signal | null = null;
   readonly #client: Client;
   readonly #listeners = new Set<() => void>();
   #read: ((figures: Float64Array) => Picture) | null = null;
@@ -155,6 +160,8 @@ export class Model {
     if (this.history.length > 1) this.before = this.history;
     this.history = new History(3 + SHOWN_FLOWS);
     this.line = new Line();
+    this.signals = new Signals();
+    this.chosen = null;
     this.picture = null;
     this.report = null;
     this.refusal = null;
@@ -166,6 +173,12 @@ export class Model {
   /** The last picture is on the screen. */
   shown(): void {
     this.#client.seen();
+  }
+
+  /** More is to be told of this packet; of none where null. */
+  choose(signal: Signal | null): void {
+    this.chosen = signal;
+    this.#tell();
   }
 
   /** A question to the engines beside the run. */
@@ -221,6 +234,7 @@ export class Model {
     this.picture = picture;
     const link = picture.links[this.resolved?.target ?? 0];
     this.line.see(picture.sightings, picture.missedSightings);
+    this.signals.see(picture);
     const windows = Array.from(
       { length: SHOWN_FLOWS },
       (_, at) => picture.flows[at]?.cwndPackets ?? Number.NaN,

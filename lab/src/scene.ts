@@ -16,15 +16,25 @@ export interface View {
   isDark: boolean;
   /** Whether nothing may move that needs not. */
   isStill: boolean;
+  /** Whether the run goes on: what has been lost stays where it is while it does not. */
+  isPlaying: boolean;
 }
 
-/** How long a flash is seen, in milliseconds. */
+/** How long a flash is seen, in milliseconds; what falls out of the queue long enough to be clicked on. */
 const SEEN_MS = 700;
+const FALLS_MS = 2500;
+/** How near to it a click must be, in pixels. */
+const NEAR = 22;
+/** The part of its way on which a flash stays while the run stands. */
+const RESTS_AT = 0.6;
 
 interface Seen extends Flash {
   since: number;
-  /** Between 0 and 1: where in the queue it was. */
-  place: number;
+  /** Between 0 and 1: how much of its way it has gone. */
+  age: number;
+  /** The middle of where it was painted last. */
+  left: number;
+  top: number;
 }
 
 export class Scene {
@@ -46,11 +56,22 @@ export class Scene {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
     const box = { left: width * 0.14, right: width * 0.78, top: height * 0.3, bottom: height * 0.7 };
-    this.#take(line, now);
+    this.#take(line, view, now);
     this.#frame(context, box, width, { ink, faint });
     this.#queue(context, box, line, view);
-    this.#flashes(context, box, width, view, now);
+    this.#flashes(context, box, width, view);
     this.#labels(context, box, width, height, view, ink);
+  }
+
+  /** The packet that was lost or marked and is seen at a place of the canvas; none where there is none. */
+  at(left: number, top: number): Flash | null {
+    let [nearest, found]: [number, Flash | null] = [NEAR, null];
+    for (const flash of this.#seen) {
+      if (flash.kind !== "dropped" && flash.kind !== "marked") continue;
+      const away = Math.hypot(flash.left - left, flash.top - top);
+      if (away <= nearest) [nearest, found] = [away, flash];
+    }
+    return found;
   }
 
   #fit(): { width: number; height: number; scale: number } {
@@ -65,13 +86,15 @@ export class Scene {
     return { width, height, scale };
   }
 
-  #take(line: Line, now: number): void {
-    const count = Math.max(1, line.packets.length);
-    for (const flash of line.flashes.splice(0)) {
-      if (flash.kind === "arrived") continue;
-      this.#seen.push({ ...flash, since: now, place: flash.kind === "dropped" ? 1 : 1 / count });
+  #take(line: Line, view: View, now: number): void {
+    const fresh = line.flashes.splice(0).filter(({ kind }) => kind !== "arrived");
+    for (const seen of this.#seen) {
+      const passed = (now - seen.since) / (seen.kind === "dropped" ? FALLS_MS : SEEN_MS);
+      // A step brings others: then these have had their time.
+      seen.age = view.isPlaying || fresh.length > 0 ? passed : Math.max(seen.age, Math.min(passed, RESTS_AT));
     }
-    this.#seen = this.#seen.filter(({ since }) => now - since < SEEN_MS).slice(-200);
+    this.#seen.push(...fresh.map((flash) => ({ ...flash, since: now, age: 0, left: 0, top: 0 })));
+    this.#seen = this.#seen.filter(({ age }) => age < 1).slice(-200);
   }
 
   #frame(
@@ -120,20 +143,25 @@ export class Scene {
     });
   }
 
-  #flashes(context: CanvasRenderingContext2D, box: Box, width: number, view: View, now: number): void {
+  #flashes(context: CanvasRenderingContext2D, box: Box, width: number, view: View): void {
     const size = Math.max(4, Math.min(12, (box.right - box.left) / Math.max(view.buffer, 1)));
     const middle = (box.top + box.bottom) / 2;
     for (const flash of this.#seen) {
-      const age = (now - flash.since) / SEEN_MS;
+      const { age } = flash;
       context.globalAlpha = 1 - age;
       context.fillStyle = colorOf(flash.flow, view.isDark);
       if (flash.kind === "dropped") {
         const fallen = view.isStill ? 0.5 : age;
-        cross(context, box.left - size, box.bottom + 6 + fallen * (middle * 0.45), size);
+        // Those that fall one after the other lie beside each other.
+        const left = box.left - size + (flash.packet % 5) * (size + 4);
+        const top = box.bottom + 6 + fallen * (middle * 0.3);
+        cross(context, left, top, size);
+        [flash.left, flash.top] = [left + size / 2, top + size / 2];
       } else {
         const gone = view.isStill ? 0.5 : age;
         const left = box.right + 4 + gone * (width - box.right - size - 4);
         context.fillRect(left, middle - size / 2, size, size);
+        [flash.left, flash.top] = [left + size / 2, middle];
         if (flash.kind === "marked") {
           context.strokeStyle = context.fillStyle;
           context.strokeRect(left - 2.5, middle - size / 2 - 2.5, size + 5, size + 5);

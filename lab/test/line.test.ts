@@ -3,7 +3,7 @@ import { ARRIVES, DEPARTS, IS_DROPPED, type Sighting } from "../src/engine/figur
 import { Line } from "../src/line.ts";
 
 function seen(timeS: number, happening: number, flow: number, packet: number): Sighting {
-  return { timeS, happening, flow, group: 0, packet, bytes: 1500 };
+  return { timeS, happening, flow, group: 0, packet, bytes: 1500, acknowledges: false };
 }
 
 test("the line is who arrived and has not left, in that order, at every moment", () => {

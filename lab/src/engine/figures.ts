@@ -6,6 +6,7 @@ export interface Columns {
   link: string[];
   flow: string[];
   sighting: string[];
+  standing: string[];
 }
 
 /** What the engines say of themselves. */
@@ -60,6 +61,27 @@ export interface Sighting {
   group: number;
   packet: number;
   bytes: number;
+  /** Whether it is an acknowledgment on its way over the link. */
+  acknowledges: boolean;
+}
+
+export const OPEN = 0;
+export const RECOVERY = 1;
+export const TIMEOUT = 2;
+
+/** How the flow that is followed stands from some instant on. */
+export interface Standing {
+  timeS: number;
+  isActive: boolean;
+  /** What it knows to be lost: OPEN, RECOVERY or TIMEOUT. */
+  state: number;
+  cwndPackets: number;
+  ssthreshPackets: number;
+  rttS: number;
+  /** The lowest packet that it has no acknowledgment of. */
+  unacknowledged: number;
+  retransmissions: number;
+  timeouts: number;
 }
 
 /** A run at a moment. */
@@ -72,6 +94,8 @@ export interface Picture {
   /** In the order in which the engine came to them; none where any were missed. */
   sightings: Sighting[];
   missedSightings: number;
+  standings: Standing[];
+  missedStandings: number;
 }
 
 type Row = (name: string) => number;
@@ -84,6 +108,7 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
     link: places(columns.link),
     flow: places(columns.flow),
     sighting: places(columns.sighting),
+    standing: places(columns.standing),
   };
   return (figures) => {
     let at = 0;
@@ -98,6 +123,10 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
     };
     const rows = <T>(count: number, kind: keyof Columns, make: (row: Row) => T): T[] =>
       Array.from({ length: count }, () => make(row(kind)));
+    const passed = (count: number, kind: keyof Columns): never[] => {
+      at += count * columns[kind].length;
+      return [];
+    };
     const header = row("header");
     const missedSightings = header("missed_sightings");
     return {
@@ -107,8 +136,10 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
       links: rows(header("links"), "link", linkOf),
       flows: rows(header("flows"), "flow", flowOf),
       // Where some were missed nobody can follow packets, and these are many: they are not worth their time.
-      sightings: missedSightings > 0 ? [] : rows(header("sightings"), "sighting", sightingOf),
+      sightings: missedSightings > 0 ? passed(header("sightings"), "sighting") : rows(header("sightings"), "sighting", sightingOf),
       missedSightings,
+      standings: rows(header("standings"), "standing", standingOf),
+      missedStandings: header("missed_standings"),
     };
   };
 }
@@ -148,5 +179,20 @@ function sightingOf(row: Row): Sighting {
     group: row("group"),
     packet: row("packet"),
     bytes: row("bytes"),
+    acknowledges: row("acknowledges") !== 0,
+  };
+}
+
+function standingOf(row: Row): Standing {
+  return {
+    timeS: row("time_s"),
+    isActive: row("active") !== 0,
+    state: row("state"),
+    cwndPackets: row("cwnd_packets"),
+    ssthreshPackets: row("ssthresh_packets"),
+    rttS: row("rtt_s"),
+    unacknowledged: row("unacknowledged"),
+    retransmissions: row("retransmissions"),
+    timeouts: row("timeouts"),
   };
 }

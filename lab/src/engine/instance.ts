@@ -13,6 +13,7 @@ interface Exports {
   forebay_advance(until: bigint, events: bigint): number;
   forebay_now(): bigint;
   forebay_watch(most: number): number;
+  forebay_follow(group: number, flow: number): number;
   forebay_look(flows: number): number;
   forebay_figures(): number;
   forebay_figures_length(): number;
@@ -87,6 +88,11 @@ export class Instance {
   /** Has up to so many sightings of packets kept between two pictures. */
   watch(most: number): void {
     this.#state(() => this.#exports.forebay_watch(most));
+  }
+
+  /** Has pictures tell how this flow of a group stood at each change, its number being one over all groups. */
+  follow(group: number, flow: number): void {
+    this.#state(() => this.#exports.forebay_follow(group, flow));
   }
 
   /** A picture of the run with up to so many flows: a copy that may be given away. */

@@ -1,8 +1,10 @@
 /** A worker that holds the engines: answers what is asked, and plays one run. */
 
+import { type Description, reader } from "./figures.ts";
 import { Instance, type Refusal, RefusedError } from "./instance.ts";
 import { FOREVER, Player } from "./player.ts";
 import type { Begun, News, Order } from "./protocol.ts";
+import { type CourseAsked, courseOf, type Reading, type SamplesAsked, samplesOf } from "./replay.ts";
 
 /** Milliseconds of a slice, so that orders are heard. */
 const SLICE_MS = 8;
@@ -12,7 +14,7 @@ const EVENTS = 1_000_000;
 const PAUSE_MS = 8;
 
 /** What is asked of the engines, and for how long a run as a whole may last. */
-type Request = { do?: string; most_s?: number };
+type Request = { do?: string; most_s?: number; course?: CourseAsked; samples?: SamplesAsked };
 
 let instance: Instance | undefined;
 let module: WebAssembly.Module | undefined;
@@ -102,17 +104,30 @@ function begin(order: Extract<Order, { kind: "begin" }>): void {
   );
 }
 
-/** The engines' answer; of a run as a whole its report. Whoever cannot wait ends the worker, or says so before. */
-function answerTo({ most_s = Number.POSITIVE_INFINITY, ...request }: Request): unknown {
-  if (request.do !== "whole") return engines().ask(request);
+/**
+ * The engines' answer; of a run as a whole its report, and of one that is run again what was asked. Whoever cannot
+ * wait ends the worker, or says so before.
+ */
+function answerTo({ most_s = Number.POSITIVE_INFINITY, course, samples, ...request }: Request): unknown {
+  if (!["whole", "course", "samples"].includes(request.do ?? "")) return engines().ask(request);
+  const read = reader(engines().ask<Description>({ do: "describe" }).columns);
   playing = undefined;
   engines().ask<Begun>({ ...request, do: "begin" });
   const begun = performance.now();
-  while (!engines().advance(FOREVER, EVENTS)) {
-    if (performance.now() - begun < most_s * 1000) continue;
+  const check = (): void => {
+    if (performance.now() - begun < most_s * 1000) return;
     engines().ask({ do: "stop" });
     throw new RefusedError({ kind: "engine", message: tooLong(most_s), line: null, key: null });
+  };
+  if (course || samples) {
+    const reading: Reading = { read, check };
+    const found = course
+      ? courseOf(engines(), course, reading)
+      : samples && [...samplesOf(engines(), samples, reading)];
+    engines().ask({ do: "stop" });
+    return found;
   }
+  while (!engines().advance(FOREVER, EVENTS)) check();
   return engines().ask({ do: "finish" });
 }
 
