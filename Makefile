@@ -15,7 +15,7 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test check format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -26,6 +26,7 @@ help:
 	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
 	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make check      formatting, lints, types"
+	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
@@ -116,6 +117,10 @@ check: $(VENV)/.packages
 	$(BIN)/ruff check python tests benches
 	$(BIN)/mypy
 	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory lab/node_modules/.packages && npm --prefix lab run check --silent; fi
+	@.ci/audit
+
+audit:
+	@.ci/audit all
 
 format: $(VENV)/.packages
 	cargo fmt --all

@@ -136,7 +136,10 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
       links: rows(header("links"), "link", linkOf),
       flows: rows(header("flows"), "flow", flowOf),
       // Where some were missed nobody can follow packets, and these are many: they are not worth their time.
-      sightings: missedSightings > 0 ? passed(header("sightings"), "sighting") : rows(header("sightings"), "sighting", sightingOf),
+      sightings:
+        missedSightings > 0
+          ? passed(header("sightings"), "sighting")
+          : rows(header("sightings"), "sighting", sightingOf),
       missedSightings,
       standings: rows(header("standings"), "standing", standingOf),
       missedStandings: header("missed_standings"),
