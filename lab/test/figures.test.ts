@@ -5,22 +5,50 @@ import { type Columns, reader } from "../src/engine/figures.ts";
 
 /** Columns in another order than the engines', and one that nobody reads. */
 const COLUMNS: Columns = {
-  header: ["missed_sightings", "more", "events", "time_s", "ended", "links", "flows", "sightings"],
+  header: [
+    "missed_sightings",
+    "more",
+    "events",
+    "time_s",
+    "ended",
+    "links",
+    "flows",
+    "sightings",
+    "standings",
+    "missed_standings",
+  ],
   link: ["marks", "drops", "arrivals", "utilization", "backlog_s", "waiting_packets"],
   flow: [
     ...["dropped", "arrived", "timeouts", "retransmissions", "delivered", "rtt_s", "ssthresh_packets"],
     ...["cwnd_packets", "active", "group", "flow"],
   ],
   sighting: ["bytes", "packet", "group", "flow", "happening", "time_s"],
+  standing: [
+    ...["timeouts", "retransmissions", "unacknowledged", "rtt_s", "ssthresh_packets", "cwnd_packets"],
+    ...["state", "active", "time_s"],
+  ],
 };
 
 function figures(missed: number): Float64Array {
-  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2];
+  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4];
   const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
   const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
   const sightings = [1500, 7, 0, 3, 1, 2.25, 1000, 8, 1, 4, 3, 2.5];
-  return new Float64Array([...header, ...links, ...flow, ...sightings]);
+  const standings = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
+  return new Float64Array([...header, ...links, ...flow, ...sightings, ...standings]);
 }
+
+const STANDING = {
+  timeS: 2.4,
+  isActive: true,
+  state: 1,
+  cwndPackets: 36,
+  ssthreshPackets: 35,
+  rttS: 0.34,
+  unacknowledged: 33,
+  retransmissions: 32,
+  timeouts: 31,
+};
 
 test("every figure is found by its name, wherever it stands", () => {
   const picture = reader(COLUMNS)(figures(0));
@@ -53,12 +81,15 @@ test("every figure is found by its name, wherever it stands", () => {
     { timeS: 2.25, happening: 1, flow: 3, group: 0, packet: 7, bytes: 1500 },
     { timeS: 2.5, happening: 3, flow: 4, group: 1, packet: 8, bytes: 1000 },
   ]);
+  expect([picture.standings, picture.missedStandings]).toEqual([[STANDING], 4]);
 });
 
 test("what was seen is not read where some of it was missed", () => {
   const picture = reader(COLUMNS)(figures(3));
   expect([picture.sightings, picture.missedSightings]).toEqual([[], 3]);
   expect(picture.flows).toHaveLength(1);
+  // What comes behind it is.
+  expect(picture.standings).toEqual([STANDING]);
 });
 
 test("a column that is lacking is named", () => {
