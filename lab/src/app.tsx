@@ -10,7 +10,9 @@ import { LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import type { Model, Pace } from "./model.ts";
 import { share, time } from "./numbers.ts";
+import { SaveMenu } from "./save_view.tsx";
 import { fragmentOf } from "./share.ts";
+import { flowName } from "./trace_csv.ts";
 import { TradeoffView } from "./tradeoff_view.tsx";
 
 interface Props {
@@ -83,6 +85,7 @@ export function App(props: Props): preact.JSX.Element {
           Experiments
         </button>
         <ShareButtons model={model} experiment={open} isHosted={isHostDark !== null} />
+        <SaveMenu model={model} start={start} module={module} />
         <label>
           <span class="hidden">Colors</span>
           <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
@@ -226,9 +229,6 @@ function ShareButtons(props: { model: Model; experiment: string; isHosted: boole
       <button type="button" onClick={() => void copy(commandOf(model.text), "command")}>
         Copy command
       </button>
-      <button type="button" onClick={() => download("scenario.toml", model.text)}>
-        Save scenario
-      </button>
       <span role="status" class="said">
         {said}
       </span>
@@ -241,22 +241,9 @@ function commandOf(text: string): string {
   return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
 }
 
-function download(name: string, text: string): void {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
-}
-
 /** Names of the flows that are shown: a group's, with a number where it has several. */
 function flowNames(model: Model): string[] {
-  const flows = model.picture?.flows ?? [];
-  return flows.map(({ flow, group }) => {
-    const own = model.resolved?.groups[group];
-    if (!own) return `flow ${flow + 1}`;
-    return own.count > 1 ? `${own.name} ${flow - own.first_flow + 1}` : own.name;
-  });
+  return (model.picture?.flows ?? []).map((flow) => flowName(model.resolved, flow));
 }
 
 /** Space plays and pauses, . steps, r begins anew: but not where one types. */

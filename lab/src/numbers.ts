@@ -55,6 +55,8 @@ const UNIT_OF: Record<string, number> = {
   s: 1,
   ms: 1e-3,
   us: 1e-6,
+  ns: 1e-9,
+  ps: 1e-12,
   MB: 1e6,
   kB: 1e3,
 };

@@ -274,13 +274,17 @@ test.runIf(engines)("a replay is of the same run, and tells of every instant", (
 
 test.runIf(engines)("samples stand at equal distances, and say what the run said", () => {
   const { run, read } = begun();
-  const found = [...samplesOf(run, { everyS: 0.5, untilS: 4.2, flows: 3 }, { read, check })];
-  expect(found.map(({ timeS }) => timeS)).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]);
+  const asked = { everyS: 0.5, untilS: 4.2, flows: 3, target: 0 };
+  const { flows, rows: found } = samplesOf(run, asked, { read, check });
+  expect(found.map(([timeS]) => timeS)).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]);
   const other = begun();
   other.run.advance(3_000_000_000_000n, 1_000_000_000);
   const shown = other.read(other.run.look(3));
-  expect(found[6]?.flows).toEqual(shown.flows);
-  expect(found[6]?.links[0]?.waitingPackets).toBe(shown.links[0]?.waitingPackets);
+  expect(flows).toEqual(shown.flows.map(({ flow, group }) => ({ flow, group })));
+  expect(found[6]?.slice(6)).toEqual(shown.flows.map(({ cwndPackets }) => cwndPackets));
+  const { waitingPackets, backlogS, drops } = shown.links[0] ?? {};
+  expect(found[6]?.slice(1, 3)).toEqual([waitingPackets, backlogS]);
+  expect(found[6]?.[4]).toBe(drops);
 });
 
 test.runIf(engines)("what takes too long is given up", () => {

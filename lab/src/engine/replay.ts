@@ -51,6 +51,17 @@ export interface SamplesAsked {
   everyS: number;
   untilS: number;
   flows: number;
+  /** Number of the link that is looked at. */
+  target: number;
+}
+
+/** A trace. */
+export interface Samples {
+  /** The flows whose windows stand in it, in the order of their columns. */
+  flows: { flow: number; group: number }[];
+  /** Time, packets waiting, seconds until they have left, utilization, drops, marks, then each flow's window: null
+   * while it has nothing to send, and missing before it is there. */
+  rows: (number | null)[][];
 }
 
 /** A run that shows more than a player needs. */
@@ -126,15 +137,28 @@ export function courseOf(run: Watched, asked: CourseAsked, { read, check }: Read
   return course;
 }
 
-/** Pictures of a run that has not begun, at equal distances. */
-export function* samplesOf(run: Run, asked: SamplesAsked, { read, check }: Reading): Generator<Picture> {
-  for (let sample = 0; ; sample += 1) {
-    const until = picos(sample * asked.everyS);
-    if (until > picos(asked.untilS)) return;
-    const hasEnded = advance(run, until, check);
-    yield read(run.look(asked.flows));
-    if (hasEnded) return;
+/** A run that has not begun, at equal distances. */
+export function samplesOf(run: Run, asked: SamplesAsked, { read, check }: Reading): Samples {
+  const places = new Map<string, number>();
+  const samples: Samples = { flows: [], rows: [] };
+  const until = picos(asked.untilS);
+  for (let [sample, hasEnded] = [0, false]; !hasEnded; sample += 1) {
+    const at = picos(sample * asked.everyS);
+    if (at > until) break;
+    hasEnded = advance(run, at, check);
+    const { timeS, links, flows } = read(run.look(asked.flows));
+    const link = links[asked.target];
+    const windows: (number | null)[] = samples.flows.map(() => null);
+    for (const { flow, group, isActive, cwndPackets } of flows) {
+      const key = `${group} ${flow}`;
+      if (!places.has(key)) places.set(key, samples.flows.push({ flow, group }) - 1);
+      windows[places.get(key) ?? 0] = isActive ? cwndPackets : null;
+    }
+    const { waitingPackets = null, backlogS = null, utilization = null } = link ?? {};
+    const { drops = null, marks = null } = link ?? {};
+    samples.rows.push([timeS, waitingPackets, backlogS, utilization, drops, marks, ...windows]);
   }
+  return samples;
 }
 
 function advance(run: Run, until: bigint, check: () => void): boolean {

@@ -123,7 +123,7 @@ function answerTo({ most_s = Number.POSITIVE_INFINITY, course, samples, ...reque
     const reading: Reading = { read, check };
     const found = course
       ? courseOf(engines(), course, reading)
-      : samples && [...samplesOf(engines(), samples, reading)];
+      : samples && samplesOf(engines(), samples, reading);
     engines().ask({ do: "stop" });
     return found;
   }
