@@ -215,7 +215,12 @@ function ShareButtons(props: { model: Model; experiment: string; isHosted: boole
     setTimeout(() => setSaid(""), 4000);
   };
   const link = async (): Promise<void> => {
-    location.hash = await fragmentOf(experiment ? { text: model.text, experiment } : { text: model.text });
+    try {
+      location.hash = await fragmentOf(experiment ? { text: model.text, experiment } : { text: model.text });
+    } catch (error) {
+      setSaid(`${error instanceof Error ? error.message : String(error)}: save the scenario instead`);
+      return;
+    }
     await copy(location.href, "link");
   };
   return (

@@ -8,7 +8,7 @@ import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { Line } from "./line.ts";
 import { Signals } from "./signals.ts";
-import { type Table, without, withValue, written } from "./toml.ts";
+import { count, type Table, without, withValue, written } from "./toml.ts";
 
 /** Flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
@@ -99,13 +99,20 @@ export class Model {
   }
 
   value(table: Table, key: string): string | undefined {
-    return written(this.text, table, key);
+    return written(this.text, this.#placed(table), key);
   }
 
   /** Sets a key of the scenario; no value takes it out. */
   set(table: Table, key: string, value: string | null): void {
-    const text = value === null ? without(this.text, table, key) : withValue(this.text, table, key, value);
+    const placed = this.#placed(table);
+    const text = value === null ? without(this.text, placed, key) : withValue(this.text, placed, key, value);
     void this.take(text);
+  }
+
+  /** Where a table stands: of several links, the link is the one that the scenario is about. */
+  #placed(table: Table): Table {
+    if (table.name !== "link" || count(this.text, "links") === 0) return table;
+    return { name: "links", index: this.resolved?.target ?? 0 };
   }
 
   /** Simulated seconds in a second, for the pace that was chosen. */

@@ -12,13 +12,18 @@ export interface Shared {
   experiment?: string;
 }
 
-/** The fragment, without `#`. */
+/** The fragment, without `#`; a scenario that makes it too long is an error of one line. */
 export async function fragmentOf(shared: Shared): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(shared));
+  if (bytes.length > MOST_TEXT)
+    throw new Error(`the scenario has ${bytes.length} bytes; a link takes ${MOST_TEXT}`);
   const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MOST_TEXT);
   let characters = "";
   for (const byte of packed) characters += String.fromCharCode(byte);
-  return `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  const fragment = `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  if (fragment.length > MOST_FRAGMENT)
+    throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  return fragment;
 }
 
 /** What a fragment holds; null where it is empty. Whatever is wrong with it is an error of one line. */

@@ -33,10 +33,14 @@ export function written(text: string, table: Table, key: string): string | undef
   );
 }
 
-/** The text with a key set to a value as it is to be written, behind the other keys of its table where it is new. */
+/**
+ * The text with a key set to a value as it is to be written, behind the other keys of its table where it is new. A text
+ * that has table or key in another form (`link.rate = …`, `link = { … }`, `[link.queue]`) stays as it is.
+ */
 export function withValue(text: string, table: Table, key: string, value: string): string {
   const lines = text.split("\n");
   const section = find(lines, table);
+  if (section ? isSpread(lines, section, key) : isElsewhere(lines, table.name)) return text;
   if (!section) {
     const head = table.index === undefined ? `[${table.name}]` : `[[${table.name}]]`;
     return `${text.trimEnd()}\n\n${head}\n${key} = ${value}\n`;
@@ -63,12 +67,16 @@ export function without(text: string, table: Table, key: string): string {
   return lines.join("\n");
 }
 
-/** The text with one more table of an array, behind the others and their keys; its lines are to be written. */
+/**
+ * The text with one more table of an array, behind the others and their keys; its lines are to be written. A text that has
+ * the array as a value stays as it is.
+ */
 export function withTable(text: string, name: string, body: readonly string[]): string {
   const lines = text.split("\n");
   const last = sections(lines)
     .filter((section) => section.head === `[[${name}`)
     .at(-1);
+  if (!last && isElsewhere(lines, name)) return text;
   const added = ["", `[[${name}]]`, ...body];
   if (!last) return `${text.trimEnd()}\n${added.join("\n")}\n`;
   lines.splice(lastKey(lines, last) + 1, 0, ...added);
@@ -107,12 +115,37 @@ function sections(lines: string[]): Section[] {
     if (head) {
       const before = found.at(-1);
       if (before) before.end = at;
-      found.push({ head: `${head[1]}${head[2]}`, first: at + 1, end: lines.length });
+      found.push({ head: `${head[1]}${plain(head[2] ?? "")}`, first: at + 1, end: lines.length });
       continue;
     }
     ({ depth, quote } = scan(line, depth, quote));
   }
   return found;
+}
+
+/** The parts of a head's name without the quotes and spaces that they need not have. */
+function plain(name: string): string {
+  const part = /\s*(?:"([\w-]+)"|'([\w-]+)'|([^.]+?))\s*(\.|$)/g;
+  return name.replace(part, (_, double, single, bare, dot) => `${double ?? single ?? bare}${dot}`);
+}
+
+/** Whether a table stands before the first head, as a value or by its keys. */
+function isElsewhere(lines: string[], name: string): boolean {
+  const [root] = sections(lines);
+  return root !== undefined && findKey(lines, root, name, "[=.]") !== undefined;
+}
+
+/** Whether a key of a table stands there by its own keys, or under a head of its own. */
+function isSpread(lines: string[], section: Section, key: string): boolean {
+  if (findKey(lines, section, key, "[.]")) return true;
+  const all = sections(lines);
+  const heads = all.slice(all.findIndex(({ first }) => first === section.first) + 1);
+  const name = section.head.replace(/^\[+/, "");
+  for (const { head } of heads) {
+    if (head === section.head) return false;
+    if (head.replace(/^\[+/, "") === `${name}.${key}`) return true;
+  }
+  return false;
 }
 
 function find(lines: string[], table: Table): Section | undefined {
@@ -129,8 +162,9 @@ interface Found {
   behind: number;
 }
 
-function findKey(lines: string[], section: Section, key: string): Found | undefined {
-  const begin = new RegExp(`^\\s*(?:${escaped(key)}|"${escaped(key)}")\\s*=\\s*`);
+function findKey(lines: string[], section: Section, key: string, behind = "="): Found | undefined {
+  const own = escaped(key);
+  const begin = new RegExp(`^\\s*(?:${own}|"${own}"|'${own}')\\s*${behind}\\s*`);
   let at = section.first;
   while (at < section.end) {
     const start = begin.exec(lines[at] ?? "");

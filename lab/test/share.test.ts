@@ -35,3 +35,19 @@ test("what unpacks to more than a scenario may have is refused before it is all 
   expect(bomb.length).toBeLessThan(200_000);
   await expect(sharedOf(`s=${bomb}`)).rejects.toThrow(/unpacks to more than/);
 });
+
+test("a scenario that no link may hold makes none", async () => {
+  await expect(fragmentOf({ text: "a".repeat(1_000_001) })).rejects.toThrow(
+    /^the scenario has \d+ bytes; [^\n]+$/,
+  );
+  // Digits at random pack into some three bits each: https://en.wikipedia.org/wiki/Xorshift
+  let state = 1;
+  const digit = (): number => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state & 7;
+  };
+  const digits = Array.from({ length: 800_000 }, digit).join("");
+  await expect(fragmentOf({ text: digits })).rejects.toThrow(/^the link would be \d+ characters long/);
+});

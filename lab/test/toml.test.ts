@@ -82,6 +82,11 @@ test("what was set is there, in every shipped scenario, and nothing else has cha
         if (table.name === "link" && !text.includes("[link]")) continue;
         const before = written(text, table, key);
         const changed = withValue(text, table, key, '"7"');
+        // A table of its own, as in `[link.rate]`, is left alone.
+        if (new RegExp(`^\\[${table.name}\\.${key}\\]`, "m").test(text)) {
+          expect(changed, `${name} ${key}`).toBe(text);
+          continue;
+        }
         expect(written(changed, table, key), `${name} ${key}`).toBe('"7"');
         const back =
           before === undefined ? without(changed, table, key) : withValue(changed, table, key, before);
@@ -89,4 +94,37 @@ test("what was set is there, in every shipped scenario, and nothing else has cha
       }
     }
   }
+});
+
+const KEYS = '[run]\nmeasure = "1s"\n';
+test.each([
+  ["a table by keys with dots", `link.rate = "1Mbps"\n${KEYS}`],
+  ["a table in braces", `link = { rate = "1Mbps" }\n${KEYS}`],
+  ["a quoted table in braces", `"link" = { rate = "1Mbps" }\n${KEYS}`],
+  ["keys with dots in the table", `[link]\nrate.steps = [["0s", "1Mbps"]]\n`],
+  ["a table of the key's own", `[link]\nbuffer = "9p"\n[link.rate]\nsteps = [["0s", "1Mbps"]]\n`],
+])("stays as it is: %s", (_, text) => {
+  expect(withValue(text, { name: "link" }, "rate", '"2Mbps"')).toBe(text);
+});
+
+test("an array as a value takes no table beside it", () => {
+  const text = `flows = [{ rtt = "1ms" }]\n${KEYS}`;
+  expect(withTable(text, "flows", ['rtt = "2ms"'])).toBe(text);
+});
+
+test.each(['["link"]', "[ 'link' ]", "[link]"])(
+  "quotes and spaces of a head are none of its name: %s",
+  (head) => {
+    const text = `${head}\n'rate' = "1Mbps" # fast\n`;
+    expect(written(text, { name: "link" }, "rate")).toBe('"1Mbps"');
+    expect(withValue(text, { name: "link" }, "rate", '"2Mbps"')).toBe(text.replace("1", "2"));
+  },
+);
+
+test("a table of the key's own belongs to its table and to no other", () => {
+  const text = '[[flows]]\nrtt = "1ms"\n[[flows]]\nrtt = "2ms"\n[flows.cca]\nkind = "cubic"\n';
+  expect(withValue(text, { name: "flows", index: 0 }, "cca", '"bbr"')).toContain(
+    'rtt = "1ms"\ncca = "bbr"\n',
+  );
+  expect(withValue(text, { name: "flows", index: 1 }, "cca", '"bbr"')).toBe(text);
 });
