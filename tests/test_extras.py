@@ -214,6 +214,13 @@ def test_every_package_that_is_imported_is_declared() -> None:
     assert {name: path for name, path in found.items() if name not in own | known | others} == {}
 
 
+def test_the_manual_tells_every_extra() -> None:
+    rows = re.findall(
+        r"^\| `forebay\[(\w+)\]` \|", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {extra.name for extra in EXTRAS} <= set(rows) <= set(PROJECT["optional-dependencies"])
+
+
 @pytest.mark.parametrize(
     ("note", "told"),
     [
