@@ -72,9 +72,8 @@ def told(lab: Lab) -> dict[str, str]:
 def chosen(lab: Lab, at: int) -> dict[str, str]:
     """The story of one of the packets that are listed, once it is there."""
     button = lab.all(".signals button")[at]
-    moment = button.text.split("\n")[-1].replace("\u202f", " ")
     button.click()
-    until(lambda: headline(lab).endswith(moment[moment.rindex(" ", 0, -2) + 1 :]))
+    until(lambda: button.get_attribute("aria-pressed") == "true")
     return told(lab)
 
 
