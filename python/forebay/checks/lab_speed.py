@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from forebay import _core
 from forebay.checks.lab_page import Page, opened
 from forebay.checks.pages import asked, print_or_write
-from forebay.errors import ForebayError
+from forebay.errors import ForebayError, UnsupportedError
 
 __all__ = [
     "BESIDES",
@@ -58,7 +58,7 @@ class Case:
 CASES = (
     Case("W2", "benches/W2.toml", ("run.measure=350s",)),
     Case("W4", "benches/W4.toml", ("run.measure=95s",)),
-    Case("campus-uplink", "scenarios/campus-uplink.toml", ("run.measure=70s", "run.replications=1")),
+    Case("campus-uplink", "scenarios/campus-uplink.toml", ("run.measure=60s", "run.replications=1")),
 )
 #: Begins a run anew whenever it is over.
 AGAIN = """void setInterval(() => {
@@ -74,7 +74,8 @@ Beside = Literal["nothing", "the trade-off"]
 BESIDES: tuple[Beside, ...] = get_args(Beside)
 
 #: Runs a scenario to its end in a worker of the page's own source, as experiments and the trade-off do; the same worker
-#: each time. The answer is how many milliseconds it took.
+#: each time. The answer is how many milliseconds it took, or why it
+#: was refused.
 WHOLE = """const [text, done] = arguments;
 const kept = (id) => document.getElementById(id).textContent.trim();
 const begun = async () => {
@@ -88,7 +89,10 @@ const begun = async () => {
 window.whole ??= begun();
 window.whole.then((worker) => {
     const since = performance.now();
-    worker.onmessage = ({ data }) => data.kind === 'answer' && done(performance.now() - since);
+    worker.onmessage = ({ data }) => {
+        if (data.kind === 'answer') done(performance.now() - since);
+        else if (data.kind === 'no answer') done(data.refusal.message);
+    };
     worker.postMessage({ kind: 'ask', ticket: 1, request: { do: 'whole', text } });
 });"""
 
@@ -149,6 +153,8 @@ def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
     if beside == "nothing":
         page.evaluate("probe.calm()")
         time.sleep(0.5)
+    if refusal := page.evaluate("document.querySelector('.banner')?.textContent ?? ''"):
+        raise UnsupportedError(f"{case.name}: {refusal}")
     begin = (
         "void (probe.frames = [], probe.longTasks = [], probe.workers[0].arrivals = 0, probe.since = performance.now())"
     )
@@ -182,12 +188,12 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
     page.open(case.name, text)
     page.evaluate("probe.calm()")
     # The first time the engines are compiled.
-    page.browser.execute_async_script(WHOLE, text)
+    _whole(page, text)
     page.choose("Speed", "fast")
     in_browser, played, native = [], [], []
     packets = 0
     for _ in range(rounds):
-        in_browser.append(float(page.browser.execute_async_script(WHOLE, text)) / 1000.0)
+        in_browser.append(_whole(page, text))
         page.press("From the beginning")
         page.press("Play")
         page.until("probe.workers[0].endedAt !== null")
@@ -195,6 +201,14 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
         seconds, packets = _natively(text)
         native.append(seconds)
     return Speed(case.name, packets, tuple(in_browser), tuple(played), tuple(native))
+
+
+def _whole(page: Page, text: str) -> float:
+    """Elapsed seconds of a run in a worker of the page."""
+    answer = page.browser.execute_async_script(WHOLE, text)
+    if isinstance(answer, str):
+        raise UnsupportedError(answer)
+    return float(answer) / 1000.0
 
 
 def changed(case: Case) -> str:
