@@ -102,9 +102,12 @@ def opened() -> Iterator[Page]:
     if chromium is None or driver is None:
         raise UnsupportedError("found no chromium and chromedriver (Debian: apt-get install chromium chromium-driver)")
     laboratory_page()
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
+    try:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.options import Options
+        from selenium.webdriver.chrome.service import Service
+    except ImportError:
+        raise UnsupportedError("found no selenium, which drives the browser; `make setup` installs it") from None
 
     options = Options()
     options.binary_location = chromium
