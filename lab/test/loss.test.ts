@@ -86,6 +86,17 @@ test("a fast retransmit is told from the loss to where the window has grown back
   });
 });
 
+test("the next loss may be one that only the timer tells", () => {
+  const last = standing(11, 1, { state: TIMEOUT, timeouts: 2, unacknowledged: 800 });
+  const timed = course([...FAST.standings.slice(0, 5), last], FAST.sightings);
+  const story = storyOf(LOST, timed);
+  expect(story).toMatchObject({ nextS: 11, grownBackS: null, timeoutsS: [], isWhole: true });
+  const told = new Map(tellingOf(LOST, OWNER, { story, course: timed, isLater: false }));
+  expect(told.get("grown back")).toBe(
+    "not before the next loss was noticed after 1.00\u202fs (10 round trips)",
+  );
+});
+
 test("nothing is told before it has happened", () => {
   const at = (untilS: number) => storyOf(LOST, FAST, untilS);
   expect(at(10.09)).toMatchObject({ noticed: null, fall: null, acknowledgedS: null, windowPackets: 40 });
@@ -143,6 +154,15 @@ test("a loss within a repair lowers no window again, and one that is lost again 
   });
   const told = new Map(tellingOf(LOST, OWNER, { story, course: within, isLater: false }));
   expect(told.get("its window")).toMatch(/^did not fall again/);
+  expect(told.get("noticed")).toContain("was repairing an earlier loss");
+  const calm = course(
+    within.standings.map((it) => ({ ...it, state: OPEN })),
+    within.sightings,
+  );
+  const probed = new Map(
+    tellingOf(LOST, OWNER, { story: storyOf(LOST, calm), course: calm, isLater: false }),
+  );
+  expect(probed.get("noticed")).toContain("a probe sent it again");
   expect(told.get("sent again")).toMatch(/and lost again$/);
   expect(told.has("grown back")).toBe(false);
 });
