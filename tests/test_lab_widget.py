@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import forebay
-from forebay.errors import InputError, UnsupportedError
+from forebay.errors import InputError, MissingPackageError
 from forebay.laboratory.page import laboratory_page, widget_code
 from forebay.scenario import Scenario
 from tests.conftest import SMALL
@@ -28,7 +28,7 @@ def code() -> str:
     """The widget's module; the page must be built."""
     try:
         return widget_code()
-    except UnsupportedError as error:
+    except MissingPackageError as error:
         pytest.skip(str(error))
 
 
@@ -72,14 +72,14 @@ def test_a_notebook_keeps_a_table_beside_the_widget(widget: Any) -> None:
 
 def test_without_anywidget_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(UnsupportedError, match=r"forebay\[notebook\]"):
+    with pytest.raises(MissingPackageError, match=r"forebay\[notebook\]"):
         Scenario.parse(SMALL).lab()
 
 
 def test_the_package_loads_no_anywidget() -> None:
     package = Path(forebay.__file__).parent
     importing = [path.name for path in package.rglob("*.py") if "import anywidget" in path.read_text(encoding="utf-8")]
-    assert sorted(importing) == ["__init__.py", "widget.py"]
+    assert importing == ["widget.py"]
 
 
 # In a browser --------------------------------------------------------------------------------------------------------

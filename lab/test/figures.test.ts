@@ -22,7 +22,7 @@ const COLUMNS: Columns = {
     ...["dropped", "arrived", "timeouts", "retransmissions", "delivered", "rtt_s", "ssthresh_packets"],
     ...["cwnd_packets", "active", "group", "flow"],
   ],
-  sighting: ["bytes", "packet", "group", "flow", "happening", "time_s"],
+  sighting: ["acknowledges", "bytes", "packet", "group", "flow", "happening", "time_s"],
   standing: [
     ...["timeouts", "retransmissions", "unacknowledged", "rtt_s", "ssthresh_packets", "cwnd_packets"],
     ...["state", "active", "time_s"],
@@ -33,7 +33,7 @@ function figures(missed: number): Float64Array {
   const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4];
   const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
   const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
-  const sightings = [1500, 7, 0, 3, 1, 2.25, 1000, 8, 1, 4, 3, 2.5];
+  const sightings = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
   const standings = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
   return new Float64Array([...header, ...links, ...flow, ...sightings, ...standings]);
 }
@@ -78,8 +78,8 @@ test("every figure is found by its name, wherever it stands", () => {
     },
   ]);
   expect(picture.sightings).toEqual([
-    { timeS: 2.25, happening: 1, flow: 3, group: 0, packet: 7, bytes: 1500 },
-    { timeS: 2.5, happening: 3, flow: 4, group: 1, packet: 8, bytes: 1000 },
+    { timeS: 2.25, happening: 1, flow: 3, group: 0, packet: 7, bytes: 1500, acknowledges: false },
+    { timeS: 2.5, happening: 3, flow: 4, group: 1, packet: 8, bytes: 40, acknowledges: true },
   ]);
   expect([picture.standings, picture.missedStandings]).toEqual([[STANDING], 4]);
 });

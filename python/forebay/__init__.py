@@ -125,12 +125,9 @@ def _laboratory(scenario: Any, height: int | None) -> Any:
     """What opens the laboratory in notebooks; `forebay.display` asks for it."""
     from importlib import import_module
 
-    from forebay.errors import UnsupportedError
+    from forebay.extras import need
 
-    try:
-        import anywidget  # noqa: F401
-    except ModuleNotFoundError:
-        raise UnsupportedError("lab: found no anywidget; allowed: after pip install 'forebay[notebook]'") from None
+    need("anywidget")
     return import_module("forebay.laboratory.widget").Laboratory(scenario, height)
 
 

@@ -42,6 +42,7 @@ EXTRAS = (
     Extra("tables", ("polars",), ("polars",), "makes data frames and Parquet files"),
     Extra("cluster", ("distributed", "dask"), ("dask", "distributed"), "runs on the workers of a cluster"),
     Extra("xarray", ("xarray", "pandas"), ("xarray", "pandas"), "holds numbers over axes"),
+    Extra("notebook", ("anywidget", "traitlets"), ("anywidget",), "shows the laboratory in notebooks"),
     Extra("zstd", ("backports.zstd",), ("backports.zstd",), "reads zstd"),
 )
 

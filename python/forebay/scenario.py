@@ -235,8 +235,10 @@ class Scenario:
 
         Raises
         ------
+        MissingPackageError
+            Where anywidget is not installed.
         UnsupportedError
-            Where anywidget is not installed, or the page was not built.
+            Where the page was not built.
         """
         widget: Laboratory = display.laboratory(self, height)
         return widget
