@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -98,12 +98,19 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+def lacking(why: str) -> NoReturn:
+    """Skip what a browser or its page is not there for; fail where they must be there, as in continuous integration."""
+    if os.environ.get("FOREBAY_BROWSER") == "required":
+        pytest.fail(why)
+    pytest.skip(why)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A browser without a window."""
     chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
+        lacking("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service

@@ -14,7 +14,7 @@ import pytest
 
 from forebay import Scenario, _core
 from forebay.errors import InputError
-from tests.conftest import ROOT
+from tests.conftest import ROOT, lacking
 
 SHIPPED = sorted((ROOT / "scenarios").glob("*.toml"))
 #: Scenarios that once showed a defect.
@@ -55,11 +55,11 @@ class Laboratory:
 def engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built file."""
     if shutil.which("node") is None:
-        pytest.skip("needs node on PATH (Debian: apt-get install nodejs)")
+        lacking("needs node on PATH (Debian: apt-get install nodejs)")
     file = tmp_path_factory.mktemp("browser") / "forebay.wasm"
     built = subprocess.run([ROOT / "crates/browser/build.sh", file], capture_output=True, text=True, check=False)
     if built.returncode == 3:
-        pytest.skip(built.stderr.strip())
+        lacking(built.stderr.strip())
     assert built.returncode == 0, built.stderr
     return file
 

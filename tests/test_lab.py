@@ -17,7 +17,7 @@ from forebay.errors import UnsupportedError
 from forebay.laboratory import page as laboratory
 from forebay.laboratory.page import MARK, laboratory_page
 from forebay.scenario import Scenario
-from tests.conftest import SMALL, forebay, show
+from tests.conftest import SMALL, forebay, lacking, show
 
 #: A link that a page simulates in a moment.
 QUICK = """title = "Two flows"
@@ -135,7 +135,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         text = laboratory_page("quick", QUICK)
     except UnsupportedError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
     path = tmp_path_factory.mktemp("lab") / "lab.html"
     path.write_text(text, encoding="utf-8")
     return path

@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from forebay.errors import UnsupportedError
 from forebay.laboratory.page import laboratory_page
 from forebay.scenario import Scenario
+from tests.conftest import lacking
 from tests.test_lab import QUICK, Lab, until
 
 #: A link with responsive flows and packets of nobody, both of which lose.
@@ -39,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         text = laboratory_page("quick", SHARED)
     except UnsupportedError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
     path = tmp_path_factory.mktemp("lab") / "lab.html"
     path.write_text(text, encoding="utf-8")
     return path

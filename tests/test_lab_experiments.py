@@ -12,7 +12,7 @@ from forebay.errors import UnsupportedError
 from forebay.laboratory.page import laboratory_page
 from forebay.scenario import Scenario
 from tests import shelf
-from tests.conftest import ROOT, show
+from tests.conftest import ROOT, lacking, show
 from tests.shelf import Shelf
 from tests.test_lab import until
 
@@ -53,9 +53,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         text = laboratory_page()
     except UnsupportedError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
     if "Experiments" not in text:
-        pytest.skip("the page that was built has no experiments: make lab")
+        lacking("the page that was built has no experiments: make lab")
     path = tmp_path_factory.mktemp("lab") / "lab.html"
     path.write_text(text, encoding="utf-8")
     return path

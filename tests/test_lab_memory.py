@@ -9,6 +9,7 @@ import pytest
 from forebay.checks import lab_memory
 from forebay.checks.lab_page import Page, opened
 from forebay.errors import UnsupportedError
+from tests.conftest import lacking
 
 #: Enough to tell what each of them leaves from what comes and goes.
 ROUNDS = 6
@@ -21,7 +22,7 @@ def page() -> Iterator[Page]:
         with opened() as it:
             yield it
     except UnsupportedError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
 
 
 def test_what_is_over_leaves_nothing_behind(page: Page) -> None:

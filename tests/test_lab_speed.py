@@ -14,7 +14,7 @@ from forebay.checks.lab_speed import CASES, MARKS, Beginning, Frames, Speed
 from forebay.checks.pages import print_or_write
 from forebay.errors import InputError, UnsupportedError
 from forebay.scenario import Scenario
-from tests.conftest import ROOT
+from tests.conftest import ROOT, lacking
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def page() -> Iterator[Page]:
         with opened() as it:
             yield it
     except UnsupportedError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
 
 
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)

@@ -13,7 +13,7 @@ import forebay
 from forebay.errors import InputError, MissingPackageError
 from forebay.laboratory.page import laboratory_page, widget_code
 from forebay.scenario import Scenario
-from tests.conftest import SMALL
+from tests.conftest import SMALL, lacking
 from tests.test_lab import QUICK, until
 
 #: What VS Code lets the output of a cell do: `notebook.experimental.enableCsp` in backLayerWebView.ts.
@@ -29,7 +29,7 @@ def code() -> str:
     try:
         return widget_code()
     except MissingPackageError as error:
-        pytest.skip(str(error))
+        lacking(str(error))
 
 
 # In Python -----------------------------------------------------------------------------------------------------------
