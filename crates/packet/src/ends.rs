@@ -18,6 +18,11 @@ use crate::trail::{Selects, Trail};
 /// A flow whose ends are simulated.
 pub(crate) type SimulatedFlow = Flow<SimulatedEnds>;
 
+/// Whether a flow has something to send or to have acknowledged.
+pub(crate) fn is_active(flow: &SimulatedFlow) -> bool {
+    flow.ends.begun() && !flow.stopped && !flow.ends.finished()
+}
+
 /// Both ends of a connection. As in [`Connection`] the fields are in the order of need.
 #[derive(Clone, Debug)]
 #[repr(C)]

@@ -9,7 +9,7 @@ use forebay_units::Time;
 
 use self::follower::Follower;
 pub use self::follower::{Course, Standing};
-use crate::ends::SimulatedFlow;
+use crate::ends::{SimulatedFlow, is_active};
 use crate::{NAME, PacketSimulation, prepare, refused};
 
 /// Events between two looks at how many there were, at about the most that a scenario can have.
@@ -265,11 +265,6 @@ impl<'a> Stepwise<'a> {
             self.simulation,
         ))
     }
-}
-
-/// Whether a flow has something to send or to have acknowledged.
-fn is_active(flow: &SimulatedFlow) -> bool {
-    flow.ends.begun() && !flow.stopped && !flow.ends.finished()
 }
 
 #[cfg(test)]

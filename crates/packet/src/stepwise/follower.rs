@@ -4,7 +4,7 @@
 use forebay_congestion::packet::LossState;
 use forebay_units::Time;
 
-use crate::ends::SimulatedFlow;
+use crate::ends::{SimulatedFlow, is_active};
 
 /// How a sender stands from some instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Standing {
         let window = connection.window();
         Self {
             time,
-            active: super::is_active(flow),
+            active: is_active(flow),
             state: connection.state(),
             cwnd_packets: window.cwnd,
             ssthresh_packets: window.ssthresh,
