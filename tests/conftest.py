@@ -17,6 +17,22 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
+#: Of what Windows does not have, signals, namespaces and `fork`, these are made.
+collect_ignore = (
+    [
+        "test_captured.py",
+        "test_cluster.py",
+        "test_emulate.py",
+        "test_interruption.py",
+        "test_kernel_runs.py",
+        "test_locks.py",
+        "test_resumption.py",
+        "test_resumption_laws.py",
+    ]
+    if sys.platform == "win32"
+    else []
+)
+
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
