@@ -132,6 +132,8 @@ def test_what_makes_the_schema_wider_is_no_alarm() -> None:
          {"type": "array", "prefixItems": [{"type": "string"}, {"type": "string"}], "items": False}, None),
         ({"type": "object"}, {"type": "object", "properties": {"a": {"type": "string"}}}, {"a": 1}),
         ({"type": "object"}, {"type": "object", "additionalProperties": False}, {"a": 1}),
+        ({"type": "object"}, {"type": "object", "required": ["a"]}, {}),
+        ({"type": "object", "required": ["a", "b"]}, {"type": "object", "required": ["a"]}, None),
         ({"type": "object", "additionalProperties": False, "properties": {"a": {}}},
          {"type": "object", "additionalProperties": {"type": "string"}}, {"a": 1}),
         ({"type": "object", "propertyNames": {"pattern": "^(a|b)$"}},
