@@ -20,7 +20,7 @@ BRITISH = re.compile(
 KEPT = (
     (r"crates/scenario/(src/naming|src/node|tests/scenario)\.rs", r""),
     (r"crates/closed_form/", r'named\(|^\s*"[a-z0-9 -]*utilisation[a-z ]*",$'),
-    (r"python/forebay/commands/run\.py", r"--fit-synchronisation"),
+    (r"python/forebay/commands/run\.py|tests/released/", r"--fit-synchronisation"),
     (r"python/forebay/checks/(rows|reference_rows)\.py|tests/test_kernel_\w+\.py", r"utilisation_ratio"),
     # Both spellings are understood.
     (r"tests/test_(several_goals|goals_laws)\.py", r"\"utilisation([<>]=|\")"),
