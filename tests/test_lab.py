@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,6 +287,34 @@ def test_a_link_brings_its_scenario_and_a_hostile_one_does_nothing(browser: Any,
         assert until(lambda it=attacked: it.text(".banner")).startswith("the link")
         until(lambda it=attacked: it.text(".title") == "Two flows")
         assert not attacked.complaints()
+
+
+def test_back_and_forward_go_from_scenario_to_scenario(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    fragments = [fragment(QUICK.replace("Two flows", name)) for name in ("One", "Other")]
+    for name, each in zip(("One", "Other"), fragments, strict=True):
+        browser.execute_script("location.hash = arguments[0]", each)
+        until(lambda it=name: lab.text(".title") == it)
+    for go, name in ((browser.back, "One"), (browser.back, "Two flows"), (browser.forward, "One")):
+        go()
+        until(lambda it=name: lab.text(".title") == it)
+    browser.execute_script("location.hash = 's=broken'")
+    until(lambda: lab.text(".banner").startswith("the link"))
+    assert lab.text(".title") == "One"
+    browser.back()
+    until(lambda: not lab.text(".banner"))
+    # Half of a character, which no text in UTF-8 has.
+    browser.execute_script("location.hash = arguments[0]", fragment(QUICK.replace("Two flows", "Half") + "# \ud800"))
+    until(lambda: lab.text(".title") == "Half")
+    until(lambda: lab.written().endswith("# \ufffd"))
+    assert not lab.complaints()
+
+
+def fragment(text: str) -> str:
+    """What a link to a scenario has behind its #."""
+    packing = zlib.compressobj(wbits=-15)
+    packed = packing.compress(json.dumps({"text": text}).encode()) + packing.flush()
+    return "s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def test_absurd_scenarios_are_refused_or_bounded(browser: Any, page: Path) -> None:

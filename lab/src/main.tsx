@@ -61,7 +61,8 @@ async function begin(): Promise<void> {
   const host = await Host.greeted();
   let complaint: string | null = null;
   let experiment = "";
-  let text = host?.shown.text ?? given?.text ?? scenarios[0]?.text ?? "";
+  const first = host?.shown.text ?? given?.text ?? scenarios[0]?.text ?? "";
+  let text = first;
   try {
     const shared = await sharedOf(location.hash);
     text = shared?.text ?? text;
@@ -90,10 +91,15 @@ async function begin(): Promise<void> {
   addEventListener("hashchange", () => {
     sharedOf(location.hash).then(
       (shared) => {
-        if (shared?.experiment) show(shared.experiment);
-        if (shared && shared.text !== model.text) void model.take(shared.text);
+        complaint = null;
+        show(shared?.experiment ?? "");
+        const wanted = shared?.text ?? first;
+        if (wanted !== model.text) void model.take(wanted);
       },
-      () => {},
+      (error: Error) => {
+        complaint = error.message;
+        show(experiment);
+      },
     );
   });
   await model.begin();

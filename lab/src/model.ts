@@ -66,7 +66,7 @@ export class Model {
   #wish: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
-    this.text = text;
+    this.text = whole(text);
     this.#client = new Client(start, module, (news) => this.#hear(news));
   }
 
@@ -85,7 +85,7 @@ export class Model {
 
   /** Another text, as it is typed. */
   edit(text: string): void {
-    this.text = text;
+    this.text = whole(text);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#check(), PATIENCE_MS);
     this.#tell();
@@ -94,7 +94,7 @@ export class Model {
   /** Another text, at once. */
   async take(text: string): Promise<void> {
     clearTimeout(this.#timer);
-    this.text = text;
+    this.text = whole(text);
     await this.#check();
   }
 
@@ -252,4 +252,9 @@ export class Model {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** A text that can be sent as UTF-8: halves of characters, which a forged link may have, become question marks. */
+function whole(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }
