@@ -274,6 +274,8 @@ utilisation = ">= 95%"
                 "title=other \" one",
             ],
             vec!["link.rate.steps.1.1=500kbps"],
+            // A table in the place of one with other keys.
+            vec!["goal={ utilization = \">= 90%\" }"],
         ] {
             let changes: Vec<Override> = changes.into_iter().map(change).collect();
             let text = LINK.replace("buffer = \"50p\"", "buffer = \"50p\"\nqueue = \"codel\"");
@@ -294,6 +296,34 @@ utilisation = ">= 95%"
             );
             assert!(written.contains("# falls"), "{written}");
             assert!(written.contains("# Below the link."));
+        }
+    }
+
+    #[test]
+    fn plain_values_are_told_apart() {
+        let value = |text: &str| text.parse::<Value>().unwrap();
+        let contents = [
+            Content::Bool(true),
+            Content::Integer(1),
+            Content::Float(0.5),
+            Content::Text("1979-05-27".into()),
+        ];
+        for (at, text) in ["true", "1", "0.5", "1979-05-27"].into_iter().enumerate() {
+            for (other, content) in contents.iter().enumerate() {
+                assert_eq!(
+                    says(&value(text), content),
+                    at == other,
+                    "{text} {content:?}"
+                );
+            }
+        }
+        for (text, content) in [
+            ("false", Content::Bool(true)),
+            ("2", Content::Integer(1)),
+            ("0.25", Content::Float(0.5)),
+            ("\"b\"", Content::Text("a".into())),
+        ] {
+            assert!(!says(&value(text), &content), "{text}");
         }
     }
 
