@@ -58,9 +58,8 @@ pub fn set_policy(policy: Policy) -> Allowed {
         Policy::Fifo(priority) => (libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority),
         Policy::RoundRobin(priority) => (libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, priority),
     };
-    let parameter = libc::sched_param {
-        sched_priority: priority.into(),
-    };
+    // All of sched_param that the kernel knows (sched.h of its own); musl's has fields beside it.
+    let parameter = libc::c_int::from(priority);
     // SAFETY: the kernel reads the parameter and keeps no pointer; 0 is the calling thread. A wrapper of
     // some libc refuses, so it is the call itself (musl's sched_setscheduler fails with ENOSYS).
     let result = unsafe {
