@@ -35,6 +35,11 @@ def experiments() -> Iterator[Shelf]:
         yield it
 
 
+def editor(browser: Any) -> str:
+    """The text in the editor."""
+    return str(browser.execute_script("return document.querySelector('textarea').value"))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_explained_is_no_luck(experiments: Shelf, name: str) -> None:
     told = [experiments.told(name, experiments.natively(name, seed)) for seed in SEEDS]
@@ -233,7 +238,8 @@ def test_what_failed_is_said_and_done_again(browser: Any, page: Path) -> None:
     browser.execute_script("window.isBroken = false")
     again.click()
     assert len(rows(browser)) == 3
-    assert not [it for it in browser.find_elements("tag name", "button") if it.text == "Try again"]
+    labels = "return [...document.querySelectorAll('button')].map((it) => it.textContent)"
+    assert "Try again" not in browser.execute_script(labels)
     assert browser.execute_script("return window.workers.length") == 2
 
 
@@ -272,11 +278,10 @@ def test_any_run_can_be_watched(browser: Any, page: Path, experiments: Shelf, na
         assert len(browser.find_elements("css selector", ".which [aria-pressed=true]")) == 1
         until(lambda: browser.execute_script("return document.querySelector('button.main').textContent") == "Pause")
         until(lambda: browser.execute_script(packets) != "0")
-        text = browser.execute_script("return document.querySelector('textarea').value")
-        shown = Scenario.parse(text).core.canonical_json()
-        asked_for = Scenario.parse(experiment["scenario"], overrides=run["overrides"])
-        assert shown == asked_for.core.canonical_json()
-        written.add(text)
+        asked_for = Scenario.parse(experiment["scenario"], overrides=run["overrides"]).core.canonical_json()
+        # The button is pressed a moment before the text is there.
+        until(lambda it=asked_for: Scenario.parse(editor(browser)).core.canonical_json() == it)
+        written.add(editor(browser))
     assert len(written) == len(experiment["runs"])
 
 
