@@ -28,7 +28,8 @@ BUILT = (ROOT / "python/forebay/laboratory/index.html").is_file()
 #: What is not run here, and why: what is begun with a word is marked as a whole.
 MARKED = {
     "make": "each is a test, a build or a measurement of its own; targets and variables are held below",
-    "pip install 'forebay[cluster]'": "installs; tests/test_cluster.py has what it brings",
+    "forebay lab - < dsl.toml": "asks a shell; tests/test_lab.py has standard input",
+    "pip install": "installs; tests/test_wheel.py does so, tests/test_extras.py has what extras bring",
     "dask": "goes on for ever; tests/test_cluster.py starts both",
     "tcpdump": "captures on ports that are not here; tests/test_captured.py captures",
     "tc -d -s -j": "asks a queue that is not here; tests/test_tc.py reads what it prints",
@@ -56,6 +57,7 @@ MARKED = {
 #: What is run instead, with the same options: on a link that answers in milliseconds, or with closer ends.
 SHORTER = {
     "make demo": "forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo",
+    "forebay new --from campus-uplink": "forebay new own.toml --from campus-uplink",
     "forebay lab": "forebay lab --out lab.html --no-open",
     "forebay lab scenarios/dsl-access.toml": "forebay lab scenarios/dsl-access.toml --out lab.html --no-open",
     "forebay recommend FILE --over link.queue.classes.voice.buffer": (

@@ -231,7 +231,7 @@ rtt = "30ms"
 warmup = "1s"
 measure = "2s"
 [goal]
-utilisation = ">= 95%"
+utilization = ">= 95%"
 "a_b.loss_rate" = "<= 1%"
 "#;
 
