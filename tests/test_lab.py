@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable
@@ -126,6 +128,15 @@ def test_a_scenario_says_in_toml_what_it_is(tmp_path: Path) -> None:
         Scenario.load(tmp_path / "a.toml").changed("run.seed=9"),
     ):
         assert Scenario.parse(scenario.toml).core.sha256 == scenario.core.sha256
+
+
+def test_a_scenario_may_come_from_standard_input(tmp_path: Path) -> None:
+    if not laboratory.is_built():
+        lacking("the page was not built: make lab")
+    command = [sys.executable, "-m", "forebay.command_line", "lab", "-", "--no-open", "--out", "page.html"]
+    done = subprocess.run(command, input=QUICK, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert given((tmp_path / "page.html").read_text(encoding="utf-8"))["text"] == QUICK
 
 
 # In a browser --------------------------------------------------------------------------------------------------------

@@ -47,6 +47,16 @@ def test_it_simulates_in_workers_and_says_a_picture_a_frame(page: Page, case: la
     before = page.evaluate("new Promise((done) => setTimeout(() => done(probe.workers[0].pictures), 300))")
     after = page.evaluate("new Promise((done) => setTimeout(() => done(probe.workers[0].pictures), 300))")
     assert before == after
+    # What is counted as packets is what the page shows, to its three digits.
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.figures div')].find((it) => it.querySelector('dt').textContent === 'packets')"
+        ".querySelector('dd').textContent"
+    )
+    number, _, prefix = str(shown).partition("\u202f")
+    scale = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}[prefix]
+    arrivals = page.evaluate("probe.workers[0].arrivals")
+    assert arrivals > 1000
+    assert float(number) * scale == pytest.approx(arrivals, rel=6e-3)
 
 
 def test_the_first_packet_comes_after_the_first_paint(page: Page) -> None:
