@@ -5,7 +5,9 @@ use forebay_scenario::{Engine, Format, Override, Scenario, Seed};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let file = args.next().ok_or("usage: run_in_kernel FILE [key=value ...]")?;
+    let file = args
+        .next()
+        .ok_or("usage: run_in_kernel FILE [key=value ...]")?;
     let text = std::fs::read_to_string(&file)?;
     let overrides = args
         .map(|arg| Override::parse(&arg))
