@@ -262,7 +262,19 @@ fn print_scenario(file: &Path) -> std::io::Result<()> {
                 Ok(report) => {
                     let steps = report.cost.events;
                     let cost = Cost::default();
-                    (steps, format!("{:?}", Report { cost, ..report }))
+                    // Digests of all versions compare.
+                    let version = "0.1.0".to_owned();
+                    (
+                        steps,
+                        format!(
+                            "{:?}",
+                            Report {
+                                cost,
+                                version,
+                                ..report
+                            }
+                        ),
+                    )
                 }
                 Err(error) => (0, error.to_string()),
             };
