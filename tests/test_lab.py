@@ -142,16 +142,21 @@ def test_a_scenario_may_come_from_standard_input(tmp_path: Path) -> None:
 # In a browser --------------------------------------------------------------------------------------------------------
 
 
+def built(scenario: str, folder: Path) -> Path:
+    """The built page with a scenario, as a file."""
+    try:
+        text = laboratory_page("quick", scenario)
+    except UnsupportedError as error:
+        lacking(str(error))
+    path = folder / "lab.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built page with a quick scenario."""
-    try:
-        text = laboratory_page("quick", QUICK)
-    except UnsupportedError as error:
-        lacking(str(error))
-    path = tmp_path_factory.mktemp("lab") / "lab.html"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return built(QUICK, tmp_path_factory.mktemp("lab"))
 
 
 def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from forebay.errors import UnsupportedError
-from forebay.laboratory.page import laboratory_page
 from forebay.scenario import Scenario
-from tests.conftest import lacking
-from tests.test_lab import QUICK, Lab, until
+from tests.test_lab import QUICK, Lab, built, until
 
 #: A link with responsive flows and packets of nobody, both of which lose.
 SHARED = (
@@ -37,13 +34,7 @@ record = ["cwnd", "packets"]
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built page with a quick scenario."""
-    try:
-        text = laboratory_page("quick", SHARED)
-    except UnsupportedError as error:
-        lacking(str(error))
-    path = tmp_path_factory.mktemp("lab") / "lab.html"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return built(SHARED, tmp_path_factory.mktemp("lab"))
 
 
 def played(browser: Any, page: Path, text: str = SHARED, width: int = 1280) -> Lab:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from forebay.checks import lab_speed
-from forebay.checks.lab_page import Page, opened
+from forebay.checks.lab_page import Page
 from forebay.checks.lab_speed import CASES, MARKS, Beginning, Frames, Speed
 from forebay.checks.pages import print_or_write
-from forebay.errors import InputError, UnsupportedError
+from forebay.errors import InputError
 from forebay.scenario import Scenario
-from tests.conftest import ROOT, lacking
+from tests.conftest import ROOT
+from tests.test_lab_memory import page
 
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    """The page, with the probe in it."""
-    try:
-        with opened() as it:
-            yield it
-    except UnsupportedError as error:
-        lacking(str(error))
+__all__ = ["page"]  # a fixture
 
 
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import forebay
-from forebay.errors import InputError, MissingPackageError
+from forebay.errors import InputError, MissingPackageError, UnsupportedError
 from forebay.laboratory.page import laboratory_page, widget_code
 from forebay.scenario import Scenario
 from tests.conftest import SMALL, lacking
@@ -28,7 +28,7 @@ def code() -> str:
     """The widget's module; the page must be built."""
     try:
         return widget_code()
-    except MissingPackageError as error:
+    except UnsupportedError as error:
         lacking(str(error))
 
 

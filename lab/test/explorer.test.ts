@@ -1,54 +1,46 @@
 /** The trade-off's jobs, by a worker that answers from a table. */
 
 import { expect, test } from "vitest";
-import type { Order, Resolved } from "../src/engine/protocol.ts";
+import type { Order } from "../src/engine/protocol.ts";
 import { Explorer, type Tradeoff } from "../src/tradeoff.ts";
+import { FakeWorker, NO_ENGINES } from "./fake_worker.ts";
+import { RESOLVED } from "./resolved.ts";
 
-const RESOLVED = {
-  buffer: { packets: 100, bytes: 150_000, seconds: 0.1, bdp: 1 },
-  bdp_packets: 100,
-  most_events: 1e6,
-  warmup_s: 10,
-  measure_s: 60,
-} as Resolved;
+/** A worker that answers a moment later, and keeps all that any of them was asked. */
+class Answering extends FakeWorker {
+  readonly #all: Record<string, unknown>[];
 
-/** Workers that answer a moment later; all that they were asked, and how many of them were ended. */
-function workers(): { start: () => Worker; asked: Record<string, unknown>[]; ended: () => number } {
-  const asked: Record<string, unknown>[] = [];
-  let ended = 0;
-  const start = (): Worker => {
-    let lives = true;
-    const worker = {
-      onmessage: null as ((message: MessageEvent) => void) | null,
-      postMessage(order: Order): void {
-        if (order.kind !== "ask") return;
-        const request = order.request as Record<string, unknown>;
-        asked.push(request);
-        const answer =
-          request.do === "rules"
-            ? []
-            : { metrics: { utilization: { mean: 0.5 } }, warnings: ["model one-flow: 40 long flows"] };
-        setTimeout(() => {
-          const data = { kind: "answer", ticket: order.ticket, answer };
-          if (lives) worker.onmessage?.({ data } as MessageEvent);
-        }, 1);
-      },
-      terminate(): void {
-        lives = false;
-        ended += 1;
-      },
-    };
-    return worker as unknown as Worker;
-  };
-  return { start, asked, ended: () => ended };
+  constructor(all: Record<string, unknown>[]) {
+    super();
+    this.#all = all;
+  }
+
+  override postMessage(order: Order): void {
+    super.postMessage(order);
+    if (order.kind !== "ask") return;
+    const request = order.request as Record<string, unknown>;
+    this.#all.push(request);
+    const report = { metrics: { utilization: { mean: 0.5 } }, warnings: ["model one-flow: 40 long flows"] };
+    const answer = request.do === "rules" ? [] : report;
+    setTimeout(() => this.tell({ kind: "answer", ticket: order.ticket, answer }), 1);
+  }
 }
 
-const MODULE = {} as WebAssembly.Module;
+function answering(): { start: () => Worker; asked: Record<string, unknown>[]; ended: () => number } {
+  const asked: Record<string, unknown>[] = [];
+  const started: Answering[] = [];
+  const start = (): Worker => {
+    const worker = new Answering(asked);
+    started.push(worker);
+    return worker as unknown as Worker;
+  };
+  return { start, asked, ended: () => started.filter((it) => it.isTerminated).length };
+}
 
 test("every buffer gets its replications, each once, and both models", async () => {
-  const { start, asked } = workers();
+  const { start, asked } = answering();
   let last: Tradeoff | undefined;
-  const explorer = new Explorer(start, MODULE, 3, (found) => {
+  const explorer = new Explorer(start, NO_ENGINES, 3, (found) => {
     last = found;
   });
   await explorer.explore("text", RESOLVED, 0);
@@ -63,9 +55,9 @@ test("every buffer gets its replications, each once, and both models", async () 
 });
 
 test("models are asked at once, packets only when nothing else was asked for a while", async () => {
-  const { start, asked } = workers();
+  const { start, asked } = answering();
   const told: Tradeoff[] = [];
-  const explorer = new Explorer(start, MODULE, 2, (found) => told.push(found));
+  const explorer = new Explorer(start, NO_ENGINES, 2, (found) => told.push(found));
   const first = explorer.explore("first", RESOLVED, 40);
   await new Promise((later) => setTimeout(later, 20));
   expect(asked.some((it) => it.engine === "closed_form")).toBe(true);
@@ -77,9 +69,9 @@ test("models are asked at once, packets only when nothing else was asked for a w
 });
 
 test("what is canceled says nothing more", async () => {
-  const { start, ended } = workers();
+  const { start, ended } = answering();
   let count = 0;
-  const explorer = new Explorer(start, MODULE, 2, () => {
+  const explorer = new Explorer(start, NO_ENGINES, 2, () => {
     count += 1;
   });
   const going = explorer.explore("text", RESOLVED, 0);

@@ -1,15 +1,7 @@
 import { expect, test } from "vitest";
-import type { Resolved } from "../src/engine/protocol.ts";
 import type { Report } from "../src/model.ts";
 import { buffersOf, estimate } from "../src/tradeoff.ts";
-
-const RESOLVED = {
-  buffer: { packets: 100, bytes: 150_000, seconds: 0.1, bdp: 1 },
-  bdp_packets: 100,
-  most_events: 1e6,
-  warmup_s: 10,
-  measure_s: 60,
-} as Resolved;
+import { RESOLVED } from "./resolved.ts";
 
 function run(utilization: number): Report {
   return {
