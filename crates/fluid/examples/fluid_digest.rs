@@ -6,7 +6,7 @@
 //! `cargo run --release -p forebay-fluid --example fluid_digest -- scenarios python/forebay/papers`.
 
 #[allow(dead_code)]
-#[path = "../tests/settings/mod.rs"]
+#[path = "../tests/all/settings.rs"]
 mod settings;
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! Arguments select lines by name; none selects all. Times are processor time, medians over the
 //! runs: they hardly depend on what else the machine does.
 
-#[path = "../tests/settings/mod.rs"]
+#[path = "../tests/all/settings.rs"]
 mod settings;
 
 use std::sync::Mutex;

@@ -1,0 +1,484 @@
+//! What a run may need, counted by hand: each need of a scenario is a count times what an engine keeps.
+
+use forebay_scenario::{
+    AcknowledgmentRecord, EngineError, FlowGroup, FlowSample, Footprint, Format, HeaderRecord,
+    Need, PacketRecord, Scenario, TransferRecord, Waiting,
+};
+use forebay_units::Bytes;
+
+/// An engine that keeps so many bytes of each.
+#[derive(Default)]
+struct Each {
+    flow: f64,
+    source: f64,
+    waiting: f64,
+    outstanding: f64,
+}
+
+/// So much that the need tells what it counts.
+const APART: Each = Each {
+    flow: 1e3,
+    source: 1e6,
+    waiting: 1.0,
+    outstanding: 0.0,
+};
+
+impl Footprint for Each {
+    fn flow(&self, _: &FlowGroup) -> f64 {
+        self.flow
+    }
+
+    fn source(&self, _: &FlowGroup) -> f64 {
+        self.source
+    }
+
+    fn waiting(&self, _: &Scenario, _: usize, waiting: Waiting) -> f64 {
+        assert!(waiting.go_on <= waiting.packets, "{waiting:?}");
+        self.waiting * waiting.packets
+    }
+
+    fn outstanding(&self, _: &FlowGroup) -> f64 {
+        self.outstanding
+    }
+}
+
+/// Ten seconds of a link of 8 Mb/s, which sends 1000 packets of 1000 bytes in each.
+fn scenario(link: &str, flows: &str) -> Scenario {
+    let text = format!(
+        "[link]\nrate = \"8Mbps\"\n{link}\n{flows}\n[run]\nwarmup = \"2s\"\nmeasure = \"8s\"\n"
+    );
+    Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
+}
+
+fn group(name: &str, more: &str) -> String {
+    format!("[[flows]]\nname = \"{name}\"\nrtt = \"100ms\"\npacket = \"1000B\"\n{more}\n")
+}
+
+/// Key and count of each need.
+fn counted(scenario: &Scenario, traces: bool) -> Vec<(String, f64)> {
+    let needs = scenario.needs(&APART, traces);
+    needs
+        .into_iter()
+        .map(|need| (need.key, need.bytes))
+        .collect()
+}
+
+fn of(scenario: &Scenario, key: &str) -> f64 {
+    let found: Vec<f64> = counted(scenario, true)
+        .into_iter()
+        .filter(|(name, _)| name == key)
+        .map(|(_, bytes)| bytes)
+        .collect();
+    assert_eq!(found.len(), 1, "{key}");
+    found[0]
+}
+
+#[test]
+fn no_more_waits_than_the_buffer_holds_or_than_comes() {
+    let endless = "buffer = \"1e12p\"";
+    let cbr = |rate: &str| {
+        group(
+            "steady",
+            &format!("workload = {{ cbr = {{ rate = \"{rate}\" }} }}"),
+        )
+    };
+    let bulk = |more: &str| group("bulk", &format!("count = 3\n{more}"));
+    // One packet more than the limit is there before another is dropped for it.
+    for (link, flows, least, most) in [
+        ("buffer = \"50p\"", bulk(""), 50.0, 51.0),
+        // 10 kB of packets of 1000 bytes.
+        ("buffer = \"10kB\"", bulk(""), 10.0, 11.0),
+        // Below the link's rate nothing is left over but swings; at twice the rate as much as the link
+        // sends.
+        (endless, cbr("4Mbps"), 0.0, 1000.0),
+        (endless, cbr("16Mbps"), 10_000.0, 11_000.0),
+        // Two packets for each that has left, the first windows of three flows, and those of timers.
+        (
+            endless,
+            bulk("initial_window = \"10p\""),
+            10_030.0,
+            10_400.0,
+        ),
+        // A window of three flows, and another copy of each packet.
+        (endless, bulk("receive_window = \"20p\""), 60.0, 130.0),
+        // Beside others nothing of a source is known to leave.
+        (
+            endless,
+            bulk("receive_window = \"20p\"") + &cbr("4Mbps"),
+            5060.0,
+            5800.0,
+        ),
+        // What access links let pass waits there, and not here.
+        (endless, bulk("access = { rate = \"1Mbps\" }"), 0.0, 10.0),
+        // Classes have buffers of their own beside the link's.
+        (
+            "buffer = \"50p\"\nqueue = { kind = \"classes\", classes = [{ name = \"a\", groups = [\"bulk\"], buffer = \"30p\" }, { name = \"b\" }] }",
+            bulk(""),
+            80.0,
+            81.0,
+        ),
+        // A transfer has no more packets than it has, twice.
+        (
+            endless,
+            bulk("workload = { closed_loop = { users = 4, think = \"1s\", size = \"5p\" } }")
+                .replace("count = 3\n", ""),
+            20.0,
+            70.0,
+        ),
+    ] {
+        let scenario = scenario(link, &flows);
+        let found = of(&scenario, "link.buffer");
+        assert!((least..=most).contains(&found), "{found}: {link} {flows}");
+    }
+}
+
+/// Links that share a memory hold no more than that, whatever buffers they have.
+#[test]
+fn a_shared_memory_bounds_what_waits() {
+    let text = |size: &str| {
+        format!(
+            "[[memories]]\nname = \"chip\"\nsize = \"{size}\"\n[[links]]\nname = \"a\"\nrate = \"8Mbps\"\nbuffer = \"1000p\"\n\
+             memory = \"chip\"\ntarget = true\n{}path = [\"a\"]\n",
+            group("bulk", "")
+        )
+    };
+    for (size, most) in [("40p", 41.0), ("40kB", 41.0), ("4000p", 1001.0)] {
+        let scenario = Scenario::parse(&text(size), Format::Toml, "test", &[]).unwrap();
+        assert_eq!(of(&scenario, "link.buffer"), most, "{size}");
+    }
+}
+
+#[test]
+fn flows_are_counted_under_the_key_that_asks_for_them() {
+    let link = "buffer = \"50p\"";
+    for (flows, key, least, most) in [
+        (group("bulk", "count = 7"), "flows.bulk.count", 7e3, 7e3),
+        (
+            group(
+                "steady",
+                "count = 5\nworkload = { poisson = { rate = \"1Mbps\" } }",
+            ),
+            "flows.steady.count",
+            5e6,
+            5e6,
+        ),
+        (
+            group(
+                "web",
+                "workload = { closed_loop = { users = 9, think = \"1s\", size = \"3p\" } }",
+            ),
+            "flows.web.workload",
+            9e3,
+            9e3,
+        ),
+        // A thousand transfers, half of what the link carries: those of two round trips at least, and far
+        // from all.
+        (
+            group(
+                "web",
+                "workload = { open_loop = { interarrival = \"10ms\", size = \"5p\" } }",
+            ),
+            "flows.web.workload",
+            1000.0 * (0.2 / 10.0) * 1e3,
+            500e3,
+        ),
+        // At four times the rate three quarters are left over, too; no more than all.
+        (
+            group(
+                "web",
+                "workload = { open_loop = { interarrival = \"1ms\", size = \"4p\" } }",
+            ),
+            "flows.web.workload",
+            10_000.0 * (0.75 + 0.2 / 10.0) * 1e3,
+            10_700e3,
+        ),
+    ] {
+        let scenario = scenario(link, &flows);
+        let found = of(&scenario, key);
+        assert!((least..=most).contains(&found), "{found} {flows}");
+    }
+}
+
+#[test]
+fn records_are_counted_by_samples_flows_and_packets() {
+    let traced = |trace: &str, flows: &str| {
+        scenario(
+            "buffer = \"50p\"",
+            &format!("{flows}\n[trace]\nevery = \"10ms\"\n{trace}"),
+        )
+    };
+    let bulk = group("bulk", "count = 3");
+    let steady = group("steady", "workload = { cbr = { rate = \"2Mbps\" } }");
+    // Per record three times its size, whatever that is: ratios tell the counts.
+    let one = of(
+        &traced("record = [\"queue\"]\nuntil = \"0s\"", &bulk),
+        "trace.every",
+    );
+    let queue = of(&traced("record = [\"queue\"]", &bulk), "trace.every");
+    assert!((queue / one - 1001.0).abs() < 1e-9);
+    let late = of(
+        &traced("record = [\"queue\"]\nfrom = \"4s\"\nuntil = \"5s\"", &bulk),
+        "trace.every",
+    );
+    assert!((late / one - 101.0).abs() < 1e-9);
+    let beyond = of(
+        &traced("record = [\"queue\"]\nuntil = \"99s\"", &bulk),
+        "trace.every",
+    );
+    assert_eq!(beyond, queue);
+    let windows = of(&traced("record = [\"cwnd\"]", &bulk), "trace.every");
+    let with_source = of(
+        &traced("record = [\"cwnd\"]", &(bulk.clone() + &steady)),
+        "trace.every",
+    );
+    assert_eq!(windows, with_source);
+    let single = of(
+        &traced("record = [\"cwnd\"]", &group("bulk", "count = 1")),
+        "trace.every",
+    );
+    assert!((windows / single - 3.0).abs() < 1e-9);
+    // Of those that are acknowledged twice what the link sends, 2000 a second; of a source what it sends, 250.
+    let packets = |flows: &str| of(&traced("record = [\"packets\"]", flows), "trace.record");
+    let (responsive, source) = (packets(&bulk), packets(&steady));
+    assert!(
+        (7.0..10.0).contains(&(responsive / source)),
+        "{responsive} {source}"
+    );
+    let both = packets(&(bulk.clone() + &steady));
+    assert!((both / (responsive + source) - 1.0).abs() < 0.01);
+    let part = of(
+        &traced(
+            "record = [\"packets\"]\nfrom = \"4s\"\nuntil = \"5s\"",
+            &bulk,
+        ),
+        "trace.record",
+    );
+    // First windows, and what timers send, may come at any time.
+    assert!(
+        (7.0..10.0).contains(&(responsive / part)),
+        "{responsive} {part}"
+    );
+    // Nothing is recorded that nobody asks for.
+    let plain = traced("record = [\"queue\", \"cwnd\", \"packets\"]", &bulk);
+    let keys: Vec<String> = counted(&plain, false)
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(keys, ["flows.bulk.count", "link.buffer"]);
+}
+
+#[test]
+fn what_is_allowed_is_afforded_and_a_byte_more_is_not() {
+    let scenario = scenario("buffer = \"50p\"", &group("bulk", "count = 7"));
+    let needs = scenario.needs(&APART, false);
+    let total = 7_051;
+    assert!(
+        scenario
+            .afford("packet", &needs, Some(Bytes::new(total)))
+            .is_ok()
+    );
+    assert!(scenario.afford("packet", &needs, None).is_ok());
+    let refused = scenario
+        .afford("packet", &needs, Some(Bytes::new(total - 1)))
+        .unwrap_err();
+    assert_eq!(
+        refused.to_string().split_once('`').unwrap().1,
+        "flows.bulk.count` may need 7.0 kB of memory (7 flows); allowed: 7.0 kB (`--memory` allows more)"
+    );
+}
+
+#[test]
+fn ten_thousand_million_arrivals_are_the_most() {
+    for (workload, rate) in [
+        // 8 bits times 1000 bytes: packets a second of the rate.
+        ("cbr = { rate = \"7.9Tbps\" }", true),
+        ("cbr = { rate = \"8.1Tbps\" }", false),
+        (
+            "open_loop = { interarrival = \"1.01ns\", size = \"1p\" }",
+            true,
+        ),
+    ] {
+        let flows = group("many", &format!("workload = {{ {workload} }}"));
+        let checked = scenario("buffer = \"50p\"", &flows).check_arrivals("packet");
+        assert_eq!(checked.is_ok(), rate, "{workload} {checked:?}");
+        if let Err(error) = checked {
+            assert!(matches!(error, EngineError::TooLarge { .. }), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .contains("`flows.many.workload` sends about 1.0e10 "),
+                "{error}"
+            );
+        }
+    }
+}
+
+// To the packet ---------------------------------------------------------------------------------
+
+fn room_for_ten(flows: &str, more: &str) -> Scenario {
+    scenario("buffer = \"10p\"", &format!("{flows}\n{more}"))
+}
+
+fn bulk(more: &str) -> String {
+    group("bulk", more)
+}
+
+fn only(needs: Vec<Need>) -> Need {
+    assert_eq!(needs.len(), 1, "{needs:?}");
+    needs.into_iter().next().unwrap()
+}
+
+#[test]
+fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
+    let sent = Each {
+        outstanding: 1.0,
+        ..Each::default()
+    };
+    for (more, most) in [
+        // 100 packets of a round trip and one of each of three flows, 11 in the queue, and what
+        // arrives in a timeout, one of twice its length and three round trips.
+        ("count = 3\nmin_rto = \"1s\"", 100.0 + 3.0 + 11.0 + 3300.0),
+        ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 6300.0),
+        // Without SACK four times a flow's share of all that is lost, a round trip each.
+        (
+            "count = 30\nmin_rto = \"1s\"\nrecovery = \"newreno\"",
+            141.0 + 3000.0 + 100.0 * 4.0 * 141.0 / 30.0,
+        ),
+        // First windows leave at once.
+        ("count = 3\ninitial_window = \"2000p\"", 6000.0),
+        // No more than windows allow.
+        ("count = 3\nreceive_window = \"10p\"", 30.0),
+        ("count = 5\nreceive_window = \"10p\"", 50.0),
+    ] {
+        let found = room_for_ten(&bulk(&format!("{more}\nhandshake = false")), "");
+        let need = only(found.needs(&sent, false));
+        assert_eq!(need.key, "flows.bulk.rtt", "{more}");
+        assert!((need.bytes - most).abs() < 1e-6, "{more}: {}", need.bytes);
+    }
+}
+
+/// Transfers stay for a few round trips and a timeout, share the link with others, and swing.
+#[test]
+fn transfers_that_are_alive_are_those_that_come_in_the_time_that_they_stay() {
+    let flows = Each {
+        flow: 1.0,
+        ..Each::default()
+    };
+    let of = |rtt: &str, min_rto: &str| {
+        let open = format!(
+            "[[flows]]\nname = \"web\"\nrtt = \"{rtt}\"\npacket = \"1000B\"\nmin_rto = \"{min_rto}\"\n\
+             workload = {{ open_loop = {{ interarrival = \"10ms\", size = \"5kB\" }} }}\n"
+        );
+        only(room_for_ten(&open, "").needs(&flows, false)).bytes
+    };
+    let arrivals = 1001.0;
+    // 5 kB every 10 ms are half of the link.
+    let sharing = 0.5 / (1.0 - 0.5);
+    for (rtt, min_rto, trips) in [
+        ("100ms", "1s", 2.4),
+        ("250ms", "1s", 3.0),
+        ("100ms", "2s", 4.4),
+    ] {
+        let hand = arrivals * trips / 10.0 + sharing + 6.0 * f64::sqrt(arrivals);
+        let found = of(rtt, min_rto);
+        assert!((found - hand).abs() < 0.02 * hand, "{found} {hand}");
+    }
+}
+
+#[test]
+fn records_are_counted_and_kept_in_lists_that_double() {
+    let trace = |what: &str| format!("[trace]\nevery = \"1s\"\nrecord = [\"{what}\"]\n");
+    let swung = |mean: f64| mean + 6.0 * f64::sqrt(mean);
+    let needs = |flows: &str, what: &str| {
+        only(room_for_ten(&bulk(flows), &trace(what)).needs(&Each::default(), true))
+    };
+    // Four users that ask every two seconds, and begin once: in ten seconds.
+    let periodic = needs(
+        "count = 4\nworkload = { periodic = { every = \"2s\", size = \"5kB\" } }",
+        "transfers",
+    );
+    let count = swung(4.0 * 10.0 / 2.0 + 4.0);
+    assert_eq!(periodic.what, format!("{} transfers", count.ceil()));
+    let each = size_of::<TransferRecord>() as f64;
+    assert!((periodic.bytes / count / each - 3.0).abs() < 1e-9);
+    // 4 Mb/s in packets of 1000 bytes: 500 in each second.
+    let steady = needs("workload = { cbr = { rate = \"4Mbps\" } }", "packets");
+    let count = swung(5000.0);
+    assert_eq!(steady.what, format!("{} packets", count.ceil()));
+    let each = size_of::<PacketRecord>() as f64;
+    let more = steady.bytes / count - 3.0 * each;
+    assert!(
+        (0.0..72.0).contains(&more),
+        "and of those that wait a place in a tree: {more}"
+    );
+    // Of both directions: headers beside the packets, the acknowledgments, and what is said on the way.
+    let both = trace("packets") + "acknowledgments = true\n";
+    let of = |more: &str| room_for_ten(&bulk(""), more).needs(&Each::default(), true);
+    let (packets, all) = (only(of(&trace("packets"))), of(&both));
+    let keys: Vec<_> = all.iter().map(|need| need.key.as_str()).collect();
+    let key = "trace.acknowledgments";
+    assert_eq!(keys, ["trace.record", key, key]);
+    assert_eq!(all[0].what, packets.what);
+    let count: f64 = packets.what.split(' ').next().unwrap().parse().unwrap();
+    let header = size_of::<HeaderRecord>() as f64;
+    let more = (all[0].bytes - packets.bytes) / count / header;
+    assert!((more - 3.0).abs() < 1e-3, "{more}");
+    // The link carries 8 Mb/s in packets of 1000 bytes for ten seconds, each of which may be acknowledged.
+    let each = size_of::<AcknowledgmentRecord>() as f64;
+    let acknowledgments = all[1].bytes / each / 3.0;
+    let carried = 10_000.0;
+    assert!(
+        (carried..carried + 500.0).contains(&acknowledgments),
+        "{acknowledgments}"
+    );
+    let windows = needs("count = 7", "cwnd");
+    assert_eq!(windows.what, "77 samples");
+    let each = size_of::<FlowSample>() as f64;
+    assert!((windows.bytes / 77.0 / each - 3.0).abs() < 1e-9);
+}
+
+/// Forty for each packet that links carry, sources send, flows begin with or push to no avail, and ten
+/// thousand of the run's own.
+#[test]
+fn events_are_a_few_for_each_packet() {
+    let begun = |more: &str| bulk(&format!("initial_window = \"10p\"\n{more}"));
+    let wide = |cca: &str| bulk(&format!("initial_window = \"50000p\"\ncca = \"{cca}\""));
+    let steady = "[[flows]]\nname = \"steady\"\nworkload = { cbr = { rate = \"4Mbps\" } }\npacket = \"500B\"\n";
+    for (flows, packets) in [
+        (begun(""), 10_000.0 + 110.0),
+        (begun("count = 3"), 10_000.0 + 330.0),
+        // A first window leaves in one event, unless each of its packets is paced.
+        (wide("cubic"), 10_000.0 + 10_000.0 + 100.0),
+        (
+            wide("cubic\"\npacing = true #"),
+            10_000.0 + 50_000.0 + 100.0,
+        ),
+        (wide("bbr"), 10_000.0 + 50_000.0 + 100.0),
+        // Of packets of 500 bytes the link carries twice as many.
+        (
+            begun("") + steady,
+            20_000.0 + 10_000.0 + 110.0 + first_of(steady),
+        ),
+        // A hundred round trips, in each of which each window grows by fifty.
+        (
+            begun("count = 3\ncca = { kind = \"aimd\", increase = 50 }"),
+            10_000.0 + 330.0 + 3.0 * 100.0 * 50.0,
+        ),
+        (
+            begun("count = 3\ncca = { kind = \"aimd\", increase = 50 }").replace("100ms", "200ms"),
+            10_000.0 + 330.0 + 3.0 * 50.0 * 50.0,
+        ),
+    ] {
+        let found = room_for_ten(&flows, "").most_events();
+        assert!(
+            (found - (40.0 * packets + 1e4)).abs() < 1e-3,
+            "{} packets for {packets}: {flows}",
+            (found - 1e4) / 40.0
+        );
+    }
+}
+
+/// The first window of a source, and the times that it may set a timer.
+fn first_of(group: &str) -> f64 {
+    room_for_ten(group, "").flows()[0].stack.initial_window + 100.0
+}
