@@ -12,10 +12,12 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 export CARGO_TERM_COLOR ?= never
 # Nothing is left behind outside $(VENV), target and out, but for what Python must find beside its own modules.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
+# It is kept there even where the surroundings want none: each of a thousand calls would compile all of it again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test tests nextest check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -42,8 +44,8 @@ help:
 	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
-	@echo "make wheel      a wheel for everybody's Linux, stripped, with the laboratory inside, into out/dist [TARGET=aarch64-unknown-linux-gnu]"
-	@echo "make sdist      the sources that a wheel can be built from, into out/dist"
+	@echo "make wheel      a wheel for everybody's Linux, stripped, with the laboratory inside, into dist [TARGET=aarch64-unknown-linux-gnu]"
+	@echo "make sdist      the sources that a wheel can be built from, into dist"
 	@echo "make fuzz       attack every reader and the engines with what a fuzzer thinks of [SECONDS=60] [ONLY=scenario,router,scenarios,...] [SEED=N]"
 	@echo "make format     reformat every source file"
 	@echo "make lock       bring the pinned Python packages up to date"
@@ -56,11 +58,22 @@ tools:
 
 $(VENV)/.packages: requirements/dev.txt | tools
 	@$(PYTHON) -m venv $(VENV) || { echo "forebay needs Python's venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@# uv does in seconds what takes pip a minute; where it does not reach the index, pip may.
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n '/^uv==/p' requirements/dev.txt)"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements/dev.txt || $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
+# The engines are in $(VENV) either as they are for use, or with the checks of tests: the one takes the other's place.
+DEVELOP = PIP_QUIET=1 $(BIN)/maturin develop --locked --quiet -j $(JOBS)
+
 $(VENV)/.build: $(VENV)/.packages $(SOURCES)
-	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet -j $(JOBS)
+	@rm -f $(VENV)/.checked
+	$(DEVELOP) --release
+	@touch $@
+
+$(VENV)/.checked: $(VENV)/.packages $(SOURCES)
+	@rm -f $(VENV)/.build
+	$(DEVELOP)
 	@touch $@
 
 setup: $(VENV)/.build
@@ -101,14 +114,26 @@ lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
 	@$(BIN)/python -m forebay.checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
 
 # Laws are tried on the same examples every time, others by another SEED. What runs in real time has the machine for
-# itself; all else is shared among processes.
+# itself; all else is shared among processes. One build is for cargo's tests and for the extension of Python's; where
+# the one for use was there before, it is put back.
 PYTEST := $(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
-test: $(VENV)/.build
+test: $(VENV)/.packages
+	@had=$$(ls $(VENV)/.build 2>/dev/null); $(MAKE) --no-print-directory tests; status=$$?; \
+	if [ -n "$$had" ]; then $(MAKE) --no-print-directory $(VENV)/.build; \
+	else echo "the engines in $(VENV) are those of the tests, with checks: \`make setup\` builds the fast ones"; fi; exit $$status
+
+tests: $(VENV)/.checked
 	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
 	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
-	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
+	@if command -v cargo-nextest >/dev/null 2>&1; then $(MAKE) --no-print-directory nextest; \
+	else echo "PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked"; PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS); fi
 	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile
 	$(PYTEST) -m real_time
+
+# Each test in a process of its own, those of all crates side by side (.config/nextest.toml).
+nextest:
+	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo nextest run --workspace --locked --build-jobs $(JOBS)
+	cargo test --workspace --locked --doc -j $(JOBS)
 
 check: $(VENV)/.packages
 	cargo fmt --all --check
@@ -212,14 +237,14 @@ page:
 	@test -f $(PAGE) || echo "without the laboratory: \`make lab\` builds its page where it can" >&2
 
 wheel: $(VENV)/.wheel page
-	@mkdir -p out/dist
-	@PATH="$(abspath $(BIN)):$$PATH" JOBS=$(JOBS) crates/python/wheel.sh $(TARGET) out/dist
-	@ls -l out/dist/*.whl
+	@mkdir -p dist
+	@PATH="$(abspath $(BIN)):$$PATH" JOBS=$(JOBS) crates/python/wheel.sh $(TARGET) dist
+	@ls -l dist/*.whl
 
 sdist: $(VENV)/.packages page
-	@mkdir -p out/dist
-	@told=$$($(BIN)/maturin sdist --out out/dist 2>&1) || { echo "$$told" >&2; exit 1; }
-	@ls -l out/dist/*.tar.gz
+	@mkdir -p dist
+	@told=$$($(BIN)/maturin sdist --out dist 2>&1) || { echo "$$told" >&2; exit 1; }
+	@ls -l dist/*.tar.gz
 
 # Where there is no wheel of atheris for this Python its targets are left out, and that is said.
 $(VENV)/.fuzz: requirements/fuzz.txt $(VENV)/.packages
@@ -241,4 +266,4 @@ lock: $(VENV)/.packages
 	@sed -i '1i # What make wheel needs, pinned. Made by: make lock' requirements/wheel.txt
 
 clean:
-	rm -rf $(VENV) target out lab/node_modules python/forebay/laboratory/index.html python/forebay/_core*.so
+	rm -rf $(VENV) target out dist lab/node_modules python/forebay/laboratory/index.html python/forebay/_core*.so

@@ -6,6 +6,7 @@ The wheel is that of the engines which are built for these tests, or the one tha
 from __future__ import annotations
 
 import email
+import filecmp
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from forebay import _core
 from forebay.commands.version import REQUIRED
 from forebay.shipped import shipped_names
 from tests.conftest import ROOT, Answer, forebay, without_costs
@@ -27,7 +29,16 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(sys.executable).parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-BUILT = next((path for path in TARGET.glob("release/*_core.*") if path.suffix in {".so", ".dylib", ".dll"}), None)
+#: The options of the build whose engines these tests import.
+BUILT = next(
+    (
+        options
+        for folder, options in (("debug", ()), ("release", ("--release",)))
+        for path in (TARGET / folder).glob("*_core.*")
+        if filecmp.cmp(path, _core.__file__, shallow=False)
+    ),
+    None,
+)
 PAGE = ROOT / "python" / "forebay" / "laboratory" / "index.html"
 
 #: Of a wheel, so that it is there in a moment.
@@ -67,8 +78,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     # With what `make` has built them with, or all of it would be compiled again.
     environment = {"PYO3_PYTHON": str(HERE / "python"), "CARGO_TERM_COLOR": "never", **os.environ}
-    built = ("build", "--release", "--locked", "--quiet", "--auditwheel", "skip", "--out", folder)
-    made(tool("maturin"), *built, env=environment)
+    made(
+        tool("maturin"),
+        "build",
+        *BUILT,
+        "--locked",
+        "--quiet",
+        "--auditwheel",
+        "skip",
+        "--out",
+        folder,
+        env=environment,
+    )
     (found,) = folder.glob("*.whl")
     return found
 
