@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ def imported(code: str, known: Iterable[str]) -> set[str]:
     return found
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """What each module of the package imports of it."""
     found = modules()
