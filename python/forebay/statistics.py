@@ -249,23 +249,23 @@ def confidence_that_share(successes: int, count: int, share: float) -> tuple[flo
     share : float
         Strictly between 0 and 1.
     """
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc
 
     _open_unit("share", share)
     if not 0 <= successes <= count or count < 1:
         msg = f"expected 0 <= successes <= count and a positive count, found {successes} of {count}"
         raise ValueError(msg)
-    at_least = 1 - float(binom.sf(successes - 1, count, share))
-    below = 1 - float(binom.cdf(successes, count, share))
+    at_least = 1 - float(bdtrc(successes - 1, count, share))
+    below = 1 - float(bdtr(successes, count, share))
     return at_least, below
 
 
 def share_at_least(successes: int, count: int, confidence: float = 0.95) -> float:
     """Exact one-sided lower bound of a probability (Clopper and Pearson 1934)."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     _open_unit("confidence", confidence)
-    return 0.0 if successes == 0 else float(beta.ppf(1 - confidence, successes, count - successes + 1))
+    return 0.0 if successes == 0 else float(betaincinv(successes, count - successes + 1, 1 - confidence))
 
 
 def replications_for_share(share: float, confidence: float) -> int:
