@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test tests nextest check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -84,7 +84,7 @@ demo: $(VENV)/.build
 	$(BIN)/forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo
 
 out/lab/forebay.wasm: $(SOURCES) crates/browser/build.sh
-	@JOBS=$(JOBS) crates/browser/build.sh $@
+	+@JOBS=$(if $(findstring jobserver,$(MAKEFLAGS)),,$(JOBS)) crates/browser/build.sh $@
 
 wasm: out/lab/forebay.wasm
 	@ls -l $<
@@ -122,13 +122,23 @@ test: $(VENV)/.packages
 	if [ -n "$$had" ]; then $(MAKE) --no-print-directory $(VENV)/.build; \
 	else echo "the engines in $(VENV) are those of the tests, with checks: \`make setup\` builds the fast ones"; fi; exit $$status
 
+# The page and Rust's tests are built side by side: each has long stretches that keep one core busy.
 tests: $(VENV)/.checked
-	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
-	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
-	@if command -v cargo-nextest >/dev/null 2>&1; then $(MAKE) --no-print-directory nextest; \
-	else echo "PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked"; PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS); fi
+	@$(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) page-tested rust-built
+	@if command -v cargo-nextest >/dev/null 2>&1; then $(MAKE) --no-print-directory nextest; else $(MAKE) --no-print-directory cargo-test; fi
 	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile
 	$(PYTEST) -m real_time
+
+page-tested:
+	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
+	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
+
+# Without `-j`: what make runs side by side shares its jobs.
+rust-built:
+	+@cargo test --workspace --locked --no-run --quiet
+
+cargo-test:
+	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
 
 # Each test in a process of its own, those of all crates side by side (.config/nextest.toml).
 nextest:
