@@ -18,7 +18,8 @@ from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.recommendation import recommend
 
-pytestmark = pytest.mark.real_time
+#: What measures time; instructions are counted beside anything.
+timed = pytest.mark.real_time
 
 SMALL = """
 [link]
@@ -74,6 +75,7 @@ def test_a_line_gives_the_median_of_all_runs_beside_that_of_the_undisturbed_ones
     assert timing.summary(0.03)["undisturbed"] is None
 
 
+@timed
 def test_a_run_in_a_process_of_its_own_is_the_same_every_time(small: Path) -> None:
     first, second = run(small), run(small, ["run.measure=25s"])
     assert first["results_sha256"] == second["results_sha256"]
@@ -108,6 +110,7 @@ def test_unknown_names_are_refused_in_one_line(small: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.splitlines() == ["bench: found `W9`; allowed: S1, F1, F2, F3, S, O"]
 
 
+@timed
 def test_what_a_sweep_does_beside_its_simulations(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed")
     assert main([str(small.parent), "--only", "S", "--cells", "200"]) == 0
@@ -121,6 +124,7 @@ def test_what_a_sweep_does_beside_its_simulations(small: Path, capsys: pytest.Ca
     assert 1 <= there["tasks"] <= 200
 
 
+@timed
 def test_what_answers_cost_is_their_packets_and_the_sum(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, rate in [("one", "1Mbps"), ("two", "2Mbps")]:
         text = SMALL.replace("10Mbps", rate) + '[goal]\nutilization = ">= 50%"\n'
@@ -140,6 +144,7 @@ def test_what_answers_cost_is_their_packets_and_the_sum(small: Path, capsys: pyt
     assert {**only, "cpu_s": 0} == {**lines[0], "cpu_s": 0}
 
 
+@timed
 def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (small.parent / "S0.toml").write_text(SMALL.replace("newreno", "nothing"), encoding="utf-8")
     assert main([str(small.parent), "--only", "S0,S1", "--runs", "1"]) == 1
