@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -12,8 +14,20 @@ from hypothesis import strategies as st
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import CERTAIN, MOST, Approach
-from forebay.search.crossing import DOUBT, MOST_DOUBT, Noise, crossing, line_at, scatter, zero_between
-from forebay.search.judging import Verdict
+from forebay.search.crossing import (
+    DOUBT,
+    MOST_DOUBT,
+    Noise,
+    Point,
+    crossing,
+    line_at,
+    rises_between,
+    scatter,
+    zero_between,
+)
+from forebay.search.judging import Replications, Verdict, mean_margin, observations
+from forebay.search.observing import Observing
+from forebay.search.plan import Plan
 
 NONE = Noise(0.0, 0)
 slopes = st.floats(0.01, 100.0)
@@ -100,6 +114,38 @@ def test_noise_does_not_depend_on_order_sign_or_what_is_added(points: list[tuple
     assert found.degrees >= len(points) - len({x for x, _ in points})
 
 
+def levels(points: Sequence[Point]) -> list[list[Point]]:
+    """Neighbors, those at one place to begin with, pooled until their means rise, each mean computed anew."""
+    found: list[list[Point]] = []
+    for _, group in itertools.groupby(sorted(points), key=lambda point: point[0]):
+        found.append(list(group))
+        while len(found) > 1 and height(found[-2]) >= height(found[-1]):
+            last = found.pop()
+            found[-1] += last
+    return found
+
+
+def height(level: Sequence[Point]) -> float:
+    return math.fsum(y for _, y in level) / len(level)
+
+
+def scattered(points: Sequence[Point]) -> Noise:
+    """What `scatter` says, by its definition."""
+    either = [levels(points), levels([(-x, y) for x, y in points])]
+    squares = [[math.fsum((y - height(each)) ** 2 for _, y in each) for each in found] for found in either]
+    left, count = min((math.fsum(each), len(each)) for each in squares)
+    return Noise(left / (len(points) - count), len(points) - count) if len(points) > count else NONE
+
+
+@given(st.lists(st.tuples(st.sampled_from([-0.5, 0.0, 0.1, 0.3, 0.7, 2.0]), places), max_size=30))
+def test_levels_are_those_of_the_definition_to_the_last_bit(points: list[Point]) -> None:
+    assert scatter(points) == scattered(points)
+    rising = levels(points)
+    below = list(itertools.takewhile(lambda level: height(level) < 0, rising))
+    above = rising[len(below) :]
+    assert rises_between(points) == (below[-1][-1][0] if below else None, above[0][0][0] if above else None)
+
+
 @given(st.lists(st.tuples(st.integers(-5, 5), places), min_size=3, max_size=9), places)
 def test_a_line_is_the_one_of_least_squares(points: list[tuple[float, float]], at: float) -> None:
     x, y = np.array(points, dtype=float).T
@@ -136,6 +182,71 @@ def test_a_line_that_may_not_rise_is_zero_anywhere() -> None:
     low, high = zero_between([(0, -3), (1, -1), (2, 1), (3, 3)], 0.99) or (0, 0)
     assert low == pytest.approx(1.5)
     assert high == pytest.approx(1.5)
+
+
+# What was seen is computed once ----------------------------------------------------------------------------------
+
+MARGINS = (Goal("utilization", ">=", 0.9), Goal("jain_index", "<=", 0.5))
+
+
+class Draws:
+    """Two metrics of each replication, each drawn, and at times the same again."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = np.random.default_rng(seed)
+
+    def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
+        values = self.draw.normal(0.9, 0.1, (len(pairs), 2)).round(2)
+        return [
+            Report.of(
+                {
+                    "engine": "test",
+                    "metrics": {"utilization": {"mean": one}, "jain_index": {"mean": other}},
+                    "groups": [],
+                }
+            )
+            for one, other in values.tolist()
+        ]
+
+
+def anew(search: Observing) -> Observing:
+    """Another one that has seen the same, of which it has computed nothing."""
+    other = Observing(search.measure, search.goals, search.plan)
+    other.samples = {at: Replications(reports) for at, reports in search.samples.items()}
+    return other
+
+
+buffers = st.lists(st.sampled_from([1, 40, 45, 50, 51, 60, 75, 300, 2000]), min_size=1, max_size=6)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["observe", "keep", "other", "instead"]), buffers), max_size=8), st.integers(0)
+)
+def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, list[int]]], seed: int) -> None:
+    """However replications come: one by one, several at once, by another search on the same ones, or all anew."""
+    search = Observing(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
+    other = Observing(search.measure, MARGINS, search.plan)
+    for how, at in [("observe", [40, 60]), *steps]:
+        other.samples = search.samples
+        if how == "keep":
+            search._keep(at[0], search.measure([(each, 0) for each in at]))
+        elif how == "instead":
+            search.samples = {each: Replications(search.measure([(each, 0)])) for each in at}
+        else:
+            (search if how == "observe" else other).observe(at)
+        fresh = anew(search)
+        for goal, buffer in itertools.product(MARGINS, {*search.samples, 1, 47, 400}):
+            assert search.noise(goal, buffer) == fresh.noise(goal, buffer)
+            assert search._nearby(goal, buffer) == fresh._nearby(goal, buffer)
+            if buffer in search.samples:
+                assert search.together(buffer, [goal]) is fresh.together(buffer, [goal])
+                assert search.misses(buffer, [goal]) == fresh.misses(buffer, [goal])
+        assert search.compromise() == fresh.compromise()
+        plain: Mapping[int, list[Report]] = {place: list(reports) for place, reports in search.samples.items()}
+        for goal in MARGINS:
+            assert list(observations(search.samples, goal)) == list(observations(plain, goal))
+            for place, reports in plain.items():
+                assert mean_margin(goal, search.samples[place]) == mean_margin(goal, reports)
 
 
 # The approach ----------------------------------------------------------------------------------------------------

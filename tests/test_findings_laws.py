@@ -18,7 +18,7 @@ from forebay.report import BufferSize, Report
 from forebay.rules import Rule
 from forebay.search import findings, recommendation
 from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, Judge, ShareJudge
+from forebay.search.judging import AverageJudge, Judge, Replications, ShareJudge
 from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
@@ -60,7 +60,7 @@ def finished(
     """A search that saw these replications at each buffer, and fresh ones, and came to this outcome."""
     measure = Measurements(scenario, engine, None, None)
     search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), judge=judge or AverageJudge()))
-    search.samples = {buffer: list(reports) for buffer, reports in seen.items()}
+    search.samples = {buffer: Replications(reports) for buffer, reports in seen.items()}
     measure.reports = {(buffer, n): each for buffer, reports in seen.items() for n, each in enumerate(reports)}
     for buffer, reports in (fresh or {}).items():
         measure.reports |= {(buffer, 16 + n): each for n, each in enumerate(reports)}

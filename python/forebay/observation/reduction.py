@@ -30,6 +30,7 @@ _HEIGHTS = np.array([0.0, -0.9, 0.9, -0.45, 0.45])
 _STEPS = 4
 
 Numbers = NDArray[np.float64]
+Places = NDArray[np.intp]
 _Knots = list[tuple[float, float]]
 
 
@@ -99,39 +100,55 @@ def _walked(shares: Numbers, values: Numbers, room: Numbers, most: int) -> _Knot
     low, high = np.maximum.accumulate(values - room), np.minimum.accumulate((values + room)[::-1])[::-1]
     heights = np.maximum(values[:, None] + _HEIGHTS * room[:, None], 0.0)
     heights = np.clip(heights, low[:, None], high[:, None])
-    parents = np.full(heights.shape, -1)
-    parents[0] = np.arange(heights.shape[1])
-    layer = [(0, level) for level in range(heights.shape[1])]
-    last = shares.size - 1
+    levels = heights.shape[1]
+    # A knot is known by its number: those of a grid point by their heights, and the points in their order.
+    parents = np.full(heights.size, -1)
+    layer = parents[:levels] = np.arange(levels)
+    last = heights.size - levels
     knots = 1
-    while not np.any(parents[last] >= 0):
+    while np.all(parents[last:] < 0):
         knots += 1
         if knots > most:
             return None
-        following = []
-        for at, level in layer:
-            reached = _reached(shares[at:] - shares[at], low[at:], high[at:], heights[at:], heights[at, level])
-            fresh = np.argwhere(reached & (parents[at + 1 : at + 1 + reached.shape[0]] < 0))
-            for ahead, other in fresh:
-                parents[at + 1 + ahead, other] = at * heights.shape[1] + level
-                following.append((int(at + 1 + ahead), int(other)))
+        fresh = parents < 0
+        begins, ends = _reached(shares, (low, high), heights, layer, np.any(fresh.reshape(heights.shape), axis=1))
+        begins, ends = begins[fresh[ends]], ends[fresh[ends]]
+        # Of several lines to one knot the first one of the layer stays, for the last that is written does.
+        parents[ends[::-1]] = layer[begins[::-1]]
         # The farthest first: they make the longest segments.
-        layer = sorted(following, reverse=True)
-    at, level = last, int(np.argmax(parents[last] >= 0))
-    found = [(float(shares[at]), float(heights[at, level]))]
-    while at > 0:
-        at, level = divmod(int(parents[at, level]), heights.shape[1])
-        found.append((float(shares[at]), float(heights[at, level])))
+        layer = np.unique(ends)[::-1]
+    knot = last + int(np.argmax(parents[last:] >= 0))
+    found = [(float(shares[knot // levels]), float(heights.flat[knot]))]
+    while knot >= levels:
+        knot = int(parents[knot])
+        found.append((float(shares[knot // levels]), float(heights.flat[knot])))
     return found[::-1]
 
 
-def _reached(run: Numbers, low: Numbers, high: Numbers, heights: Numbers, height: float) -> NDArray[np.bool_]:
-    """Which heights of the grid points behind the first one rising line from there reaches within the tube."""
-    run = run[1:]
-    least = np.maximum.accumulate(np.maximum((low[1:] - height) / run, 0.0))
-    most = np.minimum.accumulate((high[1:] - height) / run)
+def _reached(
+    shares: Numbers, tube: tuple[Numbers, Numbers], heights: Numbers, layer: Places, wanted: NDArray[np.bool_]
+) -> tuple[Places, Places]:
+    """Rising lines within the tube from the knots of a layer to knots at wanted grid points.
+
+    Returns
+    -------
+    (array, array)
+        Of each its beginning, as a place in the layer, which rises, and the knot that it ends at.
+    """
+    low, high = tube
+    at, starts = layer // heights.shape[1], heights.ravel()[layer]
+    ahead = at[:, None] + np.arange(1, shares.size - int(np.min(at)))
+    inside = ahead < shares.size
+    ahead = np.minimum(ahead, shares.size - 1)
+    run = shares[ahead] - shares[at, None]
+    least = np.maximum.accumulate(np.maximum((low[ahead] - starts[:, None]) / run, 0.0), axis=1)
+    most = np.minimum.accumulate((high[ahead] - starts[:, None]) / run, axis=1)
+    possible = least <= most
     # The next point is always reached: quantiles do not fall.
-    possible = max(1, int(np.argmax(least > most)) if np.any(least > most) else run.size)
-    slopes = (heights[1 : possible + 1] - height) / run[:possible, None]
-    slack = 1e-9 * (np.abs(most[:possible]) + least[:possible])[:, None]
-    return np.asarray((slopes >= least[:possible, None] - slack) & (slopes <= most[:possible, None] + slack))
+    possible[:, 0] = True
+    begins, steps = np.nonzero(possible & inside & wanted[ahead])
+    least, most, to = least[begins, steps], most[begins, steps], ahead[begins, steps]
+    slopes = (heights[to] - starts[begins, None]) / run[begins, steps, None]
+    slack = 1e-9 * (np.abs(most) + least)
+    lines, level = np.nonzero((slopes >= (least - slack)[:, None]) & (slopes <= (most + slack)[:, None]))
+    return begins[lines], to[lines] * heights.shape[1] + level

@@ -17,7 +17,7 @@ from typing import Protocol
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.crossing import Crossing, Noise, crossing, zero_between
-from forebay.search.judging import Verdict, mean_margin, observations
+from forebay.search.judging import Verdict, mean_margin, relative_margins
 
 __all__ = ["SURE", "WIDE", "Approach", "Edge", "Observed", "beginning"]
 
@@ -225,8 +225,9 @@ class Approach:
 
     def _points(self, goal: Goal, at: float) -> list[tuple[float, float]]:
         """Place and margin of each observation nearby."""
-        placed = ((self.side * x, margin) for x, margin in observations(self.observed.samples, goal))
-        return [point for point in placed if abs(point[0] - at) <= self.near]
+        placed = [(self._place(buffer), reports) for buffer, reports in self.observed.samples.items()]
+        near = [(x, reports) for x, reports in placed if abs(x - at) <= self.near]
+        return [(x, margin) for x, reports in near for margin in relative_margins(goal, reports)]
 
     def _next(self, found: Crossing, *, halve: bool) -> Iterator[int]:
         """A pair about the edge, or about the middle between the ends."""

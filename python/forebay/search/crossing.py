@@ -8,14 +8,13 @@ is the same to first order where the slope is clear).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forebay import statistics
 
-__all__ = ["Crossing", "Noise", "crossing", "line_at", "rises_between", "scatter", "zero_between"]
+__all__ = ["Crossing", "Noise", "Point", "crossing", "line_at", "rises_between", "scatter", "zero_between"]
 
 #: Abscissa and ordinate of an observation.
 Point = tuple[float, float]
@@ -89,8 +88,9 @@ def scatter(points: Sequence[Point]) -> Noise:
     restrictions, 1972): it follows steps and bends as well as a line, and takes a degree of freedom for each of its
     levels.
     """
-    rising, falling = _levels(points), _levels([(-x, y) for x, y in points])
-    left, levels = min((math.fsum(map(_squares, found)), len(found)) for found in (rising, falling))
+    places = _places(points)
+    either = _levels(places), _levels(places[::-1])
+    left, levels = min((math.fsum([_squares(level) for level in found]), len(found)) for found in either)
     degrees = len(points) - levels
     return Noise(left / degrees, degrees) if degrees else Noise(0.0, 0)
 
@@ -101,33 +101,48 @@ def rises_between(points: Sequence[Point]) -> tuple[float | None, float | None]:
     The last one where it is below zero, and the first where it is not.
     """
     last, first = None, None
-    for level in _levels(points):
-        if _height(level) < 0:
-            last = level[-1][0]
+    for level in _levels(_places(points)):
+        if level.height < 0:
+            last = level.last
         else:
-            first = level[0][0]
+            first = level.first
             break
     return last, first
 
 
-def _levels(points: Sequence[Point]) -> list[list[Point]]:
-    """Pool neighbors, those at one place to begin with, until their means rise."""
-    found: list[list[Point]] = []
-    for _, group in itertools.groupby(sorted(points), key=lambda point: point[0]):
-        found.append(list(group))
-        while len(found) > 1 and _height(found[-2]) >= _height(found[-1]):
-            last = found.pop()
-            found[-1] = found[-1] + last
+@dataclass(slots=True)
+class _Level:
+    """Neighbors of one height: abscissas of the first and last, their ordinates and the mean of these."""
+
+    first: float
+    last: float
+    values: list[float]
+    height: float
+
+
+def _places(points: Sequence[Point]) -> list[_Level]:
+    """Observations at one place together, the places in rising order."""
+    at: dict[float, list[float]] = {}
+    for x, y in points:
+        at.setdefault(x, []).append(y)
+    return [_Level(x, x, at[x], math.fsum(at[x]) / len(at[x])) for x in sorted(at)]
+
+
+def _levels(places: Sequence[_Level]) -> list[_Level]:
+    """Pool neighbors until their means rise."""
+    found: list[_Level] = []
+    for place in places:
+        level = place
+        while found and found[-1].height >= level.height:
+            before = found.pop()
+            values = before.values + level.values
+            level = _Level(before.first, place.last, values, math.fsum(values) / len(values))
+        found.append(level)
     return found
 
 
-def _height(level: Sequence[Point]) -> float:
-    return math.fsum(y for _, y in level) / len(level)
-
-
-def _squares(level: Sequence[Point]) -> float:
-    mean = _height(level)
-    return math.fsum((y - mean) ** 2 for _, y in level)
+def _squares(level: _Level) -> float:
+    return math.fsum([(y - level.height) ** 2 for y in level.values])
 
 
 def zero_between(points: Sequence[Point], level: float) -> tuple[float, float] | None:

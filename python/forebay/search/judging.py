@@ -7,10 +7,10 @@ where the scenario is uncertain, one draw of what is not known. Replications tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, Self
 
 from forebay import statistics
 from forebay.goals import Goal, distinct, metric_value
@@ -20,12 +20,14 @@ from forebay.search.independence import different, enough, outcomes
 __all__ = [
     "AverageJudge",
     "Judge",
+    "Replications",
     "ShareJudge",
     "Verdict",
     "hopeless",
     "mean_margin",
     "observations",
     "relative_margin",
+    "relative_margins",
 ]
 
 Reports = Sequence[Report]
@@ -51,16 +53,60 @@ def relative_margin(goal: Goal, report: Report) -> float:
     return goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
 
 
+class Replications(tuple[Report, ...]):
+    """What was seen at one buffer. None of it changes, so what it says of a goal is computed once."""
+
+    _margins: dict[Goal, tuple[float, ...]]
+    _means: dict[Goal, float]
+
+    def __new__(cls, reports: Iterable[Report] = ()) -> Self:
+        """Take them; nothing is computed yet."""
+        made = super().__new__(cls, reports)
+        made._margins, made._means = {}, {}
+        return made
+
+    def and_more(self, reports: Iterable[Report]) -> Replications:
+        """These and then those, which begin with the margins that these know."""
+        grown = Replications((*self, *reports))
+        grown._margins.update(self._margins)
+        return grown
+
+    def margins(self, goal: Goal) -> tuple[float, ...]:
+        """How far each is from just meeting a goal."""
+        known = self._margins.get(goal, ())
+        if len(known) < len(self):
+            known = (*known, *(relative_margin(goal, report) for report in self[len(known) :]))
+            self._margins[goal] = known
+        return known
+
+    def mean_margin(self, goal: Goal) -> float:
+        """How far their mean is from just meeting a goal."""
+        mean = self._means.get(goal)
+        if mean is None:
+            mean = self._means[goal] = math.fsum(self.margins(goal)) / len(self)
+        return mean
+
+
+def relative_margins(goal: Goal, reports: Reports) -> Sequence[float]:
+    """The relative margin of each replication."""
+    if isinstance(reports, Replications):
+        return reports.margins(goal)
+    return [relative_margin(goal, report) for report in reports]
+
+
 def mean_margin(goal: Goal, reports: Reports) -> float:
-    """The same of the mean over replications."""
-    return math.fsum(relative_margin(goal, report) for report in reports) / len(reports)
+    """The relative margin of the mean over replications."""
+    if isinstance(reports, Replications):
+        return reports.mean_margin(goal)
+    return math.fsum(relative_margins(goal, reports)) / len(reports)
 
 
 def observations(samples: Mapping[int, Reports], goal: Goal) -> Iterator[tuple[float, float]]:
     """Logarithm of the buffer and margin of each replication, as lines are fitted to them."""
     for buffer, reports in samples.items():
-        for report in reports:
-            yield math.log(buffer), relative_margin(goal, report)
+        place = math.log(buffer)
+        for margin in relative_margins(goal, reports):
+            yield place, margin
 
 
 class Judge(Protocol):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from forebay import statistics
 from forebay.goals import Goal, distinct, metric_value
 from forebay.report import Report
 from forebay.search.approach import NEAR, SURE
-from forebay.search.crossing import Noise, scatter
+from forebay.search.crossing import Noise, Point, scatter
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, observations, relative_margin
+from forebay.search.judging import Replications, Verdict
 from forebay.search.plan import Measure, Outcome, Plan
 
 __all__ = ["Observing"]
@@ -21,6 +23,9 @@ __all__ = ["Observing"]
 CLEAR = 0.95
 #: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
 ENOUGH, DEGREES = 3, 2
+NOTHING = Replications()
+#: Asked for again and again, of few levels.
+_quantile = functools.lru_cache(maxsize=1024)(statistics.student_quantile)
 
 
 class Observing:
@@ -61,7 +66,7 @@ class Observing:
         self.plan = plan
         self._expect = expect or (lambda _count: None)
         self._known = known or (lambda _words: None)
-        self.samples: dict[int, list[Report]] = {}
+        self.samples: dict[int, Replications] = {}
         #: Buffers that fresh replications did not confirm.
         self._refused: set[int] = set()
         #: Whether one replication is an observation of the margin.
@@ -69,6 +74,9 @@ class Observing:
         #: Replications so far by buffer and whether they were fresh.
         self._taken: Counter[tuple[int, bool]] = Counter()
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
+        self._following = _Following({})
+        #: The scatter of margins that it was asked for, which are often the same although others were seen elsewhere.
+        self._scatters: dict[tuple[_Placed, ...], Noise] = {}
 
     def run(self) -> Outcome:
         """Measure what is measured in any case; who searches goes on."""
@@ -83,7 +91,11 @@ class Observing:
     def observe(self, buffers: Sequence[int]) -> None:
         """Have one more replication at each of these buffers, a buffer named twice twice."""
         for buffer, report in zip(buffers, self._measured(buffers, fresh=False), strict=True):
-            self.samples.setdefault(buffer, []).append(report)
+            self._keep(buffer, [report])
+
+    def _keep(self, buffer: int, reports: Iterable[Report]) -> None:
+        """Add replications to what was seen."""
+        self.samples[buffer] = self.samples.get(buffer, NOTHING).and_more(reports)
 
     def _measured(self, buffers: Sequence[int], *, fresh: bool) -> list[Report]:
         """Another replication at each buffer, of the search or fresh."""
@@ -94,8 +106,24 @@ class Observing:
         return self.measure(pairs) if pairs else []
 
     def noise(self, goal: Goal, buffer: int) -> Noise:
-        """How far one replication's margin lies from the curve near a buffer, or from the means further off."""
-        nearby = scatter(self._nearby(goal, buffer))
+        """How far one replication's margin lies from the curve near a buffer, or from the means further off.
+
+        It is asked for again and again: only replications that were not seen before change it.
+        """
+        known = self._follows().noises
+        found = known.get((goal, buffer))
+        if found is None:
+            found = known[goal, buffer] = self._noise(goal, buffer)
+        return found
+
+    def _follows(self) -> _Following:
+        """What follows from what was seen: nothing of it is kept once anything else was."""
+        if self._following.samples != self.samples:
+            self._following = _Following(dict(self.samples))
+        return self._following
+
+    def _noise(self, goal: Goal, buffer: int) -> Noise:
+        nearby = self._scatter(goal, buffer)
         total, degrees = nearby.variance * nearby.degrees, nearby.degrees
         if degrees >= ENOUGH:
             return nearby
@@ -105,7 +133,7 @@ class Observing:
         for at, reports in self.samples.items():
             if len(reports) > 1 and abs(math.log(at / buffer)) > NEAR:
                 mean = margin(reports, [goal])
-                squares = math.fsum((relative_margin(goal, report) - mean) ** 2 for report in reports)
+                squares = math.fsum([(each - mean) ** 2 for each in reports.margins(goal)])
                 far.append((abs(mean - here), abs(math.log(at / buffer)), squares, len(reports) - 1))
         for _, _, squares, free in sorted(far):
             if degrees >= DEGREES:
@@ -114,10 +142,21 @@ class Observing:
             degrees += free
         return Noise(total / degrees if degrees else 0.0, degrees)
 
-    def _nearby(self, goal: Goal, buffer: int) -> list[tuple[float, float]]:
+    def _scatter(self, goal: Goal, buffer: int) -> Noise:
+        """How far margins lie from the curve near a buffer, on the scale of its logarithm."""
+        near = self._placed_near(goal, buffer)
+        found = self._scatters.get(near)
+        if found is None:
+            found = self._scatters[near] = scatter(_points(near))
+        return found
+
+    def _placed_near(self, goal: Goal, buffer: int) -> tuple[_Placed, ...]:
+        place, placed = math.log(buffer), self._follows().placed(goal)
+        return tuple([each for each in placed if abs(each[0] - place) <= NEAR])
+
+    def _nearby(self, goal: Goal, buffer: int) -> list[Point]:
         """Logarithm of the buffer and margin of each replication near a buffer."""
-        place = math.log(buffer)
-        return [point for point in observations(self.samples, goal) if abs(point[0] - place) <= NEAR]
+        return _points(self._placed_near(goal, buffer))
 
     def values(self, buffer: int, goal: Goal) -> list[float]:
         """What each replication at `buffer` says about the goal's metric."""
@@ -147,7 +186,7 @@ class Observing:
                 return Verdict.UNCLEAR
             margin = self.plan.judge.margin(reports, [goal])
             error = math.sqrt(noise.variance / len(reports))
-            limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
+            limit = _quantile(level, noise.degrees) * error if error else 0.0
             if margin < 0 and margin <= -limit:
                 return Verdict.MISSED
             if margin < limit:
@@ -198,3 +237,26 @@ class Observing:
     def compromise(self) -> int:
         """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""
         return max(sorted(self.samples), key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
+
+
+#: Logarithm of a buffer, and the margin of each replication there.
+_Placed = tuple[float, tuple[float, ...]]
+
+
+@dataclass(slots=True)
+class _Following:
+    """What follows from these replications, as it is asked for: their margins, and the noise near buffers."""
+
+    samples: Mapping[int, Replications]
+    margins: dict[Goal, list[_Placed]] = field(default_factory=dict)
+    noises: dict[tuple[Goal, int], Noise] = field(default_factory=dict)
+
+    def placed(self, goal: Goal) -> list[_Placed]:
+        """By buffer."""
+        if goal not in self.margins:
+            self.margins[goal] = [(math.log(at), reports.margins(goal)) for at, reports in self.samples.items()]
+        return self.margins[goal]
+
+
+def _points(placed: Iterable[_Placed]) -> list[Point]:
+    return [(at, margin) for at, margins in placed for margin in margins]

@@ -23,7 +23,7 @@ from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, observations
+from forebay.search.judging import Replications, Verdict, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
@@ -120,7 +120,7 @@ class QuickLook(Observing):
 
     def seen(self, samples: Mapping[int, Sequence[Report]]) -> Outcome | None:
         """What others have measured says, without a look of its own; None where it says nothing."""
-        self.samples = {buffer: list(reports) for buffer, reports in samples.items()}
+        self.samples = {buffer: Replications(reports) for buffer, reports in samples.items()}
         if len(self.samples) < 2:
             return None
         room, small = self.directions()
@@ -266,7 +266,7 @@ class QuickLook(Observing):
         met = self.plan.judge.margin(reports, self.goals) >= 0
         if not met or (found is not None and found < FAIR and len(self._refused) < ATTEMPTS - 1):
             # What has refused a buffer says where the edge is.
-            self.samples.setdefault(buffer, []).extend(reports)
+            self._keep(buffer, reports)
             self._refused.add(buffer)
             return False
         outcome.buffer, outcome.confirmation = buffer, reports

@@ -516,7 +516,7 @@ class Search(Observing):
                 break
         if self._averages:
             # What has refused a buffer is no longer fresh, but says where the edge is.
-            self.samples.setdefault(buffer, []).extend(reports)
+            self._keep(buffer, reports)
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
         return weakest
 
