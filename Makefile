@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -113,6 +113,9 @@ lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
 lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
 	@$(BIN)/python -m forebay.checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
 
+# Goals side by side, for each has long stretches that keep one core busy. What cargo builds there shares make's jobs.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 # Laws are tried on the same examples every time, others by another SEED. What runs in real time has the machine for
 # itself; all else is shared among processes. One build is for cargo's tests and for the extension of Python's; where
 # the one for use was there before, it is put back.
@@ -122,9 +125,8 @@ test: $(VENV)/.packages
 	if [ -n "$$had" ]; then $(MAKE) --no-print-directory $(VENV)/.build; \
 	else echo "the engines in $(VENV) are those of the tests, with checks: \`make setup\` builds the fast ones"; fi; exit $$status
 
-# The page and Rust's tests are built side by side: each has long stretches that keep one core busy.
 tests: $(VENV)/.checked
-	@$(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) page-tested rust-built
+	@$(SIDE_BY_SIDE) page-tested rust-built
 	@if command -v cargo-nextest >/dev/null 2>&1; then $(MAKE) --no-print-directory nextest; else $(MAKE) --no-print-directory cargo-test; fi
 	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile
 	$(PYTEST) -m real_time
@@ -146,13 +148,20 @@ nextest:
 	cargo test --workspace --locked --doc -j $(JOBS)
 
 check: $(VENV)/.packages
+	@$(SIDE_BY_SIDE) check-rust check-python check-page
+	@.ci/audit
+
+check-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -j $(JOBS) -- -D warnings
+	+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+check-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/ruff check python tests benches
 	$(BIN)/mypy
+
+check-page:
 	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory lab/node_modules/.packages && npm --prefix lab run check --silent; fi
-	@.ci/audit
 
 audit:
 	@.ci/audit all
