@@ -122,8 +122,8 @@ def lacking(why: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A browser without a window."""
+def started() -> Iterator[Any]:
+    """A browser without a window, in its first tab."""
     chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if chromium is None or driver is None:
         lacking("needs chromium and chromedriver on PATH (Debian: apt-get install chromium chromium-driver)")
@@ -139,6 +139,21 @@ def browser() -> Iterator[Any]:
     running = webdriver.Chrome(options=options, service=Service(driver))
     yield running
     running.quit()
+
+
+@pytest.fixture
+def browser(started: Any) -> Iterator[Any]:
+    """The browser in a tab of this test's own, with nothing in its log yet.
+
+    A tab keeps 50 pages of its history, and of more it forgets first the ones that a script has left, so that whether
+    one can go back would depend on the tests before; so would what a page says of workers that they have broken.
+    """
+    first = started.current_window_handle
+    started.switch_to.new_window("tab")
+    started.get_log("browser")
+    yield started
+    started.close()
+    started.switch_to.window(first)
 
 
 def show(browser: Any, path: Path, width: int, *, scheme: str = "light", media: str = "") -> None:

@@ -175,7 +175,6 @@ class Lab:
     def __init__(self, browser: Any, page: Path, fragment: str = "", width: int = 1280, scheme: str = "light") -> None:
         self.browser = browser
         browser.get("about:blank")
-        browser.get_log("browser")
         show(browser, page, width, scheme=scheme)
         if fragment:
             browser.get("about:blank")

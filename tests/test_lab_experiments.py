@@ -84,7 +84,7 @@ def rows(browser: Any) -> list[list[str]]:
     return [[cell.text for cell in line.find_elements(By.CSS_SELECTOR, "th, td")] for line in lines]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def opened(browser: Any, page: Path) -> Any:
     """The page with its shelf."""
     show(browser, page, 1280)

@@ -132,7 +132,6 @@ class Notebook:
             NOTEBOOK.format(policy=meta, traits=told, code=f"{body}\nconst shown = {name};"), encoding="utf-8"
         )
         browser.get("about:blank")
-        browser.get_log("browser")
         browser.get(page.as_uri())
 
     def inside(self, script: str, cell: int = 0) -> Any:

@@ -1,11 +1,12 @@
 /** The page: what is played on the left, what is asked on the right. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
 import { Experiments, SHELF } from "./experiments_view.tsx";
 import { useMedia, useModel } from "./hooks.ts";
+import { Kept } from "./kept.ts";
 import { LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import type { Model, Pace } from "./model.ts";
@@ -50,14 +51,7 @@ export function App(props: Props): preact.JSX.Element {
   // At once, and not in an effect: charts read their colors in theirs, which come first.
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   useEffect(() => shortcuts(model), [model]);
-  // A run that plays changes the model in each frame; these only follow the scenario.
   const { text, description, refusal, resolved } = model;
-  const controls = useMemo(() => <Controls model={model} />, [model, text, description]);
-  const editor = useMemo(() => <Editor model={model} />, [model, text, refusal]);
-  const tradeoff = useMemo(
-    () => <TradeoffView model={model} start={start} module={module} />,
-    [model, resolved, start, module],
-  );
   const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
   return (
     <>
@@ -109,8 +103,13 @@ export function App(props: Props): preact.JSX.Element {
       />
       <main>
         <div class="asked">
-          {controls}
-          {editor}
+          {/* A run that plays changes the model in each frame; these only follow the scenario. */}
+          <Kept by={[model, text, description]}>
+            <Controls model={model} />
+          </Kept>
+          <Kept by={[model, text, refusal]}>
+            <Editor model={model} />
+          </Kept>
         </div>
         <div class="played">
           <p class="title">{model.resolved?.title || "An untitled link"}</p>
@@ -140,7 +139,9 @@ export function App(props: Props): preact.JSX.Element {
             />
           </div>
           <Outcome model={model} />
-          {tradeoff}
+          <Kept by={[model, resolved, start, module]}>
+            <TradeoffView model={model} start={start} module={module} />
+          </Kept>
         </div>
       </main>
     </>

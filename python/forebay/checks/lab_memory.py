@@ -18,7 +18,7 @@ from forebay.errors import ForebayError
 
 __all__ = ["WARMING", "Sample", "begin", "main", "round_of_use", "sample", "stretches", "table"]
 
-SCENARIO = """title = "Round {number}"
+SCENARIO = """title = "{title}"
 [link]
 rate   = "{rate}Mbps"
 buffer = "{buffer}p"
@@ -34,6 +34,13 @@ measure = "{measure}s"
 """
 QUEUES = ("droptail", "codel", "fq_codel")
 EXPERIMENTS = ("Bufferbloat", "Incast", "Flows in step", "Losing together")
+#: What the page calls the scenario that is played.
+TITLE = "document.querySelector('.title')?.textContent"
+#: Whether the run stands at its beginning, and its first picture is drawn.
+BEGINNING = """() => document.querySelector('.transport button.main').textContent === 'Play'
+    && document.querySelector('.figures dd').textContent === '0\\u202fs'
+    && !document.querySelector('.signals, .played > .outcome')
+    && [...document.querySelectorAll('.plot')].every((it) => !it.ariaLabel.includes('Now nothing'))"""
 #: Rounds until all is made that is made once: engines compiled, charts drawn, experiments opened.
 WARMING = 2
 #: What was drawn a moment ago may not be garbage yet.
@@ -83,19 +90,31 @@ def round_of_use(page: Page, number: int) -> None:
 
 def sample(page: Page, minutes: float) -> Sample:
     """What is held once the garbage is gone, with the same scenario each time: the least of a few looks."""
-    _play(page, 0)
-    # At its beginning, where no losses are listed yet: their buttons come and go with a run.
-    page.evaluate("[...document.querySelectorAll('button.main')].find((it) => it.textContent === 'Pause')?.click()")
-    page.press("From the beginning")
-    page.until("document.querySelectorAll('.signals button').length === 0")
+    if page.evaluate(TITLE) != _title(0):
+        _play(page, 0)
+    _stand_at_the_beginning(page)
+    # Its panels grow as long as runs go on in the background, and its lines as long as engines answer.
+    page.until("document.querySelector('.tradeoff progress').value === 1")
+    page.until("probe.workers.every(({ asked, answered }) => asked === answered)")
     looks = []
     for _ in range(LOOKS):
         time.sleep(PLAYED_S)
         page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         looks.append(_look(page, minutes))
+    page.choose("Speed", "fast")
     page.press("Play")
     least = {field.name: min(getattr(each, field.name) for each in looks) for field in fields(Sample)}
     return Sample(**least)
+
+
+def _stand_at_the_beginning(page: Page) -> None:
+    """Have the run stand where it begins: what is listed of losses, and told at the end, comes and goes with a run."""
+    # A run can be paused once it plays, and a fast one may be over by then.
+    page.choose("Speed", "slow")
+    page.press("From the beginning")
+    page.press("Pause")
+    page.press("From the beginning")
+    page.until(f"({BEGINNING})()")
 
 
 def _look(page: Page, minutes: float) -> Sample:
@@ -135,13 +154,18 @@ def stretches(page: Page, seconds: float, count: int, tell: Callable[[Sample], N
 def _play(page: Page, number: int) -> None:
     """Have another scenario played in the place of the one before."""
     page.type(_text(number))
-    page.until(f"document.querySelector('.title')?.textContent === 'Round {number}'")
+    page.until(f"{TITLE} === '{_title(number)}'")
+
+
+def _title(number: int) -> str:
+    """What a scenario is called in the page."""
+    return f"Round {number}"
 
 
 def _text(number: int) -> str:
     """A scenario unlike the one before."""
     return SCENARIO.format(
-        number=number,
+        title=_title(number),
         rate=20 + 10 * (number % 7),
         buffer=20 + 30 * (number % 5),
         queue=QUEUES[number % 3],
