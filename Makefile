@@ -10,7 +10,7 @@ JOBS    ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/n
 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 export CARGO_TERM_COLOR ?= never
-# Nothing is left behind outside $(VENV), target and out, but for what Python must find beside its own modules.
+# Nothing is left behind outside $(VENV), target, out and dist, but for what Python must find beside its own modules.
 export PYTHONPYCACHEPREFIX := $(CURDIR)/target/pycache
 # It is kept there even where the surroundings want none: each of a thousand calls would compile all of it again.
 export PYTHONDONTWRITEBYTECODE :=

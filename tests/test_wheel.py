@@ -78,18 +78,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     # With what `make` has built them with, or all of it would be compiled again.
     environment = {"PYO3_PYTHON": str(HERE / "python"), "CARGO_TERM_COLOR": "never", **os.environ}
-    made(
-        tool("maturin"),
-        "build",
-        *BUILT,
-        "--locked",
-        "--quiet",
-        "--auditwheel",
-        "skip",
-        "--out",
-        folder,
-        env=environment,
-    )
+    built = ("build", *BUILT, "--locked", "--quiet", "--auditwheel", "skip", "--out", folder)
+    made(tool("maturin"), *built, env=environment)
     (found,) = folder.glob("*.whl")
     return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -113,6 +114,8 @@ def _open_unit(name: str, value: float) -> float:
     return value
 
 
+#: Searches ask again and again, of few levels.
+@lru_cache(maxsize=1024)
 def student_quantile(probability: float, degrees: int) -> float:
     """Quantile of Student's t distribution.
 

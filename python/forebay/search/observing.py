@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,8 +23,6 @@ CLEAR = 0.95
 #: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
 ENOUGH, DEGREES = 3, 2
 NOTHING = Replications()
-#: Asked for again and again, of few levels.
-_quantile = functools.lru_cache(maxsize=1024)(statistics.student_quantile)
 
 
 class Observing:
@@ -186,7 +183,7 @@ class Observing:
                 return Verdict.UNCLEAR
             margin = self.plan.judge.margin(reports, [goal])
             error = math.sqrt(noise.variance / len(reports))
-            limit = _quantile(level, noise.degrees) * error if error else 0.0
+            limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
             if margin < 0 and margin <= -limit:
                 return Verdict.MISSED
             if margin < limit:

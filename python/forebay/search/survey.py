@@ -15,7 +15,7 @@ from typing import Protocol
 from forebay import statistics
 from forebay.goals import Goal, distinct
 from forebay.report import Report
-from forebay.search.judging import Verdict, mean_margin, relative_margin
+from forebay.search.judging import Verdict, mean_margin, relative_margins
 
 __all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"]
 
@@ -148,7 +148,7 @@ class Survey:
         near = sorted(self.samples, key=lambda at: math.dist(at, place))[:AROUND]
         squares, degrees = 0.0, 0
         for at in near:
-            margins = [relative_margin(goal, report) for report in self.samples[at]]
+            margins = relative_margins(goal, self.samples[at])
             middle = math.fsum(margins) / len(margins)
             squares += math.fsum((margin - middle) ** 2 for margin in margins)
             degrees += len(margins) - 1

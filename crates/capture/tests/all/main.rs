@@ -1,7 +1,5 @@
 //! What becomes of captured packets: files, headers, streams and queues.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;

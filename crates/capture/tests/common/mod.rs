@@ -1,9 +1,6 @@
 //! Packets, frames and files, byte by byte, and what a reader makes of them.
 
-#![allow(
-    dead_code,
-    reason = "each test file is a program of its own and uses a part"
-)]
+#![allow(dead_code, reason = "two programs share this, and each uses a part")]
 
 use std::io::{Cursor, Write};
 

@@ -1,5 +1,7 @@
 //! What flows send, lose and deliver adds up to what their link carries, whichever method integrates.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use forebay_congestion::aimd::Aimd;
 use forebay_congestion::cubic::Cubic;
 use forebay_congestion::fluid::FluidLaw;
