@@ -4,6 +4,8 @@
 
 mod attacks;
 mod endings;
+#[path = "../common/ignored.rs"]
+mod ignored;
 mod laws;
 mod refusals;
 mod traces;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use forebay_kernel::namespaces::{Kind, Namespaces, Running, Setup, Side};
 use rustix::process::{Pid, Signal};
 
+use crate::ignored::is_ignored;
 use crate::make;
 use crate::relay::PATIENCE;
 
@@ -126,14 +127,6 @@ fn make_and_drop_fifty_times() {
     let children = rustix::process::waitpid(None, rustix::process::WaitOptions::NOHANG);
     assert!(children.is_err_and(|error| error == rustix::io::Errno::CHILD));
     say("done");
-}
-
-/// Whether this process and so its children ignore a signal (proc_pid_status(5), `SigIgn`).
-fn is_ignored(signal: Signal) -> bool {
-    let status = fs::read_to_string("/proc/self/status").expect("proc");
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = u64::from_str_radix(mask.expect("a mask").trim(), 16).expect("a mask");
-    mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
 #[test]

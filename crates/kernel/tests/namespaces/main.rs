@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 
 mod endings;
+#[path = "../common/ignored.rs"]
+mod ignored;
 mod isolation;
 mod ordinary_user;
 mod path;
