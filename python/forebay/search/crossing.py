@@ -110,7 +110,7 @@ def rises_between(points: Sequence[Point]) -> tuple[float | None, float | None]:
     return last, first
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Level:
     """Neighbors of one height: abscissas of the first and last, their ordinates and the mean of these."""
 

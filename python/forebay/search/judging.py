@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, Self
+from typing import Protocol
 
 from forebay import statistics
 from forebay.goals import Goal, distinct, metric_value
@@ -56,14 +56,9 @@ def relative_margin(goal: Goal, report: Report) -> float:
 class Replications(tuple[Report, ...]):
     """What was seen at one buffer. None of it changes, so what it says of a goal is computed once."""
 
-    _margins: dict[Goal, tuple[float, ...]]
-    _means: dict[Goal, float]
-
-    def __new__(cls, reports: Iterable[Report] = ()) -> Self:
-        """Take them; nothing is computed yet."""
-        made = super().__new__(cls, reports)
-        made._margins, made._means = {}, {}
-        return made
+    def __init__(self, _reports: Iterable[Report] = ()) -> None:
+        self._margins: dict[Goal, tuple[float, ...]] = {}
+        self._means: dict[Goal, float] = {}
 
     def and_more(self, reports: Iterable[Report]) -> Replications:
         """These and then those, which begin with the margins that these know."""

@@ -240,7 +240,7 @@ class Observing:
 _Placed = tuple[float, tuple[float, ...]]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Following:
     """What follows from these replications, as it is asked for: their margins, and the noise near buffers."""
 
