@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
+
+from tests.forked import Answer, Forks
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,19 +76,24 @@ queue_delay_p99 = "<= 150ms"
 """
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What one call of the command line left."""
-
-    code: int
-    out: str
-    err: str
+@cache
+def forks() -> Forks:
+    """What forks for the tests of this process."""
+    return Forks()
 
 
-def forebay(*arguments: str | Path, cwd: Path | None = None) -> Answer:
-    """Run the installed command as a user would."""
-    command = [sys.executable, "-m", "forebay.command_line", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+def forebay(*arguments: str | Path, cwd: Path | None = None, columns: int = 200) -> Answer:
+    """Run the installed command as a user would, in a process of its own."""
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
+    texts = [str(each) for each in arguments]
+    if sys.platform == "linux" and forks().can(environment):
+        return forks().call(texts, cwd or Path.cwd(), environment, timeout_s=300)
+    return begun(*texts, cwd=cwd, environment=environment)
+
+
+def begun(*arguments: str, cwd: Path | None = None, environment: dict[str, str] | None = None) -> Answer:
+    """Run the installed command in a process that begins from nothing."""
+    command = [sys.executable, "-m", "forebay.command_line", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=cwd, env=environment)
     return Answer(done.returncode, done.stdout, done.stderr)
 

@@ -7,7 +7,6 @@ are held to the pages.
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shlex
 import shutil
@@ -19,8 +18,9 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.conftest import ROOT, SMALL
+from tests.conftest import ROOT, SMALL, forebay
 from tests.documentation import Block, Command, Kind, agrees, blocks, commands, inline, without_choices
+from tests.forked import Answer
 
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 BUILT = (ROOT / "python/forebay/laboratory/index.html").is_file()
@@ -167,11 +167,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _forebay(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _forebay(text: str, folder: Path) -> Answer:
     (_, *arguments) = shlex.split(text)
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    call = [sys.executable, "-m", "forebay.command_line", *arguments]
-    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    return forebay(*arguments, cwd=folder, columns=80)
 
 
 def _prepare(page: str, folder: Path) -> None:
@@ -180,7 +178,7 @@ def _prepare(page: str, folder: Path) -> None:
         made = _forebay(
             "forebay run small.toml --trace port --replications 1 --set 'trace.record=[\"packets\"]'", folder
         )
-        assert made.returncode == 0, made.stderr
+        assert made.code == 0, made.err
         shutil.copy(folder / "port/packets.pcapng", folder / "port.pcapng")
     if page == "README.md":
         asked = next(block for block in _code(page) if block.kind is Kind.TOML)
@@ -201,13 +199,13 @@ def test_the_commands_of_a_page_do_what_it_shows(page: str, folder: Path) -> Non
         if text.split()[1] == "lab" and not BUILT:
             continue
         done = _forebay(text, folder)
-        assert done.returncode == 0, f"{page}: {text}\n{done.stdout}\n{done.stderr}"
+        assert done.code == 0, f"{page}: {text}\n{done.out}\n{done.err}"
         shown = _shown(page, command)
         if shown:
             assert command.text not in SHORTER or command.text == "make demo", (
                 f"{page}: what is shown is run as it stands"
             )
-            assert agrees(shown, _steady(done.stdout)) == [], f"{page}: {text} prints\n{done.stdout}"
+            assert agrees(shown, _steady(done.out)) == [], f"{page}: {text} prints\n{done.out}"
 
 
 def _shown(page: str, command: Command) -> tuple[str, ...]:
@@ -231,7 +229,7 @@ def test_the_mistakes_that_pages_show_are_told_in_these_words(folder: Path) -> N
     for text in shown:
         (command,) = [command for begins, command in MISTAKES.items() if text.startswith(begins)]
         done = _forebay(command, folder)
-        assert (done.returncode, done.stderr.strip()) == (2, text)
+        assert (done.code, done.err.strip()) == (2, text)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
