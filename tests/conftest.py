@@ -82,20 +82,25 @@ def forks() -> Forks:
     return Forks()
 
 
-def forebay(*arguments: str | Path, cwd: Path | None = None, columns: int = 200) -> Answer:
+def forebay(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, timeout_s: float = 300) -> Answer:
     """Run the installed command as a user would, in a process of its own."""
-    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
-    texts = [str(each) for each in arguments]
+    environment = _environment(columns)
     if sys.platform == "linux" and forks().can(environment):
-        return forks().call(texts, cwd or Path.cwd(), environment, timeout_s=300)
-    return begun(*texts, cwd=cwd, environment=environment)
+        return forks().call([str(each) for each in arguments], cwd or Path.cwd(), environment, timeout_s)
+    return begun(*arguments, cwd=cwd, columns=columns, timeout_s=timeout_s)
 
 
-def begun(*arguments: str, cwd: Path | None = None, environment: dict[str, str] | None = None) -> Answer:
+def begun(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, timeout_s: float = 300) -> Answer:
     """Run the installed command in a process that begins from nothing."""
-    command = [sys.executable, "-m", "forebay.command_line", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=cwd, env=environment)
+    command = [sys.executable, "-m", "forebay.command_line", *map(str, arguments)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=timeout_s, cwd=cwd, env=_environment(columns)
+    )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def _environment(columns: int) -> dict[str, str]:
+    return {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
 
 
 def without_costs(found: object) -> object:

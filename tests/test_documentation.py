@@ -169,7 +169,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _forebay(text: str, folder: Path) -> Answer:
     (_, *arguments) = shlex.split(text)
-    return forebay(*arguments, cwd=folder, columns=80)
+    return forebay(*arguments, cwd=folder, columns=80, timeout_s=120)
 
 
 def _prepare(page: str, folder: Path) -> None:

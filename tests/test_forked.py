@@ -54,9 +54,8 @@ def test_it_answers_as_a_process_from_nothing(arguments: tuple[str, ...], small:
     there = tmp_path / "from nothing"
     there.mkdir()
     shutil.copy(small, there)
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
     found = forebay(*arguments, cwd=small.parent)
-    assert _steady(found) == _steady(begun(*arguments, cwd=there, environment=environment))
+    assert _steady(found) == _steady(begun(*arguments, cwd=there))
 
 
 def _steady(answer: Answer) -> Answer:
