@@ -22,7 +22,7 @@ from typing import Any
 
 from forebay.checks.bench.counting import count
 from forebay.checks.bench.observing import speeds
-from forebay.checks.bench.packet import Timing, measure, once
+from forebay.checks.bench.packet import Timing, measure
 from forebay.checks.bench.recommending import costs, shipped
 from forebay.checks.bench.scaling import scaling
 from forebay.checks.bench.sweeping import CELLS, overheads
@@ -96,15 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--cells", type=int, default=CELLS, help=f"of the grid of S [default: {CELLS}]")
     parser.add_argument("--capture", type=Path, help="a kernel's for O, as `make captured KEEP=DIR` leaves them")
-    parser.add_argument("--one", nargs="*", metavar="KEY=VALUE", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.one is not None:
-        try:
-            print(json.dumps(once(options.folder, options.one)))
-        except (ForebayError, OSError) as error:
-            print(error, file=sys.stderr)
-            return 2
-        return 0
     files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
     others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
     answered = {} if options.count else shipped(options.scenarios or options.folder.parent / "scenarios")

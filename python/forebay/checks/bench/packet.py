@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import _core
+from forebay.checks.bench.alone import COUNTED, YARDSTICK_EVENTS
 from forebay.errors import InputError
-from forebay.scenario import Scenario
 
-__all__ = ["Timing", "measure", "once", "run"]
-
-#: Events of the yardstick, a loop over a heap of 64 events that never changes (`crates/engines/src/yardstick.rs`).
-YARDSTICK_EVENTS = 1_000_000
+__all__ = ["Timing", "measure", "run"]
 
 #: A run is undisturbed where the machine did the yardstick at this share of its best speed or better.
 UNDISTURBED = 0.9
 
 
-def _yardstick() -> float:
-    """Processor seconds of a fixed piece of work: a machine shared with others is not always equally fast."""
-    started = time.process_time()
-    _core.yardstick(YARDSTICK_EVENTS)
-    return time.process_time() - started
-
-
-def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
-    """One replication of one scenario in this process: its cost, the digest of its results and the yardstick's time."""
-    scenario = Scenario.load(path, overrides).core
-    before = _yardstick()
-    outcome = _core.run_batch([_core.Job(scenario, "packet", scenario.seed, 0)], 1)[0]
-    if isinstance(outcome, Exception):
-        raise outcome
-    after = _yardstick()
-    report: dict[str, Any] = json.loads(outcome.json())
-    cost = report.pop("cost")
-    results = json.dumps([report["metrics"], report["groups"]], sort_keys=True)
-    digest = hashlib.sha256(results.encode()).hexdigest()
-    return {**cost, "results_sha256": digest, "yardstick_s": max(before, after)}
-
-
 def run(path: Path, overrides: Sequence[str] = (), *, under: Sequence[str] = ()) -> Mapping[str, Any]:
-    """`once` in a process of its own, `under` another program where one is given.
+    """One replication in a process of its own (`alone`), `under` a program that counts where one is given.
 
     Raises
     ------
     InputError
         Where the file is wrong, the run fails or there is no such program.
     """
-    command = [*under, sys.executable, "-m", "forebay.checks.bench", str(path), "--one", *overrides]
+    counted = [COUNTED] if under else []
+    command = [*under, sys.executable, "-m", "forebay.checks.bench.alone", *counted, str(path), *overrides]
     try:
         process = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
