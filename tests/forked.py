@@ -64,7 +64,7 @@ class Forks:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
             )
-        atexit.register(self._end)
+        atexit.register(self._close)
 
     def can(self, environment: Mapping[str, str]) -> bool:
         """Whether a process that began now would find what the waiting one found."""
@@ -92,7 +92,7 @@ class Forks:
             os.close(out)
             os.close(err)
 
-    def _end(self) -> None:
+    def _close(self) -> None:
         self._socket.close()
         self._process.wait()
 
