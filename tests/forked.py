@@ -169,9 +169,6 @@ def _main(descriptor: str) -> NoReturn:
         runpy.run_module(COMMAND, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-        code = 1
     _end(code)
 
 
