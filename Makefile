@@ -52,7 +52,7 @@ help:
 	@echo "make clean      remove $(VENV), target, out and what was built for Python and the browser"
 
 tools:
-	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "forebay needs Python >= 3.11: no '$(PYTHON)' on PATH (set PYTHON=/path/to/python3)" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "forebay needs Python >= 3.11: no '$(PYTHON)' on PATH (Debian: apt-get install python3-venv; or PYTHON=/path/to/python3)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forebay needs Python >= 3.11: '$(PYTHON)' is $$($(PYTHON) -V 2>&1)" >&2; exit 1; }
 	@command -v cargo >/dev/null 2>&1 || { echo "forebay needs a Rust toolchain: no 'cargo' on PATH (https://rustup.rs)" >&2; exit 1; }
 

@@ -19,6 +19,9 @@ from tests.forked import Answer, Forks
 
 ROOT = Path(__file__).parent.parent
 
+#: The laboratory's page, which is not built where npm or a compiler for WebAssembly is missing.
+PAGE = ROOT / "python/forebay/laboratory/index.html"
+
 #: Of what Windows does not have, signals, namespaces and `fork`, these are made.
 collect_ignore = (
     [
