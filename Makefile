@@ -128,7 +128,7 @@ test: $(VENV)/.packages
 tests: $(VENV)/.checked
 	@$(SIDE_BY_SIDE) page-tested rust-built
 	@if command -v cargo-nextest >/dev/null 2>&1; then $(MAKE) --no-print-directory nextest; else $(MAKE) --no-print-directory cargo-test; fi
-	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile
+	$(PYTEST) -m "not real_time" -n $(JOBS) --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 	$(PYTEST) -m real_time
 
 page-tested:

@@ -38,6 +38,29 @@ collect_ignore = (
     else []
 )
 
+#: The files that take longest, the longest first: what is begun last is waited for by processes that have nothing left.
+LONGEST = (
+    "test_documentation.py",
+    "test_cluster.py",
+    "test_lab_experiments.py",
+    "test_surroundings.py",
+    "test_comparison.py",
+    "test_command_line.py",
+    "test_bench.py",
+    "test_quick.py",
+    "test_reading.py",
+    "test_observe.py",
+    "test_optimum.py",
+    "test_wheel.py",
+    "test_lab.py",
+    "test_extras.py",
+    "test_lab_memory.py",
+    "test_sweep.py",
+    "test_search.py",
+    "test_compatibility.py",
+    "test_notebook.py",
+)
+
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -77,6 +100,11 @@ replications = 2
 utilization = ">= 85%"
 queue_delay_p99 = "<= 150ms"
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, and leave the others in their order."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @cache

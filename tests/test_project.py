@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.conftest import ROOT
+from tests.conftest import LONGEST, ROOT
 
 
 def _read(path: Path) -> Any:
@@ -33,6 +33,11 @@ def test_the_version_is_one() -> None:
     assert (citation["version"], str(citation["date-released"])) == released[0]
     numbers = [tuple(map(int, number.split("."))) for number, _ in released]
     assert numbers == sorted(numbers, reverse=True)
+
+
+def test_what_is_begun_with_is_there() -> None:
+    assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
+    assert len(set(LONGEST)) == len(LONGEST)
 
 
 def test_a_citation_is_one() -> None:
