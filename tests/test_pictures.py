@@ -327,21 +327,6 @@ def test_wrapped_lines_have_room() -> None:
             assert " ".join(lines) == " ".join(text.split())
 
 
-def test_both_files_of_a_picture_are_laid_out_alike(answer: Recommendation, tmp_path: Path) -> None:
-    """The first panel's frame in the SVG is where the PNG has it, and the figure goes on laying itself out."""
-    drawn = plots.draw_recommendation(answer)
-    engine = drawn.get_layout_engine()
-    plots.save(drawn, tmp_path / "alone.png")
-    inches = drawn.axes[0].get_position().transformed(drawn.transFigure - drawn.dpi_scale_trans)
-    plots.save_both(drawn, tmp_path / "both")
-    assert drawn.get_layout_engine() is engine is not None
-    drawing = (tmp_path / "both.svg").read_text(encoding="utf-8")
-    height = float(re.search(r'viewBox="0 0 \S+ (\S+)"', drawing)[1])  # type: ignore[index]
-    frame = re.search(r'id="axes_1">\s*<g id="patch_\d+">\s*<path d="M ([\d.]+) ([\d.]+)', drawing)
-    assert frame is not None
-    assert (float(frame[1]), height - float(frame[2])) == pytest.approx((72 * inches.x0, 72 * inches.y0), abs=1e-3)
-
-
 def test_pyplot_is_left_alone() -> None:
     """A reader's own figures and style stay as they are, in a notebook above all."""
     code = f"""

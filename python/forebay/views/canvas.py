@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Picture",
-    "as_laid_out",
     "figure",
     "head",
     "legend",
@@ -104,18 +103,6 @@ class Picture(Figure):
         data = io.BytesIO()
         self.savefig(data, format="png", dpi=110)
         return data.getvalue()
-
-
-@contextmanager
-def as_laid_out(drawn: Figure) -> Iterator[None]:
-    """Leave everything where it was when the figure was drawn last: to lay it out takes a third of the drawing."""
-    engine = drawn.get_layout_engine()
-    with style():
-        drawn.set_layout_engine(None)
-    try:
-        yield
-    finally:
-        drawn.set_layout_engine(engine)
 
 
 def picture(width: float, height: float, **settings: Any) -> Picture:

@@ -42,12 +42,8 @@ def save(found: Figure, path: Path) -> Path:
 
 
 def save_both(found: Figure, stem: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG beside it, laid out once."""
-    from forebay.views.canvas import as_laid_out
-
-    picture = save(found, stem.with_suffix(".png"))
-    with as_laid_out(found):
-        return [picture, save(found, stem.with_suffix(".svg"))]
+    """Write a figure as PNG and as SVG beside it."""
+    return [save(found, stem.with_suffix(".png")), save(found, stem.with_suffix(".svg"))]
 
 
 def band(
