@@ -93,8 +93,8 @@ LAB := $(wildcard lab/*.mjs lab/*.html lab/src/*.ts* lab/src/*.css lab/src/*/*.t
 
 lab/node_modules/.packages: lab/package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo "the laboratory's page is not built: no npm on PATH (Debian: apt-get install nodejs npm)" >&2; exit 3; }
-	@# Not `npm ci`: it wants the packages of other platforms to be in the lock.
-	@cd lab && npm install --silent --no-audit --no-fund
+	@# As the lock says, which stays as it is.
+	@cd lab && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 out/lab/index.html: out/lab/forebay.wasm lab/node_modules/.packages $(LAB)

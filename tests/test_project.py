@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -38,6 +39,15 @@ def test_the_version_is_one() -> None:
 def test_what_is_begun_with_is_there() -> None:
     assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
     assert len(set(LONGEST)) == len(LONGEST)
+
+
+def test_the_lock_of_the_page_has_the_packages_of_all_platforms() -> None:
+    """What one platform's `npm install` leaves out is added by another's, and `npm ci` refuses a lock without them."""
+    packages = json.loads((ROOT / "lab/package-lock.json").read_text(encoding="utf-8"))["packages"]
+    wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+    assert len(wanted) > 30
+    there = {place.rpartition("node_modules/")[2] for place in packages}
+    assert sorted(wanted - there) == []
 
 
 def test_a_citation_is_one() -> None:
