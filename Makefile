@@ -117,8 +117,8 @@ lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
 SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 # Laws are tried on the same examples every time, others by another SEED. What runs in real time has the machine for
-# itself; all else is shared among processes. One build is for cargo's tests and for the extension of Python's; where
-# the one for use was there before, it is put back.
+# itself; all else is shared among processes, the longest files first (tests/conftest.py). One build is for cargo's tests
+# and for the extension of Python's; where the one for use was there before, it is put back.
 PYTEST := $(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 test: $(VENV)/.packages
 	@had=$$(ls $(VENV)/.build 2>/dev/null); $(MAKE) --no-print-directory tests; status=$$?; \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,7 +105,8 @@ queue_delay_p99 = "<= 150ms"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, and leave the others in their order."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(LONGEST)))
 
 
 @cache
@@ -132,6 +134,11 @@ def begun(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, t
 
 def _environment(columns: int) -> dict[str, str]:
     return {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
+
+
+def steady(text: str) -> str:
+    """What is printed, without what the machine decides."""
+    return re.sub(r"[\d.]+ CPU seconds( in [\d.]+ s)?", "N CPU seconds", text)
 
 
 def without_costs(found: object) -> object:

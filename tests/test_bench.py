@@ -98,9 +98,9 @@ def test_totals_are_the_sums_by_name() -> None:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
     # Start-up takes 400 million, and some million more or less each time: the packets have to be many more.
-    small.write_text(SMALL.replace("10Mbps", "160Mbps").replace("20p", "200p"), encoding="utf-8")
+    small.write_text(SMALL.replace("10Mbps", "400Mbps").replace("20p", "500p"), encoding="utf-8")
     counted = count(small)
-    assert counted["packets"] > 75_000
+    assert counted["packets"] > 150_000
     assert 200 < counted["instructions_per_packet"] < 800
     assert counted["bytes_from_memory_per_packet"] < 64
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.conftest import PAGE, ROOT, SMALL, forebay, lacking
+from tests.conftest import PAGE, ROOT, SMALL, forebay, lacking, steady
 from tests.documentation import Block, Command, Kind, agrees, blocks, commands, inline, without_choices
 from tests.forked import Answer
 
@@ -204,7 +204,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page: str, folder: Path) -> Non
             assert command.text not in SHORTER or command.text == "make demo", (
                 f"{page}: what is shown is run as it stands"
             )
-            assert agrees(shown, _steady(done.out)) == [], f"{page}: {text} prints\n{done.out}"
+            assert agrees(shown, steady(done.out)) == [], f"{page}: {text} prints\n{done.out}"
 
 
 def _shown(page: str, command: Command) -> tuple[str, ...]:
@@ -213,13 +213,8 @@ def _shown(page: str, command: Command) -> tuple[str, ...]:
         text = (ROOT / page).read_text(encoding="utf-8")
         inside = re.search(r"<!-- demo output: begin -->\n(.*?)<!-- demo output: end -->", text, re.DOTALL)
         assert inside
-        return tuple(_steady(inside[1]).splitlines()) if command.text == "make demo" else ()
+        return tuple(steady(inside[1]).splitlines()) if command.text == "make demo" else ()
     return command.shown
-
-
-def _steady(text: str) -> str:
-    """Without what the machine decides."""
-    return re.sub(r"[\d.]+ CPU seconds( in [\d.]+ s)?", "N CPU seconds", text)
 
 
 def test_the_mistakes_that_pages_show_are_told_in_these_words(folder: Path) -> None:

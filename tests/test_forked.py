@@ -6,14 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from forebay.commands.completion import VARIABLE
 from forebay.commands.program import cli
-from tests.conftest import begun, forebay, forks
-from tests.forked import Answer
+from tests.conftest import begun, forebay, forks, steady
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
 
@@ -54,14 +54,8 @@ def test_it_answers_as_a_process_from_nothing(arguments: tuple[str, ...], small:
     there = tmp_path / "from nothing"
     there.mkdir()
     shutil.copy(small, there)
-    found = forebay(*arguments, cwd=small.parent)
-    assert _steady(found) == _steady(begun(*arguments, cwd=there))
-
-
-def _steady(answer: Answer) -> Answer:
-    """Without the line of what it cost."""
-    kept = [line for line in answer.out.splitlines() if " CPU " not in line]
-    return Answer(answer.code, "\n".join(kept), answer.err)
+    found, expected = forebay(*arguments, cwd=small.parent), begun(*arguments, cwd=there)
+    assert replace(found, out=steady(found.out)) == replace(expected, out=steady(expected.out))
 
 
 def test_calls_share_neither_environment_nor_folder(
