@@ -57,6 +57,13 @@ class Kind(StrEnum):
     IDENTICAL = "identical"
     LOCK_STEP = "lock_step"
     JITTERED = "jittered"
+    # Of the port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through, and
+    # few packets at a high rate. Of the scenario: a random state that decides a goal and that runs see rarely.
+    HIGH_LOSS = "high_loss"
+    STARVED_GROUP = "starved_group"
+    TINY_BUFFER = "tiny_buffer"
+    RARE_STATE = "rare_state"
+    SHORT_RUN = "short_run"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"
 
@@ -87,6 +94,11 @@ class Warning(str):
         return made
 
     @property
+    def urgent(self) -> bool:
+        """Whether it changes the decision, and stands in the first three lines."""
+        return self.kind in URGENT
+
+    @property
     def text(self) -> str:
         """The sentence alone."""
         return str(self)
@@ -97,6 +109,10 @@ class Warning(str):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (str(self.kind), str(self), self.subject, self.values)
+
+
+#: Kinds that change the decision.
+URGENT = frozenset({Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN})
 
 
 def _restore(kind: str, text: str, subject: str, values: Mapping[str, float]) -> Warning:

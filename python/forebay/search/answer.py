@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from forebay import formatting
 from forebay.configuration.configuring import Configuration
@@ -36,7 +36,10 @@ __all__ = [
     "CurvePoint",
     "Front",
     "FrontPoint",
+    "Evidence",
     "Gap",
+    "GoalAt",
+    "GoalVerdict",
     "Held",
     "Island",
     "JudgedGoal",
@@ -51,9 +54,53 @@ __all__ = [
     "UpperEnd",
     "Value",
     "Variation",
+    "Verdict",
 ]
 
 Metrics = Mapping[str, Estimate]
+#: What a search says: a buffer meets every goal, none does, or the evidence decides neither.
+Verdict = Literal["met", "impossible", "undecided"]
+#: The same of one goal at one buffer.
+GoalVerdict = Literal["met", "missed", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalAt:
+    """One goal at one measured buffer.
+
+    Attributes
+    ----------
+    buffer : BufferSize or Setting
+        The buffer.
+    measured : Estimate
+        The metric there.
+    verdict : str
+        "met", "missed" or "undecided" at the confidence of the search.
+    runs : int
+        Runs that were measured there.
+    """
+
+    buffer: Value
+    measured: Estimate
+    verdict: GoalVerdict
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the verdict on a goal rests on.
+
+    Attributes
+    ----------
+    method : str
+        "bootstrap" (Bayesian bootstrap with a pessimistic observation), "binomial" (a share of the draws),
+        "bound" (derived from the queue's size and rate), or "none".
+    runs : int
+        Runs at the answer and near it that the verdict uses.
+    """
+
+    method: str
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +125,10 @@ class JudgedGoal:
         One-sided, that it is; None where the replications carry none.
     binding : bool
         Whether it is what keeps the buffer from being smaller.
+    at_smallest, at_largest : GoalAt or None
+        The goal at the smallest and at the largest measured buffer.
+    evidence : Evidence or None
+        What the verdict rests on.
     """
 
     goal: Goal
@@ -89,6 +140,9 @@ class JudgedGoal:
     met: bool
     confidence: float | None
     binding: bool
+    at_smallest: GoalAt | None = None
+    at_largest: GoalAt | None = None
+    evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
@@ -103,6 +157,9 @@ class JudgedGoal:
             "met": self.met,
             "confidence": self.confidence,
             "binding": self.binding,
+            "at_smallest": plain(self.at_smallest),
+            "at_largest": plain(self.at_largest),
+            "evidence": plain(self.evidence),
             # A goal that is alone on its metric is called like it.
             **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
         }
@@ -348,6 +405,12 @@ class Recommendation(Told):
     ----------
     scenario : Scenario
         What was asked about, with its goals.
+    verdict : str
+        "met": `buffer` meets every goal. "impossible": no buffer does. "undecided": the evidence decides neither.
+    between : tuple of (BufferSize, BufferSize), or None
+        Where the verdict is "undecided": the smallest and the largest buffer that may meet every goal.
+    runs : int
+        Runs that the confidence rests on; without an answer all runs at the nearest miss.
     buffer : BufferSize, Setting or None
         The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
     confidence : float or None
@@ -428,6 +491,9 @@ class Recommendation(Told):
     optimum: Optimum | None = None
     choice: Mapping[str, str] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
+    verdict: Verdict = "met"
+    between: tuple[Value, Value] | None = None
+    runs: int = 0
 
     @property
     def feasible(self) -> bool:
@@ -488,7 +554,10 @@ class Recommendation(Told):
         """The answer as plain dictionaries and lists, as in the JSON."""
         told: dict[str, Any] = plain(
             {
+                "verdict": self.verdict,
                 "recommendation": self.buffer,
+                "between": self.between,
+                "runs": self.runs,
                 "confidence": self.confidence,
                 "resolution": self.resolution,
                 "binding_goal": self.binding_goal,

@@ -345,6 +345,8 @@ def _answer(
         version=_core.__version__,
         jitter=finished.jitter,
         knob=finished.knob,
+        verdict="met" if found else "impossible",
+        runs=len(finished.at_answer()[1]),
     )
 
 
