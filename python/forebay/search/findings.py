@@ -329,7 +329,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
     """What all replications of some searches cost."""
     costs = [report.cost for measure in measured for report in measure.reports.values()]
     return SearchCost(
-        replications=len(costs),
+        replications=sum(each.runs for each in measured),
         resumed=sum(measure.resumed for measure in measured),
         buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),

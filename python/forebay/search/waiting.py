@@ -121,7 +121,7 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
     found = _over(look)
     measured, whole = look.scenario.core.duration_s[1], scenario.core.duration_s[1]
     less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
-    replications = counted(len(found.measure.reports), "replication")
+    replications = counted(found.measure.runs, "run")
     text = f"a quick look, {replications}{less}: run without --quick to confirm"
     found.outcome.notes.insert(0, Warning(Kind.QUICK, text, values={"measured_s": measured, "whole_s": whole}))
     expected = look.search.plan.prior
@@ -140,8 +140,8 @@ def _best(search: Finished, found: Finished | None) -> Finished | None:
         outcome.notes = [note for note in outcome.notes if note.kind is not Kind.QUICK]
     if outcome is None:
         return None
-    replications = len(search.measure.reports)
-    done = counted(replications, "replication")
+    replications = search.measure.runs
+    done = counted(replications, "run")
     text = f"the time was over after {done}: repeat with more, or without --within, to confirm"
     outcome.notes.insert(0, Warning(Kind.TIME_OVER, text, values={"replications": replications}))
     return dataclasses.replace(search, outcome=outcome)
