@@ -1,7 +1,7 @@
 """Buffers up to which a goal on the queueing delay holds by derivation, whatever the traffic does.
 
 A packet that a first-in-first-out queue accepts waits for the packets in front of it and for the rest of the one in
-transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C, P being the largest packet.
+transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C; P is the largest packet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLEAR = 0.999
 
 
 def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
-    """Goals on the delay of the target link, each with the largest buffer in packets up to which it holds by derivation.
+    """Goals on the delay of the target link, each with the largest buffer up to which it holds, in packets.
 
     Empty for queues that are not first in, first out at a constant rate, and where something else than the target
     link's buffer is varied.

@@ -18,7 +18,10 @@ from forebay.scenario import Scenario
 from forebay.search.answer import (
     Conflict,
     CurvePoint,
+    Evidence,
     Gap,
+    GoalAt,
+    GoalVerdict,
     Held,
     Island,
     JudgedGoal,
@@ -34,7 +37,7 @@ from forebay.search.answer import (
 )
 from forebay.search.independence import different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
-from forebay.search.judging import ShareJudge
+from forebay.search.judging import ShareJudge, Verdict
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
@@ -127,8 +130,8 @@ class Finished:
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     at, reports = finished.at_answer()
-    goals, judge = finished.scenario.goals, finished.search.plan.judge
-    confidences = judge.confidences(reports, goals) if finished.confident else {}
+    goals, judge, search = finished.scenario.goals, finished.search.plan.judge, finished.search
+    confidences = _confidences(finished, at, reports) if finished.confident else {}
     judged = {}
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
@@ -143,8 +146,39 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             met=judge.margin(reports, [goal]) >= 0,
             confidence=confidences.get(goal.key),
             binding=goal.key == finished.outcome.binding,
+            at_smallest=_goal_at(finished, goal, min(search.samples)),
+            at_largest=_goal_at(finished, goal, max(search.samples)),
+            evidence=_evidence(finished, goal, at),
         )
     return judged
+
+
+def _confidences(finished: Finished, at: int, reports: Sequence[Report]) -> Mapping[str, float]:
+    """By the key of each goal, the confidence with which it is met."""
+    judge, goals = finished.search.plan.judge, finished.scenario.goals
+    if not judge.averages:
+        return judge.confidences(reports, goals)
+    most = statistics.most_confidence(finished.outcome.runs)
+    worst = finished.search.worst_near(at, reports)
+    return {key: min(most, found) for key, found in judge.evidence(reports, goals, worst).items()}
+
+
+def _goal_at(finished: Finished, goal: Goal, packets: int) -> GoalAt:
+    """One goal at one buffer that the search measured."""
+    search = finished.search
+    reports = search.samples[packets]
+    found = search.together(packets, [goal])
+    verdict: GoalVerdict = "undecided" if found is Verdict.UNCLEAR else "met" if found is Verdict.MET else "missed"
+    return GoalAt(finished.size(packets), _estimate(goal, reports), verdict, len(reports))
+
+
+def _evidence(finished: Finished, goal: Goal, packets: int) -> Evidence:
+    """What the verdict on a goal at the answer, or at the nearest miss, rests on."""
+    if finished.search.derived(packets, goal):
+        return Evidence("bound", 0)
+    if not finished.confident:
+        return Evidence("none", finished.outcome.runs)
+    return Evidence("bootstrap" if finished.search.plan.judge.averages else "binomial", finished.outcome.runs)
 
 
 def fraction(finished: Finished, share: float, confidence: float) -> Held:

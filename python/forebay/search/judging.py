@@ -123,7 +123,7 @@ class Judge(Protocol):
         """By the key of each goal, the confidence with which it is met; their minimum is that of all together."""
 
     def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """By the key of each goal, one minus the p-value that it is missed; few runs may agree better than they tell."""
+        """By the key of each goal, one minus the p-value against it, however few runs there are."""
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""

@@ -26,6 +26,8 @@ ENOUGH, DEGREES = 3, 2
 #: Logarithm of the buffer within which deviations from a mean tell of those at another buffer, and how many runs tell
 #: that mean.
 BESIDE, OFTEN = 0.4, 4
+#: Factor between two buffers within which more room helps a goal that asks for it: further off curves may fall again.
+ALIKE = 4.0
 #: Runs at a buffer itself without which nothing is excluded there.
 FEWEST = 4
 NOTHING = Replications()
@@ -203,9 +205,7 @@ class Observing:
         return buffer <= self.plan.met_up_to.get(goal, 0)
 
     def easier(self, buffer: int, goal: Goal, *, room: bool) -> Iterator[float]:
-        """Margins of runs at buffers where a goal is at least as easy to meet as at one, so far as was seen.
-
-        Of those a little harder, the deviations from their mean count, from the mean at the buffer.
+        """Margins of runs at buffers within a factor of `ALIKE` where a goal is at least as easy to meet as at one.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Observing:
             Whether it asks for a large buffer.
         """
         for at, reports in self.samples.items():
-            if (at >= buffer) if room else (at <= buffer):
+            if (buffer <= at <= ALIKE * buffer) if room else (buffer / ALIKE <= at <= buffer):
                 yield from reports.margins(goal)
 
     def deviations(self, buffer: int, goal: Goal) -> Iterator[float]:

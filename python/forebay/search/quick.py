@@ -292,7 +292,8 @@ class QuickLook(Observing):
         evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
         # The k-th attempt spends 2^-k of the error probability.
-        return max(0.0, min(most, 1 - 2 ** (len(self._refused) + 1) * (1 - min(evidence.values()))))
+        error: float = 2.0 ** (len(self._refused) + 1) * (1 - min(evidence.values()))
+        return max(0.0, min(most, 1 - error))
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""

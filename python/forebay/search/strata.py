@@ -1,10 +1,10 @@
 """Strata: the values that a scenario's declared random states take in a replication, and how often they do.
 
-A flood once in 300 s, or a draw in ten with thirty flows, is seldom part of the few runs of a search, and decides a mean
-when it is. The engines say which values such states take in a replication before it is simulated. The search therefore
-simulates one replication of each stratum and weights it by the stratum's probability (stratified sampling with
-allocation by need; Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are:
-strata only choose which replications are simulated.
+A flood once in 300 s, or a draw in ten with thirty flows, is seldom part of the few runs of a search, and decides a
+mean when it is. The engines say which values such states take in a replication before it is simulated. The search
+therefore simulates one replication of each stratum and weights it by the stratum's probability (stratified sampling;
+Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are: strata only
+choose which replications are simulated.
 """
 
 from __future__ import annotations
