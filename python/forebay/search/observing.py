@@ -331,10 +331,19 @@ class Observing:
             looked.add(at)
             self._known(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
-        ends = [*(end for ends in left for end in ends), *promising]
-        first, last = min(ends), max(ends)
-        met = [at for at in self.samples if at >= first and self.together(at, self.goals) is Verdict.MET]
-        outcome.between = first, min([last, *met])
+        outcome.between = self.undecided(level)
+
+    def undecided(self, level: float | None = None) -> tuple[int, int]:
+        """Between which buffers the smallest that meets every goal lies, as far as is known."""
+        left = self.left(self.plan.confidence if level is None else level)
+        promising = [at for at in self.samples if self._seems_met(at)]
+        ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
+        met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]
+        return min(ends), min([max(ends), *met])
+
+    def look_at(self, measured: Mapping[int, Sequence[Report]]) -> None:
+        """Take what others have measured for what was seen."""
+        self.samples = {buffer: Replications(reports) for buffer, reports in measured.items()}
 
     def _seems_met(self, buffer: int) -> bool:
         """Whether the means of some runs at a buffer meet every goal."""

@@ -15,7 +15,7 @@ confirmation is refused, what each side of a conflict needs exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forebay import statistics
@@ -24,7 +24,7 @@ from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.judging import Replications, Verdict, observations
+from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
@@ -121,26 +121,6 @@ class QuickLook(Observing):
         else:
             outcome.lower_end = self._lower_end(outcome.buffer, room)
             outcome.up_to = self.upper_end(outcome.buffer)
-        return outcome
-
-    def seen(self, samples: Mapping[int, Sequence[Report]]) -> Outcome | None:
-        """What others have measured says, without a look of its own; None where it says nothing."""
-        self.samples = {buffer: Replications(reports) for buffer, reports in samples.items()}
-        if len(self.samples) < 2:
-            return None
-        room, small = self.directions()
-        needed, allowed = self._edge(room, 1), self._edge(small, -1)
-        outcome = Outcome(confidence=None, binding=None if needed.goal is None else needed.goal.key)
-        # Of those that seem to do the smallest.
-        enough = (
-            at for at in sorted(self.samples) if needed.high <= math.log(at) + 1e-9 and math.log(at) <= -allowed.at
-        )
-        outcome.buffer = next((at for at in enough if self.plan.judge.margin(self.samples[at], self.goals) >= 0), None)
-        if outcome.buffer is None:
-            return None
-        outcome.confirmation = self.samples[outcome.buffer]
-        outcome.lower_end = self._lower_end(outcome.buffer, room)
-        outcome.up_to = self.upper_end(outcome.buffer)
         return outcome
 
     def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
