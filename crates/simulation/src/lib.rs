@@ -35,6 +35,7 @@ mod media;
 mod medium;
 mod memory;
 mod network;
+mod on_periods;
 mod onlooker;
 mod opportune;
 mod outlet;
