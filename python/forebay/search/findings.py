@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay import statistics
@@ -44,6 +44,7 @@ from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.ranged import Ranged
+from forebay.search.rare_states import Lengthened
 from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
@@ -75,6 +76,7 @@ class Finished:
     measure: Measurements
     jitter: Jitter | None = None
     knob: Knob | Ranged = TARGET_LINK
+    lengthened: Lengthened | None = None
 
     def size(self, packets: int) -> Value:
         """A buffer of so many packets where the search varies one."""
@@ -377,6 +379,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
 def warnings(finished: Finished) -> tuple[Warning, ...]:
     """What the confidence rests on, what the search noticed, what the runs warned of, and what is a coincidence."""
     return (
+        *_of_states(finished),
         *_of_evidence(finished),
         *_of_jitter(finished.jitter),
         *_of_search(finished),
@@ -384,6 +387,21 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
+
+
+def _of_states(finished: Finished) -> Iterator[Warning]:
+    """The random states that decide: those that no run shows, and those whose values runs were chosen by."""
+    if finished.lengthened is not None:
+        yield from finished.lengthened.warnings
+    strata = finished.measure.strata
+    if strata is not None:
+        keys = _names([f"`{key}`" for key in strata.keys])
+        text = (
+            f"Each observation is {len(strata.weights)} runs, one for each stratum of {keys}, weighted by the strata's "
+            "probabilities."
+        )
+        values = {f"weight_{number}": weight for number, weight in enumerate(strata.weights)}
+        yield Warning(Kind.STRATA, text, values=values)
 
 
 def _of_evidence(finished: Finished) -> list[Warning]:

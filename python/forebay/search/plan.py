@@ -169,6 +169,15 @@ class Outcome:
     between: tuple[int, int] | None = None
     runs: int = 0
 
+    def leave_undecided(self, largest: int) -> None:
+        """Take the answer back: what the runs do not show may decide it. At least the answer is still needed."""
+        if self.buffer is not None:
+            low = self.buffer if self.lower_end is None else self.lower_end[0]
+            self.between, self.compromise = (low, largest), self.buffer
+        elif self.impossible:
+            self.between = 1, largest
+        self.buffer, self.confidence, self.impossible = None, None, False
+
 
 def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:
     """The buffers in rising order, with as many in between as leave no larger factor than `gap`."""

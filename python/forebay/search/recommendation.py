@@ -41,6 +41,7 @@ from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QuickLook
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.ranking import compared
+from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
 from forebay.search.strata import strata
@@ -264,6 +265,7 @@ class _Question:
     rules: Sequence[Rule]
     thumbs: Sequence[Thumb]
     jitter: Jitter | None
+    runs: Lengthened
 
 
 def _question(
@@ -275,7 +277,8 @@ def _question(
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     rules = rules_of(scenario.core) if varied.is_target else ()
     rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
-    return _Question(scenario, varied, asked, rules, rough, added)
+    runs = lengthened(scenario) if scenario.goals else Lengthened(scenario, (), decided=True)
+    return _Question(runs.scenario, varied, asked, rules, rough, added, runs)
 
 
 def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> Callable[[str], object] | None:
@@ -324,9 +327,12 @@ def _found(question: _Question, search: _Search) -> Finished:
         if kind is QuickLook and measure.engine == "packet" and varied.is_target:
             plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
-        return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied)
+        return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied, question.runs)
 
-    return search.patience.wait(begin, scenario, search.resumption)
+    found = search.patience.wait(begin, scenario, search.resumption)
+    if not question.runs.decided and found.scenario.goals:
+        found.outcome.leave_undecided(found.search.plan.ceiling)
+    return found
 
 
 def _answer(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,8 @@ __all__ = ["STREAM_BITS", "Strata", "strata"]
 STREAM_BITS = 19
 #: Replications that tell the probabilities of strata: an error of a fiftieth for a stratum of one in a hundred.
 POPULATION = 65_536
+#: Fewer where each replication has many occurrences to draw: so many in all, but not fewer replications than these.
+OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
 #: Strata at most, and the smallest probability of one.
@@ -34,6 +36,9 @@ MOST, RAREST = 6, 1e-3
 FEW = 4
 #: A state whose values have a larger skewness has a stratum for its tail, which begins at this quantile.
 SKEWED, TAIL = 1.0, 0.8
+#: The same of states that are sums over many occurrences, whose strata are worth their runs only in the extreme.
+SKEWED_SUMS = 2.0
+SUMS = frozenset({"open_loop", "periodic"})
 #: A smallest (or largest) value of at least this probability is a stratum: no flood at all, for example.
 ALONE = 0.02
 #: A skewed state with at most so many values is parted at the widest gap between two of them.
@@ -119,14 +124,14 @@ def strata(core: _core.Scenario) -> Strata | None:
     core : forebay._core.Scenario
         With its seed.
     """
-    if not hasattr(core, "random_states"):
-        return None
-    states: list[dict[str, Any]] = [state for state in core.random_states() if state["sampled"]]
+    states = [state for state in core.random_states() if state["sampled"]]
     if not states:
         return None
     first = POPULATION_SERIES << STREAM_BITS
-    values = np.asarray(core.state_values(core.seed, range(first, first + POPULATION)), dtype=np.float64)
-    found = ((number, _cuts(values[:, number])) for number in range(len(states)))
+    numbers = range(first, first + _population(core, states))
+    values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
+    skewed = [SKEWED_SUMS if state["kind"] in SUMS else SKEWED for state in states]
+    found = ((number, _cuts(values[:, number], skewed[number])) for number in range(len(states)))
     cuts = [(number, where) for number, where in found if where]
     if not cuts:
         return None
@@ -138,7 +143,14 @@ def strata(core: _core.Scenario) -> Strata | None:
     return Strata(core, cuts, merged, weights, [states[number]["key"] for number, _ in cuts])
 
 
-def _cuts(values: NDArray[np.float64]) -> list[float]:
+def _population(core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
+    """Replications that tell the probabilities, as many as a fraction of a second draws."""
+    whole = sum(core.duration_s)
+    each = sum(1.0 if not state["cycle_s"] else 1.0 + whole / state["cycle_s"] for state in states)
+    return int(min(POPULATION, max(LEAST_POPULATION, OCCURRENCES / each)))
+
+
+def _cuts(values: NDArray[np.float64], skewed: float) -> list[float]:
     """Values at which the classes of a state begin, the first left out; empty where one class is enough."""
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size < 2:
@@ -147,7 +159,7 @@ def _cuts(values: NDArray[np.float64]) -> list[float]:
         return [float(middle) for middle in (distinct[1:] + distinct[:-1]) / 2]
     deviation = float(np.std(values))
     skewness = float(np.mean((values - np.mean(values)) ** 3)) / deviation**3 if deviation > 0 else 0.0
-    if abs(skewness) < SKEWED:
+    if abs(skewness) < skewed:
         return []
     if distinct.size <= DISCRETE:
         gap = int(np.argmax(np.diff(distinct)))
