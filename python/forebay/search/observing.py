@@ -23,9 +23,8 @@ __all__ = ["Observing"]
 CLEAR = 0.95
 #: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
 ENOUGH, DEGREES = 3, 2
-#: Logarithm of the buffer within which deviations from a mean tell of those at another buffer, and how many runs tell
-#: that mean.
-BESIDE, OFTEN = 0.4, 4
+#: Runs that tell a mean, from which others at buffers nearby deviate.
+OFTEN = 4
 #: Factor between two buffers within which more room helps a goal that asks for it: further off curves may fall again.
 ALIKE = 4.0
 #: Runs at a buffer itself without which nothing is excluded there.
@@ -223,7 +222,7 @@ class Observing:
     def deviations(self, buffer: int, goal: Goal) -> Iterator[float]:
         """Deviations of single runs from the mean at buffers near one that were measured often."""
         for at, reports in self.samples.items():
-            if len(reports) >= OFTEN and abs(math.log(at / buffer)) <= BESIDE:
+            if len(reports) >= OFTEN and abs(math.log(at / buffer)) <= NEAR:
                 mean = reports.mean_margin(goal)
                 yield from (margin - mean for margin in reports.margins(goal))
 
@@ -267,12 +266,12 @@ class Observing:
         best = self.worst_near(buffer, reports, missed=True)[goal.key]
         return judge.evidence_missed(reports, goal, best) >= level
 
-    def left(self, level: float) -> list[tuple[int, int]]:
+    def left(self, level: float | None) -> list[tuple[int, int]]:
         """Intervals of buffers that no goal excludes, in rising order.
 
-        A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if runs exclude
-        surely at one of them that it holds, and the first and the last of them are clear of the noise. What lies beyond
-        the measured buffers stays.
+        A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
+        the last of them are clear of the noise. With a level, further runs must exclude surely at one of them that it
+        holds. What lies beyond the measured buffers stays.
         """
         excluded = sorted(ends for goal in self.goals for ends in self._excluded_by(goal, level))
         found, first = [], self.plan.floor
@@ -284,7 +283,7 @@ class Observing:
             found.append((first, self.plan.ceiling))
         return found
 
-    def _excluded_by(self, goal: Goal, level: float) -> Iterator[tuple[int, int]]:
+    def _excluded_by(self, goal: Goal, level: float | None) -> Iterator[tuple[int, int]]:
         """Intervals of buffers at which one goal is missed."""
         rising = sorted(self.samples)
         missed = (
@@ -296,10 +295,11 @@ class Observing:
             if not short:
                 continue
             clear = list(run)
-            if not any(self.missed_surely(at, goal, level) for at in clear):
+            if level is not None and not any(self.missed_surely(at, goal, level) for at in clear):
                 continue
-            clear = [at for at in clear if self.misses(at, [goal]) or self.missed_surely(at, goal, level)]
-            yield clear[0], clear[-1]
+            clear = [at for at in clear if self.misses(at, [goal]) or self.missed_surely(at, goal, level or CLEAR)]
+            if clear:
+                yield clear[0], clear[-1]
 
     def conclude(self, outcome: Outcome, runs: int, rounds: int, confirms: Callable[[int], bool]) -> None:
         """Without an answer: prove that there is none, find one after all, or say between which buffers one may lie.
@@ -331,11 +331,11 @@ class Observing:
             looked.add(at)
             self._known(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
-        outcome.between = self.undecided(level)
+        outcome.between = self.undecided()
 
-    def undecided(self, level: float | None = None) -> tuple[int, int]:
+    def undecided(self) -> tuple[int, int]:
         """Between which buffers the smallest that meets every goal lies, as far as is known."""
-        left = self.left(self.plan.confidence if level is None else level)
+        left = self.left(None)
         promising = [at for at in self.samples if self._seems_met(at)]
         ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
         met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]

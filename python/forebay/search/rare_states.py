@@ -58,9 +58,7 @@ def lengthened(scenario: Scenario) -> Lengthened:
     if not affordable:
         return Lengthened(scenario, tuple(_unseen(state, measured) for state in hidden), decided=False)
     names = _listed([state["phrase"] for state in hidden])
-    text = (
-        f"{names} may decide the goals. A run therefore measures {duration(wanted)}, not {duration(measured)}."
-    )
+    text = f"{names} may decide the goals. A run therefore measures {duration(wanted)}, not {duration(measured)}."
     changed = scenario.changed(f"run.measure={wanted:.9g}s")
     values = {"measured_s": wanted, "whole_s": measured}
     return Lengthened(changed, (Warning(Kind.LENGTHENED, text, values=values),), decided=True)
