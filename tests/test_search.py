@@ -168,18 +168,18 @@ def slow(buffer: int) -> float:
 @pytest.mark.parametrize(
     ("shape", "mean", "noise", "dear", "far"),
     [
-        ("heavy", utilization, 0.03, 60, 1.28),
+        ("heavy", utilization, 0.03, 69, 1.28),
         ("skewed", utilization, 0.03, 70, 1.28),
-        ("skewed down", utilization, 0.03, 60, 1.33),
-        ("heavy", utilization, 0.004, 30, 1.08),
-        ("skewed down", utilization, 0.004, 30, 1.08),
-        ("normal", saturating, 0.004, 58, 1.30),
-        ("skewed down", saturating, 0.004, 54, 1.30),
-        ("normal", stepped, 0.03, 35, 1.15),
-        ("fading", slow, 0.03, 50, 1.20),
-        ("rare", steady, 0.005, 45, 1.25),
-        ("rare", utilization, 0.004, 32, 1.10),
-        ("rare", slow, 0.01, 43, 1.20),
+        ("skewed down", utilization, 0.03, 83, 1.33),
+        ("heavy", utilization, 0.004, 36, 1.08),
+        ("skewed down", utilization, 0.004, 36, 1.08),
+        ("normal", saturating, 0.004, 64, 1.30),
+        ("skewed down", saturating, 0.004, 81, 1.30),
+        ("normal", stepped, 0.03, 39, 1.15),
+        ("fading", slow, 0.03, 53, 1.20),
+        ("rare", steady, 0.005, 76, 1.25),
+        ("rare", utilization, 0.004, 40, 1.10),
+        ("rare", slow, 0.01, 75, 1.20),
     ],
 )
 def test_claims_hold_whatever_the_noise(
@@ -233,41 +233,35 @@ def test_conflict_names_both_sides() -> None:
     goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", 0.008)]
     outcome = Search(link, goals, PLAN).run()
     assert outcome.buffer is None
-    names, least = outcome.needs_at_least
-    assert names == ("utilization",)
-    assert least is not None
-    assert EDGE * 0.97 <= least <= EDGE * 1.1
-    names, most = outcome.needs_at_most
-    assert names == ("queue_delay_p99",)
-    assert most is not None
-    assert 50 * 0.85 <= most <= 50
+    assert outcome.impossible
+    assert outcome.needs_at_least[0] == ("utilization",)
+    assert outcome.needs_at_most[0] == ("queue_delay_p99",)
     assert outcome.compromise is not None
+    assert outcome.runs >= PLAN.least_runs
 
 
 @pytest.mark.parametrize(("most", "answers"), [(0.2, False), (1.6, True)])
 def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
-    """That nothing meets every goal is said before the edges are looked for, and never where something does."""
+    """That nothing meets every goal is proven without a look for the edges, and never where something does."""
     early = taken = 0
     for seed in range(40):
         known: list[str] = []
         link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, 0.0005, seed)
         goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(round(EDGE * most)))]
         outcome = Search(link, goals, PLAN, known=known.append).run()
-        said = "no buffer meets every goal" in known
+        said = "no buffer seems to meet every goal" in known
         early += said
         taken += link.asked.total()
         assert (outcome.buffer is not None) == answers or not said
+        assert outcome.impossible == (not answers)
         if said:
-            assert known.index("no buffer meets every goal") == 0
-            least, allowed = outcome.needs_at_least[1], outcome.needs_at_most[1]
-            assert least is not None
-            assert allowed is not None
-            assert least > allowed
+            assert known.index("no buffer seems to meet every goal") == 0
     if answers:
         assert early == 0
     else:
         assert early >= 30
-        assert taken / 40 <= 30
+        # The ladder of the first look, and as many runs at the nearest miss as carry the confidence.
+        assert taken / 40 <= 12 + 2 * PLAN.least_runs
 
 
 def test_a_conflict_is_never_a_contradiction() -> None:
@@ -500,7 +494,8 @@ def test_a_refusal_says_what_its_attempt_needed() -> None:
         link = Link({"utilization": utilization}, noise=0.03, seed=seed)
         outcome = Search(link, [Goal("utilization", ">=", 0.9)], PLAN).run()
         refusals = [note for note in outcome.notes if note.kind is Kind.REFUSED]
-        for attempt, note in enumerate(refusals, start=1):
+        for note in refusals:
+            attempt = round(note.values["attempt"])
             needed = 1 - 0.05 / 2**attempt * dict(FRESH)[note.values["replications"]]
             assert note.values["needed"] == pytest.approx(needed)
             assert note.values["confidence"] < needed

@@ -160,7 +160,7 @@ def _confidences(finished: Finished, at: int, reports: Sequence[Report]) -> Mapp
     judge, goals = finished.search.plan.judge, finished.scenario.goals
     if not judge.averages:
         return judge.confidences(reports, goals)
-    most = statistics.most_confidence(finished.outcome.runs)
+    most = statistics.most_confidence(max(finished.outcome.runs, different(reports)))
     worst = finished.search.worst_near(at, reports)
     return {key: min(most, found) for key, found in judge.evidence(reports, goals, worst).items()}
 

@@ -92,8 +92,8 @@ class Measurements:
         self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
         self._strata = strata if self.replicates else None
-        #: Runs of which observations consist; without strata each run is an observation.
-        self._parts: dict[Pair, Report] = {} if self._strata is not None else self.reports
+        #: Runs of which observations consist, where there are strata.
+        self._of_strata: dict[Pair, Report] = {}
         self._until = until
         #: Replications that an interrupted search had left.
         self.resumed = 0
@@ -113,6 +113,11 @@ class Measurements:
                 if pair not in self.reports and all(member in self._parts for member in members):
                     self.reports[pair] = self._observation(members)
         return [self.reports[pair] for pair in pairs]
+
+    @property
+    def _parts(self) -> dict[Pair, Report]:
+        """Every run of the engine; without strata each is an observation."""
+        return self.reports if self._strata is None else self._of_strata
 
     @property
     def runs(self) -> int:

@@ -66,8 +66,8 @@ class Plan:
         Where a quick look looks first.
     met_up_to : mapping
         Goals that are derived to hold, each with the largest buffer up to which it does.
-    least_runs : int
-        Runs at the answer and near it without which no confidence is reached.
+    least : int, optional
+        Runs at the answer and near it without which no confidence is reached; those that carry `confidence` by default.
     """
 
     smallest: int
@@ -84,7 +84,7 @@ class Plan:
     words: Words = field(default_factory=Words)
     prior: Prior | None = None
     met_up_to: Mapping[Goal, int] = field(default_factory=dict)
-    least_runs: int = 0
+    least: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
@@ -94,6 +94,13 @@ class Plan:
         if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < least:
             msg = f"looks must rise from at least {least} replications, found {self.looks}"
             raise ValueError(msg)
+
+    @property
+    def least_runs(self) -> int:
+        """Runs at the answer and near it without which no confidence is reached."""
+        if not self.judge.averages:
+            return 0
+        return statistics.runs_for_confidence(self.confidence) if self.least is None else self.least
 
     def number(self, buffer: int, count: int, *, fresh: bool) -> int:
         """The number of a replication, of which `count` came before at that buffer; fresh ones no search reaches.

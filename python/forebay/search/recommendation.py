@@ -191,7 +191,7 @@ def recommend(
     terms = dataclasses.replace(
         terms,
         confidence=for_each(asked_for, len(chosen)),
-        least_runs=0 if fraction is not None else runs_for_confidence(asked_for),
+        least_runs=runs_for_confidence(asked_for),
     )
     questions = [
         _question(
@@ -226,7 +226,7 @@ def recommend(
         finished, answer = found[best]
         return dataclasses.replace(
             answer,
-            confidence=of_all(answer.confidence, len(chosen), asked_for) if answer.feasible else None,
+            confidence=of_all(answer.confidence, len(chosen), asked_for),
             choice=chosen[best][0],
             alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
@@ -345,7 +345,7 @@ def _answer(
     return Recommendation(
         scenario=finished.scenario,
         buffer=None if outcome.buffer is None else finished.size(outcome.buffer),
-        confidence=outcome.confidence if found and finished.confident else None,
+        confidence=_confidence(finished, terms) if finished.confident else None,
         resolution=terms.resolution,
         binding_goal=outcome.binding,
         goals=goals,
@@ -370,6 +370,12 @@ def _answer(
         else (finished.size(outcome.between[0]), finished.size(outcome.between[1])),
         runs=outcome.runs,
     )
+
+
+def _confidence(finished: Finished, terms: _Terms) -> float | None:
+    """Of the answer; that there is none is proven at the confidence that was asked for."""
+    outcome = finished.outcome
+    return outcome.confidence if outcome.buffer is not None else terms.confidence if outcome.impossible else None
 
 
 def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
@@ -500,7 +506,7 @@ class _Terms:
     resolution: float
     replications: int | None
     fraction: float | None
-    least_runs: int = 0
+    least_runs: int | None = None
 
     def check(self) -> None:
         """Refuse what no search can keep."""
@@ -597,7 +603,7 @@ def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules
         judge=terms.judge,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
         met_up_to=delay_bounds(scenario, varied),
-        least_runs=terms.least_runs,
+        least=terms.least_runs,
     )
 
 
@@ -616,7 +622,7 @@ def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], ter
         also=tuple(sorted(set(asked))),
         floor=first,
         words=Named(varied),
-        least_runs=terms.least_runs,
+        least=terms.least_runs,
     )
 
 

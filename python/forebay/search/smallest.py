@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
@@ -58,8 +57,6 @@ NEAREST = 4
 FAR, BACK = 1.3, 3
 #: Buffers at most at which further runs may prove that there is no answer.
 LOOKS_AT_MISSES = 4
-#: How well is known what each side of a conflict needs.
-EXPLAINED = 0.2
 
 
 class Search(Observing):
@@ -80,8 +77,6 @@ class Search(Observing):
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
         self._attempts = 0
-        #: Whether it was said that there is no answer.
-        self._said = False
 
     # Searching -----------------------------------------------------------------------------------------------
 
@@ -91,10 +86,29 @@ class Search(Observing):
         room, small = self.directions()
         outcome = Outcome()
         if self._averages and self._contradict(room, small):
-            # What each side needs is told to explain it, not to be typed into a router.
-            self.plan = replace(self.plan, resolution=max(self.plan.resolution, EXPLAINED))
-            self._said = True
-            self._known(f"no {self.plan.words.noun} meets every goal")
+            self._known(f"no {self.plan.words.noun} seems to meet every goal")
+            outcome.needs_at_least = (tuple(goal.key for goal in room), None)
+            outcome.needs_at_most = (tuple(goal.key for goal in small), None)
+            outcome.binding = self._worst(self.compromise(), self.goals).key
+        else:
+            self._look_for_the_edge(room, small, outcome)
+        if outcome.buffer is None:
+            # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
+            self.sample([self.compromise()], NEAREST)
+            runs = max(NEAREST, self.plan.least_runs)
+            self.conclude(outcome, runs, LOOKS_AT_MISSES, lambda buffer: self.confirms(buffer, outcome))
+        if outcome.buffer is None:
+            outcome.compromise = self.compromise()
+            outcome.runs = self.runs_near(outcome.compromise)
+        else:
+            outcome.lower_end = self._lower_end(outcome, room)
+            outcome.up_to = self.upper_end(outcome.buffer)
+            outcome.islands = tuple(self._islands(outcome.buffer))
+            outcome.gaps = tuple(self._gaps(outcome.buffer, room))
+        return outcome
+
+    def _look_for_the_edge(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
+        """Confirm the smallest buffer that meets the goals which ask for room; else try what else may do."""
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
@@ -113,20 +127,6 @@ class Search(Observing):
             self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
             self._try_sliver(room, outcome)
-        if outcome.buffer is None:
-            # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
-            self.sample([self.compromise()], NEAREST)
-            runs = max(NEAREST, self.plan.least_runs)
-            self.conclude(outcome, runs, LOOKS_AT_MISSES, lambda buffer: self.confirms(buffer, outcome))
-        if outcome.buffer is None:
-            outcome.compromise = self.compromise()
-            outcome.runs = self.runs_near(outcome.compromise)
-        else:
-            outcome.lower_end = self._lower_end(outcome, room)
-            outcome.up_to = self.upper_end(outcome.buffer)
-            outcome.islands = tuple(self._islands(outcome.buffer))
-            outcome.gaps = tuple(self._gaps(outcome.buffer, room))
-        return outcome
 
     def _contradict(self, room: Sequence[Goal], small: Sequence[Goal]) -> bool:
         """Whether what goals that ask for room surely need is more than what the others surely allow."""
@@ -237,8 +237,7 @@ class Search(Observing):
     def _answer_between(self, missed: int, met: int) -> None:
         """The same of the edge where the answer will be, and where that is."""
         self._between_them(missed, met)
-        if not self._said:
-            self._known(self.plan.words.between(missed, met))
+        self._known(self.plan.words.between(missed, met))
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -568,6 +567,7 @@ class Search(Observing):
             "replications": replications,
             "confidence": confidence,
             "needed": needed,
+            "attempt": self._attempts,
         }
         return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
