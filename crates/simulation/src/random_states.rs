@@ -11,6 +11,8 @@
 mod groups;
 mod links;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use forebay_random::Seed;
 use forebay_scenario::Scenario;

@@ -19,6 +19,7 @@ mod measurements;
 mod media;
 mod outages;
 mod policing;
+mod random_states;
 mod reverse;
 mod shaping;
 mod steps;
