@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.search.answer import (
+        Alternative,
         Conflict,
         Front,
         GoalAt,
@@ -259,7 +260,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
     names = metric_keys(answer)
     found = answer.alternatives
     keys = [Column(key, [each.choice[key] for each in found], number=False) for key in answer.choice]
-    which = ["none" if each.recommendation is None else size_cells(each.recommendation)[0] for each in found]
+    which = [_which(each) for each in found]
     verdicts = [standing_beside(answer, number) for number in range(len(found))]
     styles = [
         "red" if each.recommendation is None else "" if number else "bold green" for number, each in enumerate(found)
@@ -274,12 +275,29 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
                     )
                     for name in names
                 ),
+                Column("goals met", [f"{each.met} of {each.of}" for each in found]),
+                Column("dominated", ["no" if each.on_front else "yes" for each in found], number=False),
                 Column("beside the best", verdicts, number=False),
             ],
             styles,
         )
         for interval in (True, False)
     )
+    close = [_words_of(each) for each in found[1:] if each.recommendation is not None and not each.apart]
+    if close and found[0].recommendation is not None:
+        yield Paragraph(f"{both([_words_of(found[0]), *close])} cannot be told apart: their intervals overlap.")
+
+
+def _which(alternative: Alternative) -> str:
+    """The answer with one choice; without one the nearest miss, in parentheses."""
+    if alternative.recommendation is not None:
+        return size_cells(alternative.recommendation)[0]
+    return "none" if alternative.nearest is None else f"({size_cells(alternative.nearest)[0]})"
+
+
+def _words_of(alternative: Alternative) -> str:
+    """The values of a choice."""
+    return " with ".join(alternative.choice.values())
 
 
 def _formulas(answer: Recommendation) -> Iterator[RenderableType]:

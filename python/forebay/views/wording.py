@@ -159,14 +159,11 @@ def standing_beside(answer: Recommendation, number: int) -> str:
     """What one of the alternatives is beside the best one."""
     alternative = answer.alternatives[number]
     if alternative.recommendation is None:
-        return "nothing meets every goal"
+        missed = f"misses {alternative.of - alternative.met} of {counted(alternative.of, 'goal')}"
+        return f"nearest miss, {missed}" if number == 0 else missed
     if number == 0:
-        return "the best"
-    if not alternative.apart:
-        return "may be as good"
-    if answer.optimum is not None:
-        return "worse"
-    return "smaller" if answer.knob.largest else "larger"
+        return "the best" if all(other.apart for other in answer.alternatives[1:]) else "not told apart"
+    return "worse" if alternative.apart else "not told apart"
 
 
 def best(found: Optimum) -> str:
