@@ -14,6 +14,7 @@ from forebay.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint, GoalAt, Island, LowerEnd, Recommendation
 from forebay.views.goal_table import goal_rows, region
 from forebay.views.recommendation_text import Detail, recommendation_text
+from forebay.views.reports import report_view
 from forebay.warning import Kind
 from tests.conftest import SMALL
 
@@ -220,3 +221,49 @@ def test_an_undecided_answer_names_the_range_and_the_reason(conflict: Recommenda
     assert "The reason: the time was over after 30 s." in shown
     assert "No buffer" not in shown
     assert "Undecided: the runs do not show whether" in words(dataclasses.replace(answer, between=None))
+
+
+# Goodput -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_goodput_above_what_the_link_sent_says_why(met: Recommendation) -> None:
+    assert met.buffer is not None
+    at = met.at(met.buffer)
+    assert at is not None
+    excess = {**at.metrics, "utilization": Estimate(0.9), "goodput_bps": Estimate(1.9e6)}
+    points = tuple(
+        dataclasses.replace(point, metrics=excess) if point.buffer == met.buffer else point for point in met.points
+    )
+    shown = words(dataclasses.replace(met, points=points, goals={}), 300)
+    assert "goodput 1.90 Mb/s (the link sent 1.80 Mb/s; packets that arrived before the measurement" in shown
+    assert shown.count("1.90 Mb/s (") == 2, "in the first lines, and in the cell of the table"
+    assert "the link sent" not in words(met, 300)
+
+
+def test_a_run_marks_a_goodput_above_what_the_link_sent() -> None:
+    scenario = Scenario.parse(ABOVE)
+    console = Console(width=80, record=True, file=io.StringIO())
+    report = scenario.run(replications=1)
+    assert report.metrics["goodput_bps"].mean > 20e6
+    console.print(report_view(report, scenario, "a run"))
+    line = next(line for line in console.export_text().splitlines() if line.strip().startswith("goodput"))
+    assert "sent before measuring" in line
+
+
+#: Losses before the measurement, whose gaps are filled in it.
+ABOVE = """
+[link]
+rate = "20Mbps"
+buffer = "40p"
+[[flows]]
+name = "bulk"
+count = 40
+cca = "cubic"
+rtt = { uniform = ["8ms", "90ms"] }
+packet = "1000B"
+start = { uniform = ["0s", "1s"] }
+[run]
+warmup = "1s"
+measure = "5s"
+seed = 3
+"""

@@ -13,6 +13,7 @@ from forebay import formatting
 from forebay.formatting import counted
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
     best,
     both,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from forebay.warning import Warning
 
 __all__ = [
-    "above_rate",
     "asked",
     "brief",
     "decisive",
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 #: Metrics that the first lines always have.
-ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
+ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", GOODPUT)
 
 #: Urgent kinds in the order of their weight.
 _WEIGHT = (Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN)
@@ -148,23 +148,16 @@ def urgent(answer: Recommendation) -> list[Warning]:
 def metrics_there(answer: Recommendation, metrics: Mapping[str, Estimate]) -> str:
     """Utilization, loss, p99 delay and goodput at the answer."""
     assert answer.buffer is not None
+    # Of a range the scenario has another value than the answer.
+    buffers = not isinstance(answer.knob, Ranged)
     told: list[str] = []
     for name in ALWAYS:
         found = metrics.get(name)
         if found is not None:
-            above = above_rate(answer, name, found)
+            above = excess(answer.scenario, metrics) if name == GOODPUT and buffers else ""
             verb = "" if told else "is "
             told.append(f"{formatting.metric_title(name)} {verb}{formatting.value(name, found.mean)}{above}")
     return f"At {count(answer.buffer)}, {both(told)}." if told else ""
-
-
-def above_rate(answer: Recommendation, name: str, found: Estimate) -> str:
-    """Why a goodput is above the link's rate; nothing where it is not."""
-    high = answer.scenario.core.rates_between_bps[1]
-    if name != "goodput_bps" or isinstance(answer.knob, Ranged) or found.mean <= high:
-        return ""
-    rate = formatting.exactly(formatting.bandwidth(high))
-    return f" (above the rate of {rate}: packets that arrived before the measurement are delivered in it)"
 
 
 def decisive(answer: Recommendation) -> Iterator[str]:

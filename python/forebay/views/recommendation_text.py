@@ -33,6 +33,7 @@ from forebay.views.changing import what_changes
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.goal_table import GoalRow, goal_rows
+from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph
 from forebay.views.reports import metric_table
 from forebay.views.rules_table import (
@@ -270,9 +271,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
             [*keys, Column(headings(answer)[0], which)],
             [
                 *(
-                    Column(
-                        short(name), [cell(answer, name, each.measured.get(name), interval=interval) for each in found]
-                    )
+                    Column(short(name), [cell(answer, name, each.measured, interval=interval) for each in found])
                     for name in names
                 ),
                 Column("goals met", [f"{each.met} of {each.of}" for each in found]),
@@ -368,7 +367,9 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
         f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
     )
     yield Paragraph(f"The {noun} is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
-    yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics))
+    beyond = not isinstance(answer.knob, Ranged) and sent_bps(answer.scenario, at.metrics) is not None
+    marks = {GOODPUT: MARK} if beyond else {}
+    yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics), marks)
     for name, metrics in at.groups.items():
         yield metric_table(name, metrics, list(metrics))
 

@@ -18,9 +18,10 @@ from forebay.search.interpolation import on_curve
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
-from forebay.views.answer_sentences import ALWAYS, above_rate
+from forebay.views.answer_sentences import ALWAYS
 from forebay.views.changing import DRAIN
 from forebay.views.fitting import Column, Grid, Wrapped
+from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def metric_keys(answer: Recommendation) -> list[str]:
     names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
     keys = [] if not answer.points else [answer.points[0].key(name) for name in names]
     falls = [DRAIN] if answer.scenario.core.rate_falls else []
-    goodput = [name for name in ALWAYS if name != "goodput_bps" or _has_goodput(answer)]
+    goodput = [name for name in ALWAYS if name != GOODPUT or _has_goodput(answer)]
     return list(dict.fromkeys([*(key for key in keys if key is not None), *goodput, *falls]))
 
 
@@ -117,16 +118,18 @@ def short(name: str) -> str:
     return "util." if name == "utilization" else formatting.metric_title(name)
 
 
-def cell(answer: Recommendation, name: str, found: Estimate | None, *, interval: bool) -> str:
-    """A metric in a cell; a goodput above the link's rate is marked."""
+def cell(answer: Recommendation, name: str, measured: Mapping[str, Estimate], *, interval: bool) -> str:
+    """A metric in a cell; a goodput above what the link sent says so."""
+    found = measured.get(name)
     if found is None:
         return "–"
     text = formatting.estimate(name, found) if interval else formatting.value(name, found.mean)
-    return f"{text} (> rate)" if above_rate(answer, name, found) else text
+    marked = name == GOODPUT and not isinstance(answer.knob, Ranged) and sent_bps(answer.scenario, measured) is not None
+    return f"{text} {MARK}" if marked else text
 
 
 def _has_goodput(answer: Recommendation) -> bool:
-    return any("goodput_bps" in point.metrics for point in answer.points)
+    return any(GOODPUT in point.metrics for point in answer.points)
 
 
 def _rules(answer: Recommendation, *, applies: bool) -> list[_Row]:
@@ -175,9 +178,8 @@ def _grids(answer: Recommendation, rows: Sequence[_Row]) -> Iterator[Grid]:
 
 
 def _cell(answer: Recommendation, row: _Row, name: str, *, interval: bool) -> str:
-    found = row.measured.get(name)
-    about = "~" if row.interpolated and found is not None else ""
-    return about + cell(answer, name, found, interval=interval)
+    about = "~" if row.interpolated and name in row.measured else ""
+    return about + cell(answer, name, row.measured, interval=interval)
 
 
 def _which(answer: Recommendation) -> str:
