@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
 from forebay.views.goodput import GOODPUT, excess
@@ -76,7 +77,7 @@ def recommended(answer: Recommendation) -> str:
     assert answer.buffer is not None, "without a buffer nothing is recommended"
     of = whose(answer)
     place = f" for the buffer{of}" if of else ""
-    name = f"{answer.knob.key} = " if isinstance(answer.knob, Ranged) else ""
+    name = f"{answer.knob.key} = " if isinstance(answer.knob, Ranged) and answer.knob.key != TARGET_LINK.key else ""
     return f"We recommend {name}{brief(answer.buffer)}{place}{chosen(answer)}."
 
 
