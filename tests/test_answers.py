@@ -62,7 +62,8 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
     told = found.to_dict()
     assert list(told) == [
-        *("recommendation", "confidence", "resolution", "binding_goal", "goals", "feasible_from", "feasible_up_to"),
+        *("verdict", "recommendation", "between", "runs", "confidence", "resolution", "binding_goal", "goals"),
+        *("feasible_from", "feasible_up_to"),
         *("gaps", "islands"),
         *(
             "uncertain",
@@ -80,7 +81,8 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         *("configuration", "configurations", "pareto"),
     ]
     assert list(told["goals"]["utilization"]) == [
-        *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding")
+        *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding"),
+        *("at_smallest", "at_largest", "evidence"),
     ]
     assert list(told["rules"][0]) == [
         *(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import replace
@@ -10,15 +11,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from forebay import InputError, Scenario, recommend
 from forebay.goals import Goal
-from forebay.search.answer import LowerEnd
+from forebay.report import Estimate
+from forebay.search.answer import CurvePoint, JudgedGoal
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan
 from forebay.search.ranking import compared
 from forebay.search.recommendation import Recommendation
 from forebay.search.smallest import Search
+from forebay.views.recommendation_text import recommendation_text
 from tests.conftest import SMALL, forebay
 from tests.test_search import EDGE, Link, utilization
 
@@ -111,7 +115,7 @@ def answer() -> Recommendation:
 
 def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> None:
     assert [dict(each.choice)["flows.bulk.cca"] for each in answer.alternatives] != []
-    places = []
+    delays = []
     for each in answer.alternatives:
         (value,) = each.choice.values()
         scenario = Scenario.parse(SHORT, overrides=[f"flows.bulk.cca={value}"])
@@ -121,29 +125,86 @@ def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> N
         assert alone.cost.replications == each.replications
         if alone.buffer is not None:
             assert each.confidence == pytest.approx(of_all(alone.confidence, 3))
-            assert each.measured == alone.at(alone.buffer).metrics
-            places.append(alone.buffer.packets)
-            low = alone.feasible_from
-            nearest = alone.buffer.packets if low is None else low.low.packets
-            assert each.apart == (nearest > answer.buffer.packets)
+            at = alone.at(alone.buffer)
+            assert at is not None
+            assert each.measured == at.metrics
+            assert (each.met, each.of, each.nearest) == (2, 2, None)
+            delays.append(at.metrics["queue_delay_p99_s"].mean)
         else:
             assert each.apart
-    assert places == sorted(places), "the best first"
-    assert answer.buffer.packets == places[0]
+    assert delays == sorted(delays), "the best first"
+    assert answer.buffer == answer.alternatives[0].recommendation
     assert answer.choice == answer.alternatives[0].choice
     assert answer.scenario.resolved["flows"][0]["cca"]["kind"] == answer.choice["flows.bulk.cca"]
     assert answer.cost.replications == sum(each.replications for each in answer.alternatives)
 
 
-def test_what_may_lie_before_the_best_is_not_apart(answer: Recommendation) -> None:
-    def at(packets: int, least: int) -> Recommendation:
-        buffer, low = (answer.knob.sized(answer.scenario, count) for count in (packets, least))
-        return replace(answer, buffer=buffer, feasible_from=LowerEnd(low, buffer, 0.8))
+def judged(answer: Recommendation, *goals: tuple[str, float, float, float]) -> Recommendation:
+    """The answer with these goals: name, threshold, mean and half width at the answer; each is an upper bound."""
+    found = {}
+    for name, threshold, mean, half in goals:
+        goal = Goal(name, "<=", threshold)
+        slack = goal.margin(mean)
+        found[name] = JudgedGoal(goal, None, None, 9, Estimate(mean, half), slack, slack >= 0, 0.95, False)
+    return replace(answer, goals=found)
 
-    best, alternatives = compared([{"n": str(n)} for n in range(4)], [at(9, 7), at(5, 4), at(6, 5), at(8, 6)])
-    assert best == 1
-    told = [(each.choice["n"], each.recommendation.packets, each.apart) for each in alternatives]
-    assert told == [("1", 5, False), ("2", 6, False), ("3", 8, True), ("0", 9, True)]
+
+def order(*answers: Recommendation) -> list[tuple[str, bool]]:
+    """The numbers of the answers from the best on, and whether each is told apart from the best."""
+    _, found = compared([{"n": str(number)} for number in range(len(answers))], answers)
+    return [(each.choice["n"], each.apart) for each in found]
+
+
+def test_more_margin_on_delay_is_better_than_a_smaller_buffer(answer: Recommendation) -> None:
+    """A call's p99 delay of 28 ms with 133 packets is worse than 0.4 ms with 209 where at most 30 ms are asked for."""
+    small, large = (replace(answer, buffer=answer.knob.sized(answer.scenario, packets)) for packets in (133, 209))
+    slow = judged(small, ("call.queue_delay_p99", 0.03, 0.0284, 0.0002))
+    quick = judged(large, ("call.queue_delay_p99", 0.03, 0.0004, 0.0001))
+    assert order(slow, quick) == [("1", False), ("0", True)]
+
+
+def test_intervals_that_overlap_are_not_told_apart(answer: Recommendation) -> None:
+    found = [judged(answer, ("loss_rate", 0.01, mean, 0.001)) for mean in (0.005, 0.004, 0.0065)]
+    assert order(*found) == [("1", False), ("0", False), ("2", True)]
+
+
+def test_the_goal_with_the_least_margin_decides(answer: Recommendation) -> None:
+    even = judged(answer, ("loss_rate", 0.01, 0.005, 0.0), ("queue_delay_p99", 0.1, 0.05, 0.0))
+    odd = judged(answer, ("loss_rate", 0.01, 0.009, 0.0), ("queue_delay_p99", 0.1, 0.001, 0.0))
+    assert order(odd, even) == [("1", False), ("0", True)]
+
+
+def test_more_goals_met_come_before_a_nearer_miss(answer: Recommendation) -> None:
+    none = replace(answer, buffer=None)
+    both_near = judged(none, ("loss_rate", 0.01, 0.0101, 0.0), ("queue_delay_p99", 0.1, 0.101, 0.0))
+    one_far = judged(none, ("loss_rate", 0.01, 0.09, 0.0), ("queue_delay_p99", 0.1, 0.05, 0.0))
+    one_near = judged(none, ("loss_rate", 0.01, 0.02, 0.0), ("queue_delay_p99", 0.1, 0.05, 0.0))
+    met = judged(answer, ("loss_rate", 0.01, 0.01, 0.0), ("queue_delay_p99", 0.1, 0.1, 0.0))
+    assert [number for number, _ in order(both_near, one_far, met, one_near)] == ["2", "3", "1", "0"]
+
+
+def test_a_choice_that_is_worse_in_everything_is_dominated(answer: Recommendation) -> None:
+    def measured(utilization: float, delay: float) -> Recommendation:
+        values = {"utilization": utilization, "loss_rate": 0.01, "queue_delay_p99_s": delay, "goodput_bps": 1e6}
+        point = CurvePoint(answer.buffer, 4, {name: Estimate(value) for name, value in values.items()}, {})
+        return replace(answer, points=(point,))
+
+    _, found = compared(
+        [{"n": str(number)} for number in range(3)], [measured(0.95, 0.02), measured(0.99, 0.03), measured(0.94, 0.04)]
+    )
+    assert {each.choice["n"]: each.on_front for each in found} == {"0": True, "1": True, "2": False}
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_of_choices_has_every_metric_at_any_width(answer: Recommendation, width: int) -> None:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(recommendation_text(answer))
+    shown = console.export_text()
+    table = shown[shown.index("flows.bulk.cca   packets") :]
+    table = table[: table.index("\nrule ")]
+    for heading in ("util.", "loss", "p99 delay", "goodput", "goals met", "dominated", "beside the best"):
+        assert heading in table
+    assert table.count("newreno") >= 1
 
 
 def test_the_json_has_them(answer: Recommendation) -> None:
@@ -170,7 +231,9 @@ def test_without_any_answer_the_nearest_miss_is_told(tmp_path: Path) -> None:
     told = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=99.99%", "--goal", "queue_delay_p99<=5ms",
                    "--out", tmp_path, "--report", tmp_path / "page.html")  # fmt: skip
     assert told.code == 1
-    assert told.out.count("nothing meets every goal") == 3
+    table = told.out[told.out.index("beside the best") :].partition("rule")[0]
+    assert table.count("misses") == 3
+    assert table.count("nearest miss") == 1
     assert "No buffer" in told.out
     assert "The answer with each choice" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
@@ -184,7 +247,7 @@ def test_the_command_line_shows_the_best_first(tmp_path: Path) -> None:
     lines = told.out.splitlines()
     first = next(index for index, line in enumerate(lines) if line.startswith("flows.bulk.cca"))
     table = lines[first + 2 : first + 5]
-    assert "the best" in table[0]
+    assert "the best" in table[0] or "not told apart" in table[0]
     assert {line.split()[0] for line in table} == {"newreno", "cubic", "vegas"}
     assert f"with flows.bulk.cca = {table[0].split()[0]}" in told.out
 

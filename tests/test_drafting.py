@@ -45,6 +45,28 @@ def test_every_draft_is_a_scenario(rate: str, rtt: str, traffic: dict[str, objec
     assert 0 < warmup < measured
 
 
+@pytest.mark.parametrize(
+    ("traffic", "limit"),
+    [({"long": 8}, 0.01), ({"web": 0.3}, 0.005), ({"long": 200}, 0.2), ({"long": 40}, 0.02)],
+)
+def test_a_draft_limits_loss_and_says_of_what(traffic: dict[str, object], limit: float) -> None:
+    """1 % of all packets; more where windows of few packets cannot do with less."""
+    text = draft(Wishes(rate="100Mbps", rtt="40ms", **traffic))  # type: ignore[arg-type]
+    (found,) = (goal for goal in Scenario.parse(text).goals if goal.name == "loss_rate")
+    assert (found.sense, found.threshold) == ("<=", pytest.approx(limit))
+    (line,) = (line for line in text.splitlines() if line.startswith('"loss_rate"'))
+    assert "packets" in line.partition("#")[2]
+
+
+@pytest.mark.parametrize("options", [["--long", "8"], ["--long", "2", "--web", "20%"]])
+def test_the_loss_goal_of_a_draft_can_be_met(options: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "new.toml"
+    assert forebay("new", path, "--rate", "50Mbps", "--rtt", "40ms", *options).code == 0
+    told = forebay("recommend", path, "--quick", "--no-picture", "--set", "run.measure=10s", "--json")
+    assert '"loss_rate"' in told.out
+    assert told.code == 0, told.out[:400]
+
+
 def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
     options = ["--rate", "5Mbps", "--rtt", "20ms..40ms", "--long", "2", "--web", "10%", "--background", "0.1"]

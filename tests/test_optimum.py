@@ -226,10 +226,10 @@ def test_the_command_line_says_what_is_lowest(small: Path, tmp_path: Path) -> No
                    "--out", tmp_path, "--report", page)  # fmt: skip
     assert told.code == 0, told.err
     lines = told.out.splitlines()
-    assert lines[1].startswith("link.rate: ")
-    assert lines[2].startswith("Lowest p99 queueing delay: ")
-    assert "(95 % confidence)" in lines[2]
-    assert "The smallest that would do" not in told.out
+    assert lines[1].startswith("We recommend link.rate = ")
+    assert "P99 delay is lowest there" in lines[1]
+    assert "(95 % interval)" in told.out
+    assert "true minimum" not in told.out
     assert "value of link.rate of the lowest p99 queueing delay" in page.read_text(encoding="utf-8")
     saved = json.loads((tmp_path / "small-recommendation.json").read_text(encoding="utf-8"))
     assert saved["optimum"]["sense"] == "minimize"
@@ -243,7 +243,7 @@ def test_without_goals_pictures_and_pages_are_drawn(small: Path, tmp_path: Path)
     told = forebay("recommend", bare, "--set", "run.measure=4s", "--maximize", "utilization", "--verbose", "--out",
                    tmp_path, "--report", page)  # fmt: skip
     assert told.code == 0, told.err
-    assert "onfidence)" in told.out
+    assert "true optimum" in told.out
     assert "no confidence" not in told.out
     assert "with which" not in page.read_text(encoding="utf-8").partition("</section>")[0]
     assert (tmp_path / "bare-recommendation.png").stat().st_size > 5_000

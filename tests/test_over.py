@@ -176,7 +176,7 @@ def test_the_command_line_says_whose_buffer_it_is(tmp_path: Path) -> None:
     path.write_text(CLASSES, encoding="utf-8")
     answer = forebay("recommend", path, "--over", VOICE, "--out", tmp_path, "--report", page)
     assert answer.code == 0, answer.err
-    assert "Buffer of class “voice”: " in answer.out
+    assert "for the buffer of class “voice”" in answer.out
     assert "does not apply" not in answer.out
     text = page.read_text(encoding="utf-8")
     assert "What is the smallest buffer of class “voice” for this 10 Mb/s link" in text

@@ -57,8 +57,8 @@ class Kind(StrEnum):
     IDENTICAL = "identical"
     LOCK_STEP = "lock_step"
     JITTERED = "jittered"
-    # Of the port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through, and
-    # few packets at a high rate. Of the scenario: a random state that decides a goal and that runs see rarely.
+    # Of the port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through,
+    # and few packets at a high rate. Of the scenario: a random state that decides a goal and that runs see rarely.
     HIGH_LOSS = "high_loss"
     STARVED_GROUP = "starved_group"
     TINY_BUFFER = "tiny_buffer"

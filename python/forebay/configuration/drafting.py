@@ -132,7 +132,7 @@ def _text(wishes: Wishes, rate: float, rtt: float) -> str:
             *_background(wishes),
             *_video(wishes),
             *_run(warmup, measure, shortened=shortened),
-            *_goal(wishes, rtt),
+            *_goal(wishes, rate, rtt),
         ]
     )
     check_bounds((goal, goal.key) for goal in Scenario.parse(text, name="the new scenario").goals)
@@ -350,13 +350,27 @@ def _time(seconds: float) -> str:
     return f"{seconds:.9g}s" if seconds >= 1 else f"{seconds * 1e3:.9g}ms"
 
 
-def _goal(wishes: Wishes, rtt: float) -> list[str]:
-    goals = list(wishes.goals)
+def _loss(wishes: Wishes, rate: float, rtt: float) -> str:
+    """The limit on lost packets: 1 %, or what many flows on a small link cannot do without.
+
+    A flow with a window of W packets loses a share of about 1.5 / W^2 (Mathis et al. 1997). The window is that with a
+    full buffer of one bandwidth-delay product.
+    """
+    if not wishes.long:
+        return "0.5%"
+    window = 2 * rate * rtt / (8 * packet_bytes(wishes.packet)) / wishes.long
+    needed = 2 * 1.5 / max(window, 1.0) ** 2
+    return next((f"{100 * share:g}%" for share in (0.01, 0.02, 0.05, 0.1) if share >= needed), "20%")
+
+
+def _goal(wishes: Wishes, rate: float, rtt: float) -> list[str]:
+    goals, comments = list(wishes.goals), {}
     if not goals:
         if wishes.long:
             goals.append("utilization>=95%")
-        else:
-            goals.append("loss_rate<=0.5%")
+        limit = _loss(wishes, rate, rtt)
+        goals.append(f"loss_rate<={limit}")
+        comments["loss_rate"] = f"  # of all packets at most {limit.replace('%', ' %')} are lost in this queue"
         if wishes.background:
             goals.append("background.loss_rate<=1%")
         if wishes.video:
@@ -369,5 +383,5 @@ def _goal(wishes: Wishes, rtt: float) -> list[str]:
         bounds.setdefault(named(goal), []).append(f'"{sense} {threshold}"')
     for name, texts in bounds.items():
         several = f"[{', '.join(texts)}]"
-        lines.append(f'"{name}" = {several if len(texts) > 1 else texts[0]}')
+        lines.append(f'"{name}" = {several if len(texts) > 1 else texts[0]}{comments.get(name, "")}')
     return [*lines, ""]

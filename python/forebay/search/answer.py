@@ -462,6 +462,8 @@ class Recommendation(Told):
         Where values of keys were to choose from: the best ones, which `scenario` has.
     alternatives : tuple of Alternative
         Then the answer with each of them, the best first.
+    level : float
+        The confidence that was asked for.
     """
 
     scenario: Scenario
@@ -494,6 +496,7 @@ class Recommendation(Told):
     verdict: Verdict = "met"
     between: tuple[Value, Value] | None = None
     runs: int = 0
+    level: float = 0.95
 
     @property
     def feasible(self) -> bool:

@@ -42,12 +42,19 @@ class Alternative:
     binding_goal : str or None
         The key of the goal that decides, or fails.
     measured : mapping
-        Metrics there; nothing where there is no answer.
+        Metrics of the link there, and those of groups that goals are about ("group.metric"); without an answer at the
+        nearest miss.
     apart : bool
-        Whether it is not the best: nothing meets the goals, or all that may do lies beyond the best one's answer; of
-        metrics whose intervals (95 %) are apart.
+        Whether it is worse than the best by more than the intervals (95 %) of both.
     replications : int
         That its search took.
+    met, of : int
+        How many of how many goals are met there.
+    on_front : bool
+        Whether no other choice dominates it: is as good in utilization, loss, p99 delay, goodput and the metrics of the
+        goals, and better in one of them.
+    nearest : BufferSize, Setting or None
+        Without an answer: the buffer that comes nearest to meeting every goal.
     """
 
     choice: Mapping[str, str]
@@ -57,6 +64,10 @@ class Alternative:
     measured: Mapping[str, Estimate]
     apart: bool
     replications: int
+    met: int = 0
+    of: int = 0
+    on_front: bool = False
+    nearest: Value | None = None
 
 
 def choice(text: str) -> Choice | None:

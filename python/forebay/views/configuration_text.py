@@ -8,7 +8,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from forebay.views.heading import Paragraph
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import RenderableType
 
     from forebay.configuration.configuring import Configuration
@@ -16,8 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["configuration_lines"]
 
 
-def configuration_lines(found: Configuration) -> list[RenderableType]:
-    """The lines of one platform, never cut or wrapped, and what is to be known of them."""
+def configuration_lines(found: Configuration, urgent: Iterable[str] = ()) -> list[RenderableType]:
+    """The lines of one platform, never cut or wrapped, and the notes on them.
+
+    Parameters
+    ----------
+    found : Configuration
+        The lines, the notes and the source.
+    urgent : iterable of str
+        Warnings that change the decision: they stand directly above the lines.
+    """
     head = f"For {found.system} ({found.title}):" if found.title else f"For {found.system}:"
     notes = Table.grid(padding=(0, 1))
     for note in found.notes:
@@ -27,6 +39,7 @@ def configuration_lines(found: Configuration) -> list[RenderableType]:
     notes.add_row("source:", Text(found.source), style="dim")
     return [
         Text(head, style="bold"),
+        *(Paragraph(f"  warning: {warning}", "bold yellow") for warning in urgent if found.lines),
         *(Text(f"  {line}", no_wrap=True, overflow="ignore") for line in found.lines),
         Padding(notes, (0, 0, 0, 2)),
     ]

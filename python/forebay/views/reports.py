@@ -14,6 +14,7 @@ from forebay import formatting
 from forebay.formatting import counted
 from forebay.metric import key_among
 from forebay.views.fitting import Fitting
+from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
@@ -72,11 +73,15 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
         Whether to show every metric.
     """
     parts: list[RenderableType] = [heading(scenario, otherwise)]
+    marks = {} if sent_bps(scenario, report.metrics) is None else {GOODPUT: MARK}
     if verbose:
-        parts += [metric_table("link", report.metrics, list(report.metrics))]
+        parts += [metric_table("link", report.metrics, list(report.metrics), marks)]
         parts += [metric_table(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
     else:
-        parts += [metric_table("link", report.metrics, _mattering(report, scenario)), groups_table(report.groups)]
+        parts += [
+            metric_table("link", report.metrics, _mattering(report, scenario), marks),
+            groups_table(report.groups),
+        ]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)
@@ -94,13 +99,17 @@ def _group_title(group: GroupReport) -> str:
     return f"{group.name} ({counted(group.flows, 'flow')})"
 
 
-def metric_table(title: str, metrics: Mapping[str, Estimate], names: Sequence[str]) -> Table:
-    """One metric a line."""
+def metric_table(
+    title: str, metrics: Mapping[str, Estimate], names: Sequence[str], marks: Mapping[str, str] | None = None
+) -> Table:
+    """One metric a line; `marks` are words behind a value, by the name of the metric."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column(escape(title), no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     for name in names:
-        table.add_row(formatting.metric_title(name), formatting.estimate(name, metrics.get(name)))
+        mark = (marks or {}).get(name)
+        words = [formatting.estimate(name, metrics.get(name)), *([mark] if mark else [])]
+        table.add_row(formatting.metric_title(name), " ".join(words))
     return table
 
 

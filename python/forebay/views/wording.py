@@ -31,7 +31,9 @@ __all__ = [
     "found",
     "goal_phrase",
     "goal_title",
+    "goal_words",
     "metric_title",
+    "minimum",
     "nothing_meets",
     "packets",
     "rate_of_link",
@@ -73,6 +75,14 @@ def goal_title(key: str) -> str:
     if sense is None or bound is None:
         return metric_title(name)
     return f"{metric_title(name)} {sign(sense)} {threshold(name, bound)}"
+
+
+def goal_words(key: str) -> str:
+    """A goal by its key as the subject of a sentence: "loss of “call”"."""
+    name, sense, bound = parts_of_key(key)
+    group, dot, metric = name.rpartition(".")
+    what = f"{formatting.metric_title(metric)} of “{group}”" if dot else formatting.metric_title(metric)
+    return what if sense is None or bound is None else f"{what} {sign(sense)} {threshold(name, bound)}"
 
 
 def goal_phrase(goal: Goal) -> str:
@@ -149,22 +159,28 @@ def standing_beside(answer: Recommendation, number: int) -> str:
     """What one of the alternatives is beside the best one."""
     alternative = answer.alternatives[number]
     if alternative.recommendation is None:
-        return "nothing meets every goal"
+        missed = f"misses {alternative.of - alternative.met} of {counted(alternative.of, 'goal')}"
+        return f"nearest miss, {missed}" if number == 0 else missed
     if number == 0:
-        return "the best"
-    if not alternative.apart:
-        return "may be as good"
-    if answer.optimum is not None:
-        return "worse"
-    return "smaller" if answer.knob.largest else "larger"
+        return "the best" if all(other.apart for other in answer.alternatives[1:]) else "not told apart"
+    return "worse" if alternative.apart else "not told apart"
 
 
 def best(found: Optimum) -> str:
-    """How good the metric is that was asked to be lowest or highest, and between what the best lies."""
-    which = "Lowest" if found.sense == "minimize" else "Highest"
-    low = found.low.bare if isinstance(found.low, Setting) else f"{round(found.low.packets):,}"
-    sure = f"the best is {low} to {count(found.high)} ({100 * found.confidence:g} % confidence)"
-    return f"{which} {metric_title(found.metric)}: {formatting.estimate(found.metric, found.measured)} here; {sure}."
+    """The best value of the metric that was asked to be lowest or highest, and the interval of the true optimum."""
+    which = "lowest" if found.sense == "minimize" else "highest"
+    measured = formatting.estimate(found.metric, found.measured)
+    interval = f"{_between(found.low, found.high)} ({100 * found.confidence:g} % interval)"
+    return (
+        f"{_capital(metric_title(found.metric))} is {which} there: {measured}. The true optimum is probably {interval}."
+    )
+
+
+def _between(low: Value, high: Value) -> str:
+    """Two values as an interval: "427 to 494 packets"."""
+    if low.number == high.number:
+        return count(high)
+    return f"{low.bare if isinstance(low, Setting) else f'{round(low.packets):,}'} to {count(high)}"
 
 
 def extreme(answer: Recommendation) -> str:
@@ -203,21 +219,29 @@ def standing(answer: Recommendation) -> str:
     return f"the {extreme(answer)} {verb} every goal"
 
 
+def minimum(answer: Recommendation) -> str:
+    """The interval of the true minimum (or maximum); nothing where none is known."""
+    least = answer.feasible_from
+    if least is None or answer.buffer is None or answer.optimum is not None:
+        return ""
+    which = "maximum" if answer.knob.largest else "minimum"
+    interval = f"{_between(least.low, least.high)} ({100 * least.confidence:g} % interval)"
+    return f"The true {which} is probably {interval}."
+
+
 def closeness(answer: Recommendation) -> str:
-    """Between which buffers the smallest that would do lies, where the answer may be further from it than was asked."""
+    """The same, only where the answer may be further from the minimum than was asked for."""
     least, buffer = answer.feasible_from, answer.buffer
-    if least is None or buffer is None or answer.optimum is not None:
+    if least is None or buffer is None:
         return ""
     nearest = min(least.low.place, least.high.place)
-    if buffer.place <= max(nearest * (1 + answer.resolution), 1.0):
-        return ""
-    low = least.low.bare if isinstance(least.low, Setting) else f"{round(least.low.packets):,}"
-    between = f"{low} to {count(least.high)}"
-    return f"The {extreme(answer)} that would do is {between} ({100 * least.confidence:g} % confidence)."
+    return "" if buffer.place <= max(nearest * (1 + answer.resolution), 1.0) else minimum(answer)
 
 
 def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Value], str]) -> Iterator[str]:
-    """What the goals on either side of a conflict need.
+    """Where each goal of a conflict is met, without a period.
+
+    Every sentence is derived from the measured buffers (`goal_table`): a goal that all of them meet is not mentioned.
 
     Parameters
     ----------
@@ -226,24 +250,32 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
     title, told : callable
         Words for a goal's key and for a buffer.
     """
-    conflict = answer.conflict
-    assert conflict is not None, "without an answer there is a reason"
-    needs, allows = ("needs", "need"), ("allows", "allow")
-    last, first = f"{told(conflict.largest_tried)}, the largest buffer tried", "the smallest buffer"
-    bounds = ("at least", "at most")
-    if isinstance(answer.knob, Ranged):
-        last, first = (answer.knob.at(end).words for end in (answer.knob.range.last, answer.knob.range.first))
-        if answer.knob.largest:
-            needs, allows, bounds = allows, needs, ("at most", "at least")
-    for side, verbs, bound, nowhere in (
-        (conflict.needs_at_least, needs, bounds[0], last),
-        (conflict.needs_at_most, allows, bounds[1], first),
-    ):
-        names = " and ".join(map(title, side.goals))
-        if names and side.buffer is None:
-            yield f"{names}: missed even at {nowhere}"
-        elif names and side.buffer is not None:
-            yield f"{names} {verbs[len(side.goals) > 1]} {bound} {told(side.buffer)}"
+    # `run` and `compare` take words from here, and search for nothing.
+    from forebay.views.goal_table import goal_rows, region
+
+    found = [(row, region(answer, row)) for row in goal_rows(answer)]
+    shapes = {each.shape for _, each in found}
+    if {"from", "up_to"} <= shapes and not isinstance(answer.knob, Ranged):
+        yield "some goals need a larger buffer, others a smaller one"
+    for row, each in found:
+        name = title(row.key)
+        if each.low is not None and each.shape == "from":
+            yield f"{name} is met from {told(each.low)} on"
+        elif each.high is not None and each.shape == "up_to":
+            yield f"{name} is met up to {told(each.high)}"
+        elif each.low is not None and each.high is not None:
+            order = "only from" if each.shape == "between" else "only at some of the measured values from"
+            same = each.low.number == each.high.number
+            yield (
+                f"{name} is met only at {told(each.low)}"
+                if same
+                else (f"{name} is met {order} {told(each.low)} to {told(each.high)}")
+            )
+        elif each.best is not None:
+            measured = formatting.value(row.goal.name, each.best.measured.mean)
+            noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
+            where = f"it comes nearest at {told(each.best.buffer)}, with {measured}"
+            yield f"{name} is missed at every measured {noun}; {where}"
 
 
 def around(answer: Recommendation) -> tuple[str, ...]:
@@ -253,27 +285,38 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     if answer.gaps:
         gap = answer.gaps[0]
         measured = formatting.estimate(parts_of_key(gap.goal)[0], gap.measured)
-        beyond = "values" if isinstance(answer.knob, Ranged) else "larger buffers"
-        more = "" if len(answer.gaps) == 1 else f", and at {len(answer.gaps) - 1} more of the {beyond} measured"
+        beyond = "values" if isinstance(answer.knob, Ranged) else "buffers"
+        side = "Smaller" if answer.knob.largest else "Larger"
+        others = len(answer.gaps) - 1
+        more = "" if not others else f" (and at {others} more of the measured {beyond})"
         what = goal_title(gap.goal)
-        side = "Below" if answer.knob.largest else "Above"
-        found.append(f"{side} it goals are missed again: {what} is {measured} at {packets(gap.buffer)}{more}.")
+        found.append(f"{side} {beyond} miss goals again: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
         between = "" if upper.about is None else f"; between them {_to(answer)} about {packets(upper.about)}"
         found.append(
-            f"Every goal still holds at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the "
+            f"All goals are met at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the "
             f"{_several(answer)} that were measured{between}."
         )
-    if answer.islands:
-        broken = max(answer.islands, key=lambda island: island.missed_at.place).missed_at
-        if isinstance(answer.knob, Ranged):
-            which = both([count(island.buffer) for island in answer.islands])
-            side = "Above" if answer.knob.largest else "Below"
-            found.append(f"{side} it every goal is met at {which}, too, but not at {count(broken)}.")
-        else:
-            which = both([f"{island.buffer.place:,.0f}" for island in answer.islands])
-            found.append(f"Below it {which} packets meet every goal, too, but {packets(broken)} do not.")
+    found += _intervals(answer)
     return tuple(found)
+
+
+def _intervals(answer: Recommendation) -> Iterator[str]:
+    """Feasible intervals apart from the answer's own: below it, or above it where the largest was asked for."""
+    ordered = sorted(answer.islands, key=lambda island: island.buffer.number)
+    while ordered:
+        first = last = ordered.pop(0)
+        # Neighbors belong together where no buffer that was measured lies between them.
+        while ordered and not _parted(answer, last.buffer, ordered[0].buffer):
+            last = ordered.pop(0)
+        where = "at" if first is last else "from"
+        between = _between(first.buffer, last.buffer)
+        yield f"All goals are also met {where} {between}, but not at {packets(last.missed_at)}."
+
+
+def _parted(answer: Recommendation, low: Value, high: Value) -> bool:
+    """Whether a measured buffer lies between two."""
+    return any(low.number < point.buffer.number < high.number for point in answer.points)
 
 
 def _to(answer: Recommendation) -> str:
@@ -283,6 +326,10 @@ def _to(answer: Recommendation) -> str:
 
 def _several(answer: Recommendation) -> str:
     return "values" if isinstance(answer.knob, Ranged) else "buffers"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def both(words: list[str]) -> str:

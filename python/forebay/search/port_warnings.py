@@ -1,0 +1,299 @@
+"""Warnings about the port at the answer: high loss without a goal on it, a starved group, and a buffer of few packets.
+
+`findings.warnings` calls `port_warnings` with a finished search. Each warning says from the measured curve whether a
+larger buffer helps, so that a reader can decide without another search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Any, Protocol
+
+from forebay._core import parse_quantity
+from forebay.errors import InputError
+from forebay.formatting import bandwidth, exactly, value
+from forebay.scenario import Scenario
+from forebay.search.judgment import mean_of
+from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.measurements import Measurements
+from forebay.search.plan import Outcome
+from forebay.search.ranged import Ranged
+from forebay.warning import Kind, Warning
+
+__all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "Searched", "port_warnings"]
+
+#: Share of lost packets above which a reader is warned.
+HIGH_LOSS = 0.01
+#: Share of its fair rate below which a group starves.
+STARVED = 0.1
+#: Packets below which a buffer is tiny, from this rate in bits per second on.
+FEW_PACKETS, FAST_BPS = 20, 1e9
+
+
+class Searched(Protocol):
+    """The parts of a finished search that the warnings rest on."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was searched."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the search ended."""
+
+    @property
+    def measure(self) -> Measurements:
+        """Everything that was measured."""
+
+    @property
+    def knob(self) -> Knob | Ranged:
+        """What was varied."""
+
+    def named(self, packets: Sequence[int]) -> str:
+        """Buffers as part of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One measured buffer: its place in the search, its means, and the goodput of each group in bits per second."""
+
+    at: int
+    loss: float | None
+    goodput_bps: Mapping[str, float]
+    meets_all: bool
+
+
+def port_warnings(finished: Searched) -> tuple[Warning, ...]:
+    """The warnings about the port at the answer; none without an answer.
+
+    Parameters
+    ----------
+    finished : Finished
+        A search that is over, with what it measured.
+
+    Returns
+    -------
+    tuple of Warning
+        Of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
+    """
+    answer = finished.outcome.buffer
+    if answer is None:
+        return ()
+    number = partial(_number, finished)
+    curve = [_point(finished, at) for at in sorted(finished.measure.buffers(), key=number)]
+    here = next((point for point in curve if point.at == answer), None)
+    if here is None:
+        return ()
+    # Of a range that is no buffer every other value counts.
+    larger = [point for point in curve if not _is_buffer(finished) or number(point.at) > number(answer)]
+    larger = [point for point in larger if point is not here]
+    return (
+        *_of_loss(finished, here, larger),
+        *_of_groups(finished, here, larger),
+        *_of_size(finished, here, larger),
+    )
+
+
+def _point(finished: Searched, at: int) -> _Point:
+    """The means of all runs at one buffer."""
+    reports = finished.measure.at(at)
+    losses = [report.metrics["loss_rate"].mean for report in reports if "loss_rate" in report.metrics]
+    each: dict[str, list[float]] = {}
+    for group in (group for report in reports for group in report.groups if "goodput_bps" in group.metrics):
+        each.setdefault(group.name, []).append(group.metrics["goodput_bps"].mean)
+    goodputs = {name: fmean(found) for name, found in each.items()}
+    meets_all = all(goal.margin(mean_of(goal, reports)) >= 0 for goal in finished.scenario.goals)
+    return _Point(at, fmean(losses) if losses else None, goodputs, meets_all)
+
+
+def _number(finished: Searched, at: int) -> float:
+    """A place of the search as the value that it stands for."""
+    return float(finished.knob.sized(finished.scenario, at).number)
+
+
+def _is_buffer(finished: Searched) -> bool:
+    """Whether buffers are varied, of whatever queue."""
+    return not isinstance(finished.knob, Ranged) or finished.knob.key == TARGET_LINK.key
+
+
+def _more(finished: Searched) -> str:
+    """What a reader may turn to, at the beginning of a sentence."""
+    return "A larger buffer" if _is_buffer(finished) else "Another value"
+
+
+def _first(found: Iterable[_Point]) -> _Point | None:
+    """The smallest of some measured buffers that meets all goals, else the smallest of them."""
+    return min(found, key=lambda point: not point.meets_all, default=None)
+
+
+def _goals_there(point: _Point) -> str:
+    return ", and all goals are met there" if point.meets_all else ", but a goal is missed there"
+
+
+# Loss --------------------------------------------------------------------------------------------------------------
+
+
+def _of_loss(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+    """Loss above 1 % where no goal limits the loss of the link or of every group."""
+    if here.loss is None or here.loss <= HIGH_LOSS or _loss_is_a_goal(finished.scenario):
+        return
+    lost = f"{_lost(here.loss)} of the packets are lost at {finished.named([here.at])}."
+    values = {"loss_rate": here.loss, "at": float(here.at)}
+    yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_beyond(finished, here, larger)}", values=values)
+
+
+def _loss_is_a_goal(scenario: Scenario) -> bool:
+    """Whether a goal limits the loss of the link, or goals limit that of every group."""
+    names = {goal.name for goal in scenario.goals}
+    groups = [name for name, *_ in scenario.core.groups]
+    return "loss_rate" in names or (bool(groups) and all(f"{group}.loss_rate" in names for group in groups))
+
+
+def _loss_beyond(finished: Searched, here: _Point, larger: Sequence[_Point]) -> str:
+    """Whether a larger buffer lowers the loss."""
+    more, known = _more(finished), [point for point in larger if point.loss is not None]
+    if not known or here.loss is None:
+        return f"{more} was not measured."
+    fine = _first(point for point in known if _loss(point) <= HIGH_LOSS)
+    if fine is not None:
+        return f"{more} helps: {_lost(_loss(fine))} at {finished.named([fine.at])}{_goals_there(fine)}."
+    least = min(known, key=_loss)
+    lost, place = _lost(_loss(least)), finished.named([least.at])
+    if _loss(least) <= here.loss / 2:
+        return f"{more} helps in part: {lost} at {place}{_goals_there(least)}."
+    return f"{more} does not help: {lost} are lost at {place}{_too(least, here)}."
+
+
+def _too(other: _Point, here: _Point) -> str:
+    return "" if _loss(other) > _loss(here) else ", too"
+
+
+def _loss(point: _Point) -> float:
+    return 1.0 if point.loss is None else point.loss
+
+
+def _lost(share: float) -> str:
+    """A share of lost packets, to two digits."""
+    return exactly(value("loss_rate", float(f"{share:.2g}")))
+
+
+# Groups ------------------------------------------------------------------------------------------------------------
+
+
+def _of_groups(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+    """Groups of persistent flows that get less than a tenth of their share of the rate."""
+    for name, share_bps in _shares(finished.scenario).items():
+        found = here.goodput_bps.get(name)
+        if found is None or found >= STARVED * share_bps:
+            continue
+        text = (
+            f"Group `{name}` gets {bandwidth(found)} at {finished.named([here.at])}, less than a tenth of its share of "
+            f"{bandwidth(share_bps)}. {_goodput_beyond(finished, name, found, share_bps, larger)}"
+        )
+        values = {"goodput_bps": found, "share_bps": share_bps, "at": float(here.at)}
+        yield Warning(Kind.STARVED_GROUP, text, subject=name, values=values)
+
+
+def _shares(scenario: Scenario) -> Mapping[str, float]:
+    """The fair rate of each group of persistent flows at the target link, in bits per second.
+
+    A group that its access link or its receive window holds below that rate has the lower one: it is limited by itself.
+    """
+    target = next(str(link["name"]) for link in scenario.resolved["links"] if link["target"])
+    groups = [
+        (group, int(group["count"]))
+        for group in scenario.resolved["flows"]
+        if group.get("workload") == "persistent" and isinstance(group.get("count"), int) and target in group["path"]
+    ]
+    flows = sum(count for _, count in groups)
+    shares = {}
+    for group, count in groups:
+        own = [count * each for each in _own_limits_bps(scenario, group)]
+        shares[str(group["name"])] = min([scenario.core.rate_bps * count / flows, *own])
+    return shares
+
+
+def _own_limits_bps(scenario: Scenario, group: Mapping[str, Any]) -> Iterator[float]:
+    """The rates that a flow of a group cannot exceed by itself, as far as they are plain numbers."""
+    access = _quantity((group.get("access") or {}).get("rate"), "rate")
+    if access is not None:
+        yield access
+    window, rtt = _window_bytes(scenario, group), scenario.core.longest_rtt_s
+    if window is not None and rtt:
+        yield 8 * window / rtt
+
+
+def _window_bytes(scenario: Scenario, group: Mapping[str, Any]) -> float | None:
+    """The receive window in bytes, where it is a plain number of packets or bytes."""
+    window = group.get("receive_window")
+    packets = _quantity(window, "packets")
+    if packets is not None:
+        return packets * (_quantity(group.get("packet"), "bytes") or scenario.core.packet_bytes)
+    return _quantity(window, "bytes")
+
+
+def _quantity(text: object, dimension: Any) -> float | None:
+    """A quantity that is a plain number; None for a distribution or another unit."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_quantity(text, dimension)
+    except (InputError, ValueError):
+        return None
+
+
+def _goodput_beyond(finished: Searched, name: str, here_bps: float, share_bps: float, larger: Sequence[_Point]) -> str:
+    """Whether a larger buffer gives a group more."""
+    more, known = _more(finished), [point for point in larger if name in point.goodput_bps]
+    if not known:
+        return f"{more} was not measured."
+    fine = _first(point for point in known if point.goodput_bps[name] >= STARVED * share_bps)
+    if fine is not None:
+        got, place = bandwidth(fine.goodput_bps[name]), finished.named([fine.at])
+        return f"{more} helps: it gets {got} at {place}{_goals_there(fine)}."
+    most = max(known, key=lambda point: point.goodput_bps[name])
+    got, place = bandwidth(most.goodput_bps[name]), finished.named([most.at])
+    if most.goodput_bps[name] >= 2 * here_bps:
+        return f"{more} helps in part: it gets {got} at {place}{_goals_there(most)}."
+    return f"{more} does not help: it gets at most {got}, at {place}."
+
+
+# Size --------------------------------------------------------------------------------------------------------------
+
+
+def _of_size(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+    """Fewer than 20 packets at 1 Gb/s or more: bursts that the scenario does not have may not fit."""
+    rate = finished.scenario.core.rate_bps
+    if finished.knob.key != TARGET_LINK.key or rate < FAST_BPS:
+        return
+    packets = _number(finished, here.at)
+    if packets >= FEW_PACKETS:
+        return
+    few = finished.named([here.at])
+    text = (
+        f"{few} {'is' if few.startswith('1 ') else 'are'} few at {exactly(bandwidth(rate))}: "
+        f"bursts of network cards and hosts may be larger than in this scenario. {_room_beyond(finished, here, larger)}"
+    )
+    yield Warning(Kind.TINY_BUFFER, text, values={"packets": packets, "rate_bps": rate})
+
+
+def _room_beyond(finished: Searched, here: _Point, larger: Sequence[_Point]) -> str:
+    """Whether the simulated traffic fares better with more room."""
+    known = [point for point in larger if point.loss is not None and point.at >= FEW_PACKETS]
+    if not known or here.loss is None:
+        return f"{_more(finished)} was not measured."
+    if here.loss < 1e-4:
+        roomy = known[0]
+        return f"{_more(finished)} leaves room for them: {finished.named([roomy.at])}{_goals_there(roomy)}."
+    better = _first(point for point in known if _loss(point) <= here.loss / 2)
+    if better is None:
+        least = min(known, key=_loss)
+        return (
+            f"A larger buffer does not lower the loss of {_lost(here.loss)}: {_lost(_loss(least))} are lost at "
+            f"{finished.named([least.at])}{_too(least, here)}."
+        )
+    lost, place = _lost(_loss(better)), f"{finished.named([better.at])}{_goals_there(better)}"
+    return f"A larger buffer helps: {lost} instead of {_lost(here.loss)} are lost at {place}."

@@ -1,0 +1,232 @@
+"""The first lines of an answer as sentences: the buffer, the interval of the minimum, the confidence, the metrics.
+
+They are plain strings, so that the terminal, a page and a notebook can say the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.search.knob import TARGET_LINK
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting
+from forebay.views.goodput import GOODPUT, excess
+from forebay.views.wording import (
+    best,
+    both,
+    chosen,
+    count,
+    doubt,
+    goal_words,
+    minimum,
+    nothing_meets,
+    sides,
+    sign,
+    threshold,
+    whose,
+)
+from forebay.warning import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from forebay.report import Estimate
+    from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
+    from forebay.warning import Warning
+
+__all__ = [
+    "asked",
+    "brief",
+    "decisive",
+    "is_quick",
+    "level",
+    "metrics_there",
+    "proof",
+    "recommended",
+    "undecided",
+    "urgent",
+    "why_none",
+]
+
+#: Metrics that the first lines always have.
+ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", GOODPUT)
+
+#: Urgent kinds in the order of their weight.
+_WEIGHT = (Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN)
+
+#: Kinds of warnings that say why nothing was decided.
+_REASONS = (Kind.TIME_OVER, Kind.NO_MARGIN, Kind.RARE_STATE, Kind.SHORT_RUN, Kind.REFUSED)
+
+
+def brief(buffer: Value) -> str:
+    """A buffer in packets, with bytes and time at the link's rate in parentheses."""
+    if isinstance(buffer, Setting):
+        return buffer.words
+    size, time = (
+        formatting.exactly(text) for text in (formatting.size(buffer.bytes), formatting.duration(buffer.seconds))
+    )
+    return f"{count(buffer)} ({size}, {time})"
+
+
+def recommended(answer: Recommendation) -> str:
+    """The recommendation itself."""
+    assert answer.buffer is not None, "without a buffer nothing is recommended"
+    of = whose(answer)
+    place = f" for the buffer{of}" if of else ""
+    name = f"{answer.knob.key} = " if isinstance(answer.knob, Ranged) and answer.knob.key != TARGET_LINK.key else ""
+    return f"We recommend {name}{brief(answer.buffer)}{place}{chosen(answer)}."
+
+
+def proof(answer: Recommendation) -> Iterator[str]:
+    """Where the true minimum is, and how surely the answer meets all goals."""
+    least = minimum(answer) if answer.optimum is None else best(answer.optimum)
+    if least:
+        yield least
+    if answer.goals:
+        yield _sureness(answer)
+
+
+def level(answer: Recommendation) -> str:
+    """The confidence as it is stated: the level that was asked for where it is reached, else rounded down."""
+    assert answer.confidence is not None, "where there is no confidence, `doubt` says why"
+    if answer.confidence >= answer.level:
+        return f"at least {_percent(answer.level)} confidence"
+    return f"{_percent(answer.confidence)} confidence"
+
+
+def _percent(share: float) -> str:
+    """A share below 1 in whole percent, rounded down; with a decimal where only that keeps it below 100 %."""
+    whole = math.floor(100 * share + 1e-9)
+    return f"{whole} %" if whole < 99 else f"{min(99.9, math.floor(1000 * share + 1e-9) / 10):g} %"
+
+
+def _sureness(answer: Recommendation) -> str:
+    """The confidence that the answer meets all goals, and the number of runs behind it."""
+    assert answer.buffer is not None, "without a buffer nothing is sure"
+    who, verb = _who(answer), "meets" if _single(answer.buffer) else "meet"
+    share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the draws"
+    what = f"{'the goal' if len(answer.goals) == 1 else 'all goals'}{share}"
+    if answer.confidence is None or answer.confidence < 0.01:
+        reason = doubt(answer) or f"the runs at {count(answer.buffer)} speak against it"
+        return f"{who} {verb} {what} as far as measured (no confidence: {reason})."
+    runs = counted(answer.runs, "run") if answer.runs else ""
+    behind = ", ".join(filter(None, [level(answer), runs]))
+    if answer.confidence < 0.5:
+        return f"It is doubtful whether {_lower(who)} {verb} {what} ({behind})."
+    if answer.confidence < answer.level or is_quick(answer):
+        return f"{who} probably {verb} {what} ({behind})."
+    return f"{who} {verb} {what} with {level(answer)}{f' ({runs})' if runs else ''}."
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _who(answer: Recommendation) -> str:
+    buffer = answer.buffer
+    return "This value" if buffer is None or isinstance(buffer, Setting) else count(buffer)
+
+
+def _single(buffer: Value) -> bool:
+    return isinstance(buffer, Setting) or round(buffer.packets) == 1
+
+
+def is_quick(answer: Recommendation) -> bool:
+    """Whether the answer is a quick look."""
+    return any(warning.kind is Kind.QUICK for warning in answer.warnings)
+
+
+def urgent(answer: Recommendation) -> list[Warning]:
+    """Warnings that change the decision, the weightiest first."""
+    found = [warning for warning in answer.warnings if warning.urgent]
+    return sorted(found, key=lambda warning: _WEIGHT.index(warning.kind) if warning.kind in _WEIGHT else len(_WEIGHT))
+
+
+def metrics_there(answer: Recommendation, metrics: Mapping[str, Estimate]) -> str:
+    """Utilization, loss, p99 delay and goodput at the answer."""
+    assert answer.buffer is not None
+    # Of a range the scenario has another value than the answer.
+    buffers = not isinstance(answer.knob, Ranged)
+    told: list[str] = []
+    for name in ALWAYS:
+        found = metrics.get(name)
+        if found is not None:
+            above = excess(answer.scenario, metrics) if name == GOODPUT and buffers else ""
+            verb = "" if told else "is "
+            told.append(f"{formatting.metric_title(name)} {verb}{formatting.value(name, found.mean)}{above}")
+    return f"At {count(answer.buffer)}, {both(told)}." if told else ""
+
+
+def decisive(answer: Recommendation) -> Iterator[str]:
+    """What keeps the buffer from being smaller, and up to where the goals are met."""
+    assert answer.buffer is not None
+    upper = answer.feasible_up_to
+    largest = answer.knob.largest
+    if answer.binding_goal is None:
+        end = "this end of the range" if isinstance(answer.knob, Ranged) else "the smallest buffer"
+        yield f"All goals are met at {end}, so that no goal decides."
+    else:
+        goal = answer.goals[answer.binding_goal]
+        other = "Larger" if largest else "Smaller"
+        noun = "values" if isinstance(answer.knob, Ranged) else "buffers"
+        yield f"The goal {asked(goal)} decides: {other.lower()} {noun} miss it."
+    if upper is not None and upper.missed_at is not None and not answer.gaps:
+        low = answer.buffer.bare if isinstance(answer.buffer, Setting) else f"{round(answer.buffer.packets):,}"
+        last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
+        if upper.buffer.number == answer.buffer.number and upper.about is None:
+            yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal again."
+        else:
+            yield f"All goals are met from {low} {'down ' if largest else ''}to {last}."
+
+
+def asked(goal: JudgedGoal | Miss) -> str:
+    """A goal as it was asked for."""
+    name = goal.goal.name
+    return f"{formatting.metric_title(name)} {sign(goal.goal.sense)} {threshold(name, goal.goal.threshold)}"
+
+
+# Without an answer ------------------------------------------------------------------------------------------------
+
+
+def undecided(answer: Recommendation) -> bool:
+    """Whether the evidence decides neither that a buffer meets every goal nor that none does."""
+    if answer.verdict == "undecided":
+        return True
+    # A search that found every goal met at the nearest miss has shown no impossibility.
+    return answer.buffer is None and bool(answer.goals) and all(goal.met for goal in answer.goals.values())
+
+
+def why_none(answer: Recommendation) -> Iterator[str]:
+    """The verdict without a buffer, and its reasons."""
+    if undecided(answer):
+        yield from _open(answer)
+    else:
+        yield f"{nothing_meets(answer)} meets every goal."
+    told = [_capital(line) for line in sides(answer, goal_words, brief)]
+    yield from (f"{line}." for line in told)
+
+
+def _open(answer: Recommendation) -> Iterator[str]:
+    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
+    if answer.between is None:
+        yield f"Undecided: the runs do not show whether any {noun} meets every goal."
+    else:
+        low, high = answer.between
+        first = low.bare if isinstance(low, Setting) else f"{round(low.packets):,}"
+        if low.number == high.number:
+            yield f"Undecided: {count(high)} may meet every goal."
+        else:
+            yield f"Undecided: between {first} and {count(high)}."
+        yield f"A {noun} in this range may meet every goal; the runs do not decide it."
+    kinds = {warning.kind: warning for warning in reversed(answer.warnings)}
+    reason = next((kinds[kind] for kind in _REASONS if kind in kinds), None)
+    if reason is not None and not reason.urgent:
+        yield f"The reason: {str(reason).rstrip('.')}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,158 @@
+"""The goals of an answer as a table: each goal at the smallest and the largest measured buffer and at the nearest miss.
+
+Every sentence on a conflict of goals is derived from this table, so that no sentence contradicts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from forebay.search.answer import GoalAt
+
+if TYPE_CHECKING:
+    from forebay.goals import Goal
+    from forebay.report import Estimate
+    from forebay.search.answer import (
+        CurvePoint,
+        GoalVerdict,
+        Miss,
+        Recommendation,
+        Value,
+    )
+
+__all__ = ["GoalRow", "Region", "goal_rows", "region"]
+
+#: The part of the measured buffers at which a goal is met.
+Shape = Literal["everywhere", "nowhere", "from", "up_to", "between", "scattered", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalRow:
+    """One goal of a conflict.
+
+    Attributes
+    ----------
+    key : str
+        The goal's key in the answer.
+    goal : Goal
+        What was asked for.
+    smallest, largest : GoalAt or None
+        The goal at the smallest and at the largest measured buffer; None where nothing is known.
+    nearest : GoalAt or None
+        The goal at the measured buffer that comes nearest to meeting all goals.
+    """
+
+    key: str
+    goal: Goal
+    smallest: GoalAt | None
+    largest: GoalAt | None
+    nearest: GoalAt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The measured buffers at which a goal is met.
+
+    Attributes
+    ----------
+    shape : str
+        "from": at `low` and every larger measured buffer. "up_to": at `high` and every smaller one. "between": at every
+        one from `low` to `high` only. "scattered": at some, in no order. "unknown": not even the ends are known.
+    low, high : BufferSize, Setting or None
+        The ends, which were measured and meet the goal.
+    best : GoalAt or None
+        Where the goal is met nowhere: the measured buffer that comes nearest.
+    """
+
+    shape: Shape
+    low: Value | None = None
+    high: Value | None = None
+    best: GoalAt | None = None
+
+
+def goal_rows(answer: Recommendation) -> tuple[GoalRow, ...]:
+    """A row for each goal, in the order of the answer."""
+    ends = (answer.points[0], answer.points[-1]) if answer.points else None
+    misses = {} if answer.conflict is None else {miss.goal.key: miss for miss in answer.conflict.nearest}
+    compromise = None if answer.conflict is None else answer.conflict.compromise
+    rows = []
+    for key, judged in answer.goals.items():
+        smallest, largest = judged.at_smallest, judged.at_largest
+        if ends is not None and answer.fraction is None:
+            smallest = smallest or _at(judged.goal, ends[0])
+            largest = largest or _at(judged.goal, ends[1])
+        miss = misses.get(judged.goal.key)
+        nearest = None if miss is None or compromise is None else _nearest(answer, miss, compromise)
+        rows.append(GoalRow(key, judged.goal, smallest, largest, nearest))
+    return tuple(rows)
+
+
+def region(answer: Recommendation, row: GoalRow) -> Region:
+    """Where a goal is met, by the means at the measured buffers; the verdicts of the row count at both ends."""
+    if answer.fraction is not None:
+        return _of_ends(row)
+    found = [at for at in (_at(row.goal, point) for point in answer.points) if at is not None]
+    if not found:
+        return _of_ends(row)
+    met = [row.goal.margin(at.measured.mean) >= 0 for at in found]
+    for index, end in ((0, row.smallest), (-1, row.largest)):
+        if end is not None and end.verdict != "undecided":
+            met[index] = end.verdict == "met"
+    if all(met):
+        return Region("everywhere")
+    if not any(met):
+        return Region("nowhere", best=max(found, key=lambda at: row.goal.margin(at.measured.mean)))
+    return _shaped(found, met)
+
+
+def _shaped(found: Sequence[GoalAt], met: Sequence[bool]) -> Region:
+    """The region of a goal that some measured buffers meet and others miss."""
+    if met[-1] and not met[0]:
+        first = max(index for index, each in enumerate(met) if not each) + 1
+        return Region("from", low=found[first].buffer)
+    if met[0] and not met[-1]:
+        return Region("up_to", high=found[met.index(False) - 1].buffer)
+    low, high = met.index(True), len(met) - 1 - met[::-1].index(True)
+    shape: Shape = "between" if all(met[low : high + 1]) else "scattered"
+    return Region(shape, found[low].buffer, found[high].buffer)
+
+
+def _of_ends(row: GoalRow) -> Region:
+    """The region as far as the verdicts at both ends tell."""
+    if row.smallest is None or row.largest is None:
+        return Region("unknown")
+    met = (row.smallest.verdict, row.largest.verdict)
+    if met == ("missed", "met"):
+        return Region("from", low=row.largest.buffer)
+    if met == ("met", "missed"):
+        return Region("up_to", high=row.smallest.buffer)
+    return Region("everywhere" if met == ("met", "met") else "unknown")
+
+
+def _at(goal: Goal, point: CurvePoint) -> GoalAt | None:
+    """A goal at a measured buffer, by its mean and its interval; None where the metric was not measured."""
+    key = point.key(goal.name)
+    measured = None if key is None else point.estimate(key)
+    if measured is None:
+        return None
+    return GoalAt(point.buffer, measured, _verdict(goal, measured), point.replications)
+
+
+def _nearest(answer: Recommendation, miss: Miss, buffer: Value) -> GoalAt:
+    """A goal at the nearest miss; where goals are about a share of the draws, the search's verdict alone counts."""
+    point = answer.at(buffer)
+    runs = answer.runs if point is None else point.replications
+    verdict: GoalVerdict = "met" if miss.met else "missed"
+    if answer.fraction is None and _verdict(miss.goal, miss.measured) == "undecided":
+        verdict = "undecided"
+    return GoalAt(buffer, miss.measured, verdict, runs)
+
+
+def _verdict(goal: Goal, measured: Estimate) -> GoalVerdict:
+    """Whether a metric is on the good side of a goal's threshold, by more than half of its interval."""
+    margin, half = goal.margin(measured.mean), measured.half_width or 0.0
+    if margin < 0:
+        return "missed" if margin < -half else "undecided"
+    return "met" if margin >= half else "undecided"

@@ -1,0 +1,60 @@
+"""A goodput above what the link sent, in words.
+
+Goodput counts payload when it is delivered in order. Packets that arrived before the measurement wait behind a lost one
+and are delivered together once that is repeated. A short measurement may so count more than the link sent in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forebay import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from forebay.report import Estimate
+    from forebay.scenario import Scenario
+
+__all__ = ["GOODPUT", "MARK", "excess", "sent_bps"]
+
+GOODPUT = "goodput_bps"
+
+#: What stands beside such a goodput in a cell.
+MARK = "(partly sent before measuring)"
+
+#: Share by which a goodput may exceed what was sent: a packet more or less at either end.
+_SLACK = 1.01
+
+
+def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | None:
+    """The rate that the link sent, in bits per second, where the goodput is above it; None where it is not.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario that was measured; where a group does not cross the target link the answer is None.
+    metrics : mapping
+        The metrics of the link.
+    """
+    goodput = metrics.get(GOODPUT)
+    if goodput is None:
+        return None
+    links, groups = scenario.resolved["links"], scenario.resolved["flows"]
+    target = next(str(link["name"]) for link in links if link["target"])
+    if any(target not in group["path"] for group in groups):
+        return None
+    sent: float = scenario.core.rates_between_bps[1]
+    utilization = metrics.get("utilization")
+    if utilization is not None and not scenario.core.rate_changes:
+        sent *= min(1.0, utilization.mean)
+    return sent if goodput.mean > _SLACK * sent else None
+
+
+def excess(scenario: Scenario, metrics: Mapping[str, Estimate]) -> str:
+    """Why a goodput is above what the link sent, in parentheses; nothing where it is not."""
+    sent = sent_bps(scenario, metrics)
+    if sent is None:
+        return ""
+    carried = formatting.bandwidth(sent)
+    return f" (the link sent {carried}; packets that arrived before the measurement are delivered in it, after a loss)"

@@ -1,0 +1,214 @@
+"""The table of rules: a row for each rule that applies, for each named buffer and for the answer.
+
+Every metric that a goal is about, loss and goodput have a column at any width: columns without room go into a further
+table below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.search.interpolation import on_curve
+from forebay.search.knob import TARGET_LINK
+from forebay.search.ranged import Ranged
+from forebay.search.setting import Setting
+from forebay.views.answer_sentences import ALWAYS
+from forebay.views.changing import DRAIN
+from forebay.views.fitting import Column, Grid, Wrapped
+from forebay.views.goodput import GOODPUT, MARK, sent_bps
+from forebay.views.heading import Paragraph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from forebay.report import Estimate
+    from forebay.search.answer import JudgedRule, Recommendation, Value
+    from forebay.search.judgment import Judgment
+
+__all__ = ["answer_metrics", "cell", "headings", "metric_keys", "rules_table", "short", "size_cells"]
+
+#: What the answer's own row is called.
+OWN = "forebay"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A buffer with a name: the metrics there, and for a rule its verdict."""
+
+    name: str
+    buffer: Value
+    measured: Mapping[str, Estimate]
+    interpolated: bool = False
+    judgment: Judgment | None = None
+    style: str = ""
+
+
+def rules_table(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
+    """The rules that apply, the named buffers and the answer; then the other rules, or how many they are."""
+    rows = [*_rules(answer, applies=True), *_named(answer), *_own(answer)]
+    rows.sort(key=lambda row: (row.buffer.number, row.name == OWN))
+    others = sorted(_rules(answer, applies=False), key=lambda row: row.buffer.number)
+    if everything:
+        rows += others
+    told = [*_notes(answer, {row.name for row in rows}), *_left_out(answer, everything=everything)]
+    if rows:
+        yield Wrapped(_grids(answer, rows))
+    if told:
+        yield Text()
+    yield from told
+
+
+def _left_out(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
+    """How many rules have no row."""
+    left = sum(not rule.applies for rule in answer.rules)
+    if everything:
+        silent = [rule.name for rule in answer.rules if rule.applies and rule.buffer is None]
+        if silent:
+            yield Paragraph(f"These rules give no buffer for these goals: {', '.join(silent)}.", "dim")
+    elif left:
+        verb, shows = ("rule that does", "it") if left == 1 else ("rules that do", "them")
+        yield Paragraph(f"{left} {verb} not apply: --verbose shows {shows}.", "dim")
+
+
+def metric_keys(answer: Recommendation) -> list[str]:
+    """The metrics that are always shown: those of the goals, then utilization, loss, p99 delay and goodput."""
+    asked = [] if answer.optimum is None else [answer.optimum.metric]
+    names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
+    keys = [] if not answer.points else [answer.points[0].key(name) for name in names]
+    falls = [DRAIN] if answer.scenario.core.rate_falls else []
+    goodput = [name for name in ALWAYS if name != GOODPUT or _has_goodput(answer)]
+    return list(dict.fromkeys([*(key for key in keys if key is not None), *goodput, *falls]))
+
+
+def answer_metrics(answer: Recommendation) -> Mapping[str, Estimate]:
+    """Every metric at the answer, also those of goals on groups; a goal's as it was judged."""
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is None:
+        return {}
+    judged = {at.key(each.goal.name): each.measured for each in answer.goals.values()}
+    groups = {f"{name}.{key}": found for name, metrics in at.groups.items() for key, found in metrics.items()}
+    return {key: judged.get(key, found) for key, found in (*at.metrics.items(), *groups.items())}
+
+
+def headings(answer: Recommendation) -> tuple[str, ...]:
+    """The headings of the columns with the size of a buffer."""
+    if isinstance(answer.knob, Ranged):
+        return (answer.knob.key.rpartition(".")[2],)
+    return ("packets", "size", "time", "BDP")
+
+
+def size_cells(buffer: Value) -> list[str]:
+    """Packets, bytes, time and bandwidth-delay products; of another setting its value."""
+    if isinstance(buffer, Setting):
+        return [buffer.words]
+    bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
+    return [f"{buffer.packets:,.0f}", formatting.size(buffer.bytes), formatting.duration(buffer.seconds), bdp]
+
+
+def short(name: str) -> str:
+    """The title of a metric as a heading."""
+    return "util." if name == "utilization" else formatting.metric_title(name)
+
+
+def cell(answer: Recommendation, name: str, measured: Mapping[str, Estimate], *, interval: bool) -> str:
+    """A metric in a cell; a goodput above what the link sent says so."""
+    found = measured.get(name)
+    if found is None:
+        return "–"
+    text = formatting.estimate(name, found) if interval else formatting.value(name, found.mean)
+    marked = name == GOODPUT and not isinstance(answer.knob, Ranged) and sent_bps(answer.scenario, measured) is not None
+    return f"{text} {MARK}" if marked else text
+
+
+def _has_goodput(answer: Recommendation) -> bool:
+    return any(GOODPUT in point.metrics for point in answer.points)
+
+
+def _rules(answer: Recommendation, *, applies: bool) -> list[_Row]:
+    """Rules that apply, or those that do not, with the metrics at their buffers."""
+    return [_of_rule(answer, rule, rule.buffer) for rule in answer.rules if rule.buffer and rule.applies == applies]
+
+
+def _of_rule(answer: Recommendation, rule: JudgedRule, buffer: Value) -> _Row:
+    point = on_curve(answer.points, buffer) if rule.measured else None
+    groups = {} if point is None else point.groups
+    measured = {
+        **rule.measured,
+        **{f"{name}.{key}": found for name, metrics in groups.items() for key, found in metrics.items()},
+    }
+    between = point is not None and not point.replications
+    return _Row(rule.name, buffer, measured, between, rule.judgment, "" if rule.applies else "dim")
+
+
+def _named(answer: Recommendation) -> Iterator[_Row]:
+    for named in answer.also:
+        at = answer.at(named.buffer)
+        groups = {} if at is None else at.groups
+        of_groups = {f"{name}.{key}": found for name, metrics in groups.items() for key, found in metrics.items()}
+        yield _Row(named.name, named.buffer, {**named.measured, **of_groups})
+
+
+def _own(answer: Recommendation) -> Iterator[_Row]:
+    measured = answer_metrics(answer)
+    if answer.buffer is not None and measured:
+        yield _Row(OWN, answer.buffer, measured, style="bold green")
+
+
+def _grids(answer: Recommendation, rows: Sequence[_Row]) -> Iterator[Grid]:
+    """The table with all sizes and intervals, and without them where there is no room."""
+    names = metric_keys(answer)
+    which = _which(answer)
+    verdicts = ["" if row.judgment is None else _words(row.judgment, which) for row in rows]
+    verdict = [Column("rule verdict", verdicts, number=False)] if any(verdicts) else []
+    sizes = [size_cells(row.buffer) for row in rows]
+    for whole, interval in ((True, True), (True, False), (False, True), (False, False)):
+        shown = headings(answer) if whole else headings(answer)[:1]
+        named = Column("rule", [row.name for row in rows], number=False)
+        keys = [named, *(Column(head, [each[index] for each in sizes]) for index, head in enumerate(shown))]
+        metrics = [Column(short(name), [_cell(answer, row, name, interval=interval) for row in rows]) for name in names]
+        yield Grid(keys, [*metrics, *verdict], [row.style for row in rows])
+
+
+def _cell(answer: Recommendation, row: _Row, name: str, *, interval: bool) -> str:
+    about = "~" if row.interpolated and name in row.measured else ""
+    return about + cell(answer, name, row.measured, interval=interval)
+
+
+def _which(answer: Recommendation) -> str:
+    """What a rule's value is told in multiples of."""
+    if answer.optimum is not None:
+        return "the best"
+    return "allowed" if answer.knob.largest else "needed"
+
+
+def _words(found: Judgment, which: str) -> str:
+    """Whether a rule applies, and what the simulation says of it."""
+    if not found.applies or not found.found:
+        return found.verdict
+    told = found.found if found.times is None else f"{found.times:.2g} x {which}"
+    return f"{found.verdict}, {told}"
+
+
+def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
+    """How the buffer of the rule `bdp` comes about, where it is not one bandwidth-delay product of the link."""
+    whole = answer.scenario.core.bdp_packets
+    rule = next((rule for rule in answer.rules if rule.name == "bdp" and rule.name in shown), None)
+    buffer = None if rule is None else rule.buffer
+    if answer.knob.key != TARGET_LINK.key or not whole or buffer is None or isinstance(buffer, Setting):
+        return
+    share = buffer.packets / whole
+    if abs(share - 1) > 0.01:
+        own, product = (counted(round(number), "packet") for number in (buffer.packets, whole))
+        yield Paragraph(
+            f"bdp: {own} are {share:.2g} BDP of the link (1 BDP is {product}). The rule multiplies the BDP of the rate "
+            "that other traffic leaves by 1/β − 1, which is 1 for Reno and 0.43 for CUBIC.",
+            "dim",
+        )

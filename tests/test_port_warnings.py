@@ -1,0 +1,189 @@
+"""Warnings about the port at the answer: when they are given, and what they say of a larger buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from forebay import Scenario, recommend
+from forebay.report import Report
+from forebay.search import findings
+from forebay.search.findings import Finished
+from forebay.search.measurements import Measurements
+from forebay.search.plan import Outcome, Plan
+from forebay.search.port_warnings import port_warnings
+from forebay.search.smallest import Search
+from forebay.warning import Kind, Warning
+
+#: Ten flows of one group and thirty of another, each persistent; a tenth of the fair shares is 25 and 75 Mb/s.
+PORT = """
+[link]
+rate = "1Gbps"
+buffer = "500p"
+
+[[flows]]
+name = "few"
+count = 10
+rtt = "20ms"
+
+[[flows]]
+name = "many"
+count = 30
+rtt = "20ms"
+
+[[flows]]
+name = "web"
+rtt = "20ms"
+workload = { open_loop = { rate = "10Mbps", size = "20kB" } }
+
+[run]
+warmup = "1s"
+measure = "1s"
+
+[goal]
+utilization = ">= 90%"
+queue_delay_p99 = "<= 10ms"
+"""
+
+#: A measured buffer: loss, p99 delay, goodput of `few`, of `many`.
+Row = tuple[float, float, float, float]
+FINE: Row = (0.001, 1e-3, 240e6, 700e6)
+
+
+def warned(curve: Mapping[int, Row], answer: int | None, *changes: str, text: str = PORT) -> dict[str, Warning]:
+    """The warnings of a search that measured this curve and ended with this answer."""
+    scenario = Scenario.parse(text).changed(*changes)
+    measure = Measurements(scenario, "test", None, None)
+    measure.reports = {(buffer, 0): report(*row) for buffer, row in curve.items()}
+    search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
+    found = port_warnings(Finished(scenario, search, Outcome(buffer=answer), measure))
+    return {f"{each.kind} {each.subject}".strip(): each for each in found}
+
+
+def report(loss: float, delay: float, few: float, many: float) -> Report:
+    def means(**values: float) -> dict[str, Any]:
+        return {name: {"mean": value} for name, value in values.items()}
+
+    groups = [
+        {"name": name, "flows": 1, "metrics": means(goodput_bps=goodput)}
+        for name, goodput in (("few", few), ("many", many), ("web", 1e5))
+    ]
+    metrics = means(utilization=0.99, queue_delay_p99_s=delay, loss_rate=loss)
+    return Report.of({"engine": "test", "metrics": metrics, "groups": groups, "warnings": []})
+
+
+def test_a_port_without_fault_is_not_warned_of() -> None:
+    assert warned({20: FINE, 300: FINE}, 20) == {}
+    assert warned({20: FINE}, None) == {}, "without an answer there is no port"
+
+
+def test_high_loss_is_told_with_the_smallest_buffer_that_helps() -> None:
+    curve = {30: (0.15, 1e-3, 240e6, 700e6), 100: (0.05, 2e-3, 240e6, 700e6), 250: (0.004, 4e-3, 240e6, 700e6)}
+    (found,) = warned(curve, 30).values()
+    assert found.kind is Kind.HIGH_LOSS
+    assert found.urgent
+    assert found.startswith("15 % of the packets are lost at 30 packets.")
+    assert "A larger buffer helps: 0.4 % at 250 packets, and all goals are met there." in found
+    assert found.values == {"loss_rate": pytest.approx(0.15), "at": 30.0}
+
+
+def test_a_buffer_that_lowers_the_loss_but_misses_a_goal_is_named_as_such() -> None:
+    curve = {30: (0.15, 1e-3, 240e6, 700e6), 900: (0.004, 50e-3, 240e6, 700e6)}
+    assert "0.4 % at 900 packets, but a goal is missed there." in warned(curve, 30)["high_loss"]
+
+
+def test_a_larger_buffer_that_loses_as_much_does_not_help() -> None:
+    curve = {30: (0.12, 1e-3, 240e6, 700e6), 332: (0.11, 4e-3, 240e6, 700e6)}
+    assert "A larger buffer does not help: 11 % are lost at 332 packets, too." in warned(curve, 30)["high_loss"]
+    part = {**curve, 500: (0.04, 4e-3, 240e6, 700e6)}
+    assert "A larger buffer helps in part: 4 % at 500 packets" in warned(part, 30)["high_loss"]
+    assert "A larger buffer was not measured." in warned({30: curve[30]}, 30)["high_loss"]
+
+
+@pytest.mark.parametrize(
+    ("goals", "told"),
+    [
+        (['goal.loss_rate="<= 20%"'], False),
+        (['goal."few.loss_rate"="<= 20%"'], True),
+        ([f'goal."{name}.loss_rate"="<= 20%"' for name in ("few", "many", "web")], False),
+    ],
+)
+def test_loss_that_a_goal_limits_is_not_warned_of(goals: list[str], *, told: bool) -> None:
+    text = PORT + "\n".join(goal.removeprefix("goal.") for goal in goals)
+    curve = {30: (0.12, 1e-3, 240e6, 700e6), 332: (0.11, 4e-3, 240e6, 700e6)}
+    scenario = Scenario.parse(text)
+    measure = Measurements(scenario, "test", None, None)
+    measure.reports = {(buffer, 0): with_group_loss(report(*row)) for buffer, row in curve.items()}
+    search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
+    found = port_warnings(Finished(scenario, search, Outcome(buffer=30), measure))
+    assert [each.kind for each in found] == ([Kind.HIGH_LOSS] if told else [])
+
+
+def with_group_loss(found: Report) -> Report:
+    told = found.to_dict()
+    for group in told["groups"]:
+        group["metrics"]["loss_rate"] = {"mean": 0.1}
+    return Report.of(told)
+
+
+def test_a_starved_group_of_persistent_flows_is_named() -> None:
+    curve = {30: (0.0, 1e-3, 20e6, 900e6), 300: (0.0, 4e-3, 100e6, 800e6)}
+    found = warned(curve, 30)
+    assert list(found) == ["starved_group few"], "`web` sends what it has"
+    text = found["starved_group few"]
+    assert "Group `few` gets 20.0 Mb/s at 30 packets" in text
+    assert "share of 250 Mb/s" in text
+    assert "A larger buffer helps: it gets 100 Mb/s at 300 packets, and all goals are met there." in text
+    same = {**curve, 300: (0.0, 4e-3, 21e6, 900e6)}
+    assert (
+        "A larger buffer does not help: it gets at most 21.0 Mb/s, at 300 packets."
+        in warned(same, 30)["starved_group few"]
+    )
+
+
+@pytest.mark.parametrize("limit", ['access = { rate = "3Mbps" }', 'receive_window = "5p"'])
+def test_a_group_that_limits_itself_does_not_starve(limit: str) -> None:
+    text = PORT.replace('name = "few"\n', f'name = "few"\n{limit}\n')
+    assert warned({30: (0.0, 1e-3, 24e6, 900e6)}, 30, text=text) == {}
+    assert list(warned({30: (0.0, 1e-3, 1e6, 900e6)}, 30, text=text)) == ["starved_group few"]
+
+
+@pytest.mark.parametrize(
+    ("packets", "rate", "told"), [(19, "1Gbps", True), (20, "1Gbps", False), (19, "900Mbps", False)]
+)
+def test_few_packets_at_a_high_rate_are_warned_of(packets: int, rate: str, *, told: bool) -> None:
+    found = warned({packets: FINE, 300: FINE}, packets, f"link.rate={rate}")
+    assert list(found) == (["tiny_buffer"] if told else [])
+    if told:
+        text = found["tiny_buffer"]
+        assert text.startswith("19 packets are few at 1 Gb/s")
+        assert "A larger buffer" in text
+
+
+def test_a_real_port_of_few_packets_and_much_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peering port where utilization alone is asked for: the smallest buffer of all meets the goal."""
+    text = (
+        PORT.replace("count = 10", 'count = 12\ncca = "bbr"\naccess = { rate = "1Gbps" }')
+        .replace("count = 30", 'count = 18\ncca = "cubic"\naccess = { rate = "1Gbps" }')
+        .replace('rtt = "20ms"', 'rtt = { uniform = ["5ms", "60ms"] }\nstart = { uniform = ["0s", "1s"] }', 2)
+        .partition("queue_delay_p99")[0]
+    )
+    seen: list[Finished] = []
+    known = findings.warnings
+
+    def keep(finished: Finished) -> tuple[Warning, ...]:
+        seen.append(finished)
+        return known(finished)
+
+    monkeypatch.setattr(findings, "warnings", keep)
+    answer = recommend(Scenario.parse(text), quick=True)
+    assert answer.buffer is not None
+    assert answer.packets < 20
+    at = answer.at(answer.buffer)
+    assert at is not None
+    found = {each.kind: each for each in port_warnings(seen[-1])}
+    assert Kind.TINY_BUFFER in found
+    assert (Kind.HIGH_LOSS in found) == (at.metrics["loss_rate"].mean > 0.01)
+    assert found[Kind.TINY_BUFFER].values["packets"] == answer.packets
