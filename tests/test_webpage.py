@@ -204,13 +204,13 @@ def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -
 
 def test_command_line_writes_the_page(small: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "report.html"
-    answer = forebay("recommend", small, "--no-picture", "--report", path, "--for", "ios-xr")
+    answer = forebay("recommend", small, "--report", path, "--for", "ios-xr")
     assert answer.code == 0, answer.err
     assert f"wrote {path}" in answer.out
     text = " ".join(outline(path.read_text(encoding="utf-8")).words)
-    assert f"forebay recommend {small} --no-picture --report {path} --for ios-xr" in text
+    assert f"forebay recommend {small} --report {path} --for ios-xr" in text
     assert "queue-limit" in text
-    refused = forebay("recommend", small, "--no-picture", "--report", Path("/dev/null/report.html"))
+    refused = forebay("recommend", small, "--report", Path("/dev/null/report.html"))
     assert refused.code == 2
     assert refused.err.count("\n") == 1
 
