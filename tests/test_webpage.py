@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import html
 import io
 import json
 import re
@@ -136,12 +137,20 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
 
 
 def test_the_page_rounds_a_confidence_as_the_text_does(feasible: Recommendation) -> None:
-    for probability, shown in ((0.9697, "96.9 %"), (0.99997, "&gt; 99.9 %"), (1.0, "&gt; 99.9 %")):
+    for probability, shown in ((0.9697, "96.9 %"), (0.99997, "&gt; 99.9 %"), (1.0, "&gt; 99.9 %"), (0.0, "&lt; 0.1 %")):
         page = page_of(dataclasses.replace(feasible, confidence=probability))
         assert f"<strong>{shown} confidence</strong>" in page
         console = Console(width=200, record=True, file=io.StringIO())
         console.print(recommendation_text(dataclasses.replace(feasible, confidence=probability)))
-        assert f"(confidence {shown.replace('&gt;', '>')})" in console.export_text()
+        assert f"(confidence {html.unescape(shown)})" in console.export_text()
+
+
+def test_the_page_says_how_many_runs_a_confidence_rests_on(feasible: Recommendation) -> None:
+    """Of a low confidence the page does not claim that the goals are met."""
+    for confidence, claim in ((0.96, "This is the"), (0.2, "This may be the")):
+        page = " ".join(page_of(dataclasses.replace(feasible, confidence=confidence, runs=6)).split())
+        assert claim in page
+        assert "6 simulated runs" in page
 
 
 def test_how_close_the_answer_is_is_said_where_it_is_further_than_was_asked(feasible: Recommendation) -> None:
