@@ -284,7 +284,7 @@ def test_hovering_shows_values_and_switches_hide_series(browser: Any, feasible: 
     path.write_text(page_of(feasible), encoding="utf-8")
     show(browser, path, 1600)
     hover = """
-        const svg = document.querySelectorAll('figure svg.wide')[1];
+        const svg = document.querySelectorAll('figure svg.wide')[2];
         const point = svg.querySelector('.s-mean .pt[data-buffer="%d"]').getBoundingClientRect();
         svg.dispatchEvent(new PointerEvent('pointermove', {clientX: point.x + 2, clientY: point.y + 9, bubbles: true}));
         return [document.getElementById('tip').hidden, document.getElementById('tip').textContent];
