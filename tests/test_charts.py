@@ -8,10 +8,23 @@ import pytest
 
 from forebay import Scenario, recommend
 from forebay.views import plots
-from forebay.views.charts import Dot, GoalLine, Horizontal, Meeting, MetricChart, Named, Point, RuleStrip, TradeChart
+from forebay.views.charts import (
+    Chart,
+    DecisionStrip,
+    Dot,
+    GoalLine,
+    Horizontal,
+    Meeting,
+    MetricChart,
+    Named,
+    Point,
+    RuleStrip,
+    TradeChart,
+)
+from forebay.views.decision import Measured, Span
 from forebay.views.recommendation_charts import metric_chart, shown_metrics, trade_chart
 from forebay.views.scales import Axis
-from forebay.views.shapes import Area, Curve, Drawing, Line, Marker, Region, Series, Shape, Size, Text
+from forebay.views.shapes import Area, Curve, Disc, Drawing, Line, Marker, Region, Series, Shape, Size, Text
 from tests.conftest import SMALL
 
 SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
@@ -20,7 +33,7 @@ SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
 POINTS = [Point(packets, 10 * index, 2.0, f"{packets} packets") for index, packets in enumerate((1, 10, 100, 1000))]
 
 
-def drawn(chart: MetricChart | RuleStrip | TradeChart, size: Size = SIZE) -> Drawing:
+def drawn(chart: Chart, size: Size = SIZE) -> Drawing:
     return chart.drawing(size, "label")
 
 
@@ -59,6 +72,63 @@ def test_a_curve_has_a_dot_for_each_buffer_and_a_band_around_it() -> None:
     assert lower[0][1] == SIZE.lowest, "an interval that reaches below the axis ends there"
 
 
+def test_single_runs_are_dots_without_a_line() -> None:
+    points = [
+        Point(1, 10.0, None, "one run", averaged=False),
+        Point(10, 20.0, 30.0, "two runs", [18.0, 22.0], few=True),
+        Point(100, 30.0, None, "one run", averaged=False),
+        Point(1000, 40.0, 1.0, "three runs", [39.0, 40.0, 41.0]),
+    ]
+    chart = MetricChart("loss (%)", points)
+    drawing = drawn(chart)
+    runs, means = series(drawing, "runs"), series(drawing, "mean")
+    assert not only(Curve, runs)
+    assert [marker.buffer for marker in only(Marker, runs)] == ["1", "100"]
+    assert len(only(Disc, runs)) == 5
+    (curve,) = only(Curve, means)
+    assert [marker.buffer for marker in only(Marker, means)] == ["10", "1000"]
+    assert curve.places == tuple(marker.place for marker in only(Marker, means)), "no line leads through a single run"
+    assert len(only(Area, series(drawing, "band"))) == 2, "an interval of two runs stands alone"
+    assert chart.vertical(0, 1).high < 50 * 1.5, "an interval of two runs does not set the scale"
+
+
+def test_single_runs_alone_have_no_mean() -> None:
+    drawing = drawn(MetricChart("loss (%)", [Point(at, at, None, averaged=False) for at in (1, 10)]))
+    assert {each.name for each in drawing.series} & {"mean", "band", "runs"} == {"runs"}
+
+
+def test_the_decision_lies_along_the_axis() -> None:
+    states = [
+        Measured(1, "missed", True, "told"),
+        Measured(10, "undecided", False, "told"),
+        Measured(100, "met", True, "told"),
+        Measured(1000, "met", False, "told"),
+    ]
+    span = Span(50, 100, "80 % interval", "50 to 100 packets")
+    strip = DecisionStrip(states, [1, 1000], Named(100, "recommended: 100 packets"), [("likely", span)])
+    assert strip.names == ["recommended", "80 % interval", "all goals met?"]
+    size = strip.size(SIZE)
+    drawing = drawn(strip, size)
+    names = [each.name for each in drawing.series]
+    assert {"answer", "likely", "missed few", "undecided", "met few", "met"} <= set(names)
+    (bar,) = only(Region, series(drawing, "likely"))
+    (line,) = only(Line, series(drawing, "answer"))
+    assert bar.corner[0] + bar.width == pytest.approx(line.start[0])
+    across = {each.name: only(Marker, [each])[0].place[0] for each in drawing.series if each.name in {"met few", "met"}}
+    assert across == {"met few": pytest.approx(line.start[0]), "met": size.rightmost}
+    assert len(only(Line, series(drawing, "missed few"))) == 2, "a cross"
+    words = {text.words for text in only(Text, list(drawing.series))}
+    assert {"100 packets", "50 to 100 packets"} <= words
+    for text in only(Text, list(drawing.series)):
+        assert 0 <= text.place[0] <= size.width
+
+
+def test_a_strip_without_goals_has_the_answer_alone() -> None:
+    strip = DecisionStrip([], [1, 1000], Named(100, "recommended: 100 packets"))
+    assert strip.names == ["recommended"]
+    assert DecisionStrip([], [1, 1000]).names == []
+
+
 @pytest.mark.parametrize("at_least", [True, False])
 def test_the_side_on_which_a_goal_is_missed_is_shaded(at_least: bool) -> None:
     goal = GoalLine(20.0, at_least, "goal")
@@ -90,9 +160,10 @@ def test_the_answer_is_named_where_there_is_room() -> None:
 
 
 def test_rules_are_marked_within_the_axis_only() -> None:
-    marks = [(0.5, "rule"), (10, "rule"), (10, "rule"), (10, "norule"), (2000, "norule")]
+    marks = [(0.5, "rule"), (5, "own"), (10, "rule"), (10, "rule"), (100, "norule"), (2000, "norule")]
     drawing = drawn(MetricChart("loss (%)", POINTS, marks=marks))
-    assert [each.name for each in drawing.series if each.name.endswith("rule")] == ["norule", "rule"]
+    names = [each.name for each in drawing.series if each.name in {"own", "rule", "norule"}]
+    assert names == ["norule", "rule", "own"], "what stands out lies on top"
     (line,) = only(Line, series(drawing, "rule"))
     assert line.start == pytest.approx((50 + 340 / 3, SIZE.top))
     assert line.end[1] == SIZE.lowest
@@ -192,8 +263,18 @@ def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
     for axis, chart in zip(picture.axes, charts, strict=True):
         assert axis.get_ylabel() == chart.title
         curve = next(line for line in axis.lines if line.get_marker() == "o")
-        assert [tuple(at) for at in curve.get_xydata()] == [(point.buffer, point.mean) for point in chart.points]
-        goals = [line.get_ydata()[0] for line in axis.lines if line.get_linestyle() == "--"]
+        several = [point for point in chart.points if point.averaged]
+        assert [tuple(at) for at in curve.get_xydata()] == [(point.buffer, point.mean) for point in several]
+        (dots,) = (line for line in axis.lines if line.get_marker() == ".")
+        assert dots.get_linestyle() == "None"
+        single = {(point.buffer, point.mean) for point in chart.points if not point.averaged}
+        assert single <= {tuple(at) for at in dots.get_xydata()}
+        assert single
+        goals = [
+            line.get_ydata()[0]
+            for line in axis.lines
+            if line.get_linestyle() == "--" and line.get_color() == plots.GOAL
+        ]
         assert goals == [goal.threshold for goal in chart.goals]
     assert [goal.threshold for chart in charts for goal in chart.goals] == [85, 150], "in percent and in milliseconds"
     plots.save(picture, tmp_path / "picture.png")

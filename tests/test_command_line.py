@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,11 +13,17 @@ from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
 from forebay import Scenario
+from forebay import recommend as find
+from forebay.commands.program import cli
+from forebay.search.answer import Verdict
 from tests.conftest import ROOT, SMALL, forebay
 
 BUFFER_KEYS = {"packets", "bytes", "seconds", "bdp"}
+#: Endings of a picture's files.
+PICTURES = ("png", "svg")
 METRICS = {
     "utilization",
     "loss_rate",
@@ -219,6 +226,59 @@ def test_recommend_prints_the_shape_of_the_contract(small: Path, tmp_path: Path)
     assert all(is_estimate(estimate) for point in found["curve"] for estimate in point["metrics"].values())
     assert (tmp_path / "small-recommendation.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "small-recommendation.json").read_text()) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ([], set()),
+        (["--no-picture"], set()),
+        (["--out", "out"], {f"out/small-recommendation.{kind}" for kind in (*PICTURES, "json")}),
+        (["--picture", "new/mine.svg"], {"new/mine.svg"}),
+        (["--picture", "mine.PNG", "--report", "mine.html"], {"mine.PNG", "mine.html"}),
+        (["--pareto", "utilization,loss_rate", "--picture", "mine.png"], {"mine.png"}),
+        (["--over", "link.rate=1Mbps..4Mbps", "--over", "link.buffer=5p..50p"], set()),
+        (["--over", "link.rate=1Mbps..4Mbps", "--over", "link.buffer=5p..50p", "--picture", "map.png"], {"map.png"}),
+    ],
+)
+def test_recommend_writes_the_files_that_are_asked_for(
+    small: Path, tmp_path: Path, options: list[str], left: set[str]
+) -> None:
+    answer = forebay("recommend", small, "--engine", "fluid", *options, cwd=tmp_path)
+    assert answer.err == ""
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()} - {small.name}
+    assert files == left
+    told = {line.removeprefix("wrote ") for line in answer.out.splitlines() if line.startswith("wrote ")}
+    assert told == left
+    for path in left:
+        assert (tmp_path / path).stat().st_size > 1000
+        kind = Path(path).suffix.lower()
+        assert kind != ".png" or (tmp_path / path).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "left"), [([], []), (["--no-picture"], []), (["--picture", "mine.svg"], ["mine.svg"])]
+)
+def test_compare_writes_the_files_that_are_asked_for(
+    small: Path, tmp_path: Path, options: list[str], left: list[str]
+) -> None:
+    short = ["--points", "1", "--set", "run.measure=2s", "--replications", "1"]
+    assert forebay("compare", small, *short, *options, cwd=tmp_path).code == 0
+    assert [path.name for path in tmp_path.iterdir() if path != small] == left
+
+
+@pytest.mark.parametrize(
+    ("verdict", "feasible", "code"),
+    [("met", True, 0), ("impossible", False, 1), ("undecided", False, 3), ("undecided", True, 3), ("met", False, 1)],
+)
+def test_the_verdict_is_the_exit_code(
+    small: Path, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, feasible: bool, code: int
+) -> None:
+    found = find(Scenario.load(small), engine="fluid")
+    answer = dataclasses.replace(found, verdict=verdict, buffer=found.buffer if feasible else None)
+    monkeypatch.setattr("forebay.search.recommendation.recommend", lambda *_, **__: answer)
+    done = CliRunner().invoke(cli, ["recommend", str(small), "--json"])
+    assert done.exit_code == code, done.output
 
 
 def test_recommend_meets_its_goals_on_new_seeds(small: Path, tmp_path: Path) -> None:

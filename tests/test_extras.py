@@ -123,7 +123,7 @@ def test_a_cluster_says_what_it_needs(place: Path) -> None:
 
 def draws(call: list[str]) -> bool:
     """Whether a picture is part of what the call gives."""
-    return call[0] in {"recommend", "compare"} and "--no-picture" not in call
+    return call[0] in {"recommend", "compare"} and "--out" in call
 
 
 @pytest.mark.slow

@@ -73,6 +73,10 @@ def never(*_: object, **__: object) -> None:
         (["reproduce", "auge"], "--out", NO_FOLDER),
         (["plot", "folder"], "--out", NO_FOLDER),
         (["recommend", "small.toml"], "--report", [f"{name}/{HTML}" for name in (*NO_FILE[1:-1], "taken")]),
+        (["recommend", "small.toml"], "--picture", [f"{name}/x.png" for name in NO_FILE[1:-1]]),
+        (["recommend", "small.toml"], "--picture", ["a.pdf", "a", "-", "", "small.toml"]),
+        (["compare", "small.toml"], "--picture", ["a.pdf", "nowhere/x.svg"]),
+        (["compare", "small.toml", "--points", "0"], "--picture", ["x.png"]),
         (["recommend", "small.toml"], "--report", ["a.pdf", "a", "a.svg", "small.toml", "", "-x.png"]),
         (
             ["sweep", "small.toml", "--over", "link.buffer=5p,9p", "--out", "new"],
@@ -156,7 +160,8 @@ def limited(place: Path, size: int, *arguments: str, stdout: str = "") -> tuple[
     [
         (["run", "small.toml", "--trace", "out", "--set", "trace.every=1ms"], set()),
         (["recommend", "small.toml", "--engine", "fluid", "--fresh", "--out", "out"], set()),
-        (["recommend", "small.toml", "--engine", "fluid", "--fresh", "--no-picture", "--report", "out/x.html"], set()),
+        (["recommend", "small.toml", "--engine", "fluid", "--fresh", "--report", "out/x.html"], set()),
+        (["recommend", "small.toml", "--engine", "fluid", "--fresh", "--picture", "out/x.png"], set()),
         (["compare", "small.toml", "--points", "2", "--replications", "1", "--out", "out"], set()),
     ],
 )
@@ -205,7 +210,7 @@ def test_standard_output_may_be_full_or_closed(place: Path, verb: list[str]) -> 
 @pytest.mark.parametrize(
     "verb",
     [
-        ["recommend", "small.toml", "--no-picture"],
+        ["recommend", "small.toml"],
         ["compare", "small.toml"],
         ["sweep", "small.toml", "--over", "link.buffer=5p,9p", "--out", "out"],
         ["run", "small.toml", "--trace", "out"],

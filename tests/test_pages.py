@@ -80,7 +80,8 @@ def said_by(text: str, data: Any) -> Any:
     if isinstance(data, list | tuple):
         return type(data)(said_by(text, each) for each in data)
     if isinstance(data, str):
-        return data.replace("bulk", text) if "bulk." in data else text
+        said = data.replace("bulk", text) if "bulk." in data else text
+        return data.saying(said) if isinstance(data, Warning) else said
     return data
 
 
@@ -159,6 +160,27 @@ def test_a_report_shows_each_of_its_texts(answers: tuple[Recommendation, ...]) -
     assert not all(states)
 
 
+def test_urgent_warnings_stand_above_the_answer(answers: tuple[Recommendation, ...]) -> None:
+    urgent, other = Warning("high_loss", "much is lost"), Warning("note", "a remark")
+    for answer in answers:
+        page = recommendation_page(dataclasses.replace(answer, warnings=(other, urgent)), source="", command="")
+        assert page.count("much is lost") == page.count("a remark") == 1
+        places = [page.index(text) for text in ("much is lost", "The answer</h2>", "a remark")]
+        assert places == sorted(places)
+
+
+def test_the_page_of_an_undecided_search_recommends_nothing(answers: tuple[Recommendation, ...]) -> None:
+    found, conflict = answers
+    ends = found.points[0].buffer, found.points[1].buffer
+    for answer in (found, conflict):
+        told = dataclasses.replace(answer, verdict="undecided", buffer=None, between=ends, warnings=())
+        read = Reading(recommendation_page(told, source="", command=""))
+        text = " ".join(text for _, text in read.texts)
+        assert "do not decide" in text
+        assert not any(name in text for name in ("recommended", "nearest miss", "No buffer"))
+        assert f"{ends[0].number:,.0f} to {ends[1].number:,.0f} packets" in text
+
+
 def test_each_cell_carries_its_column(answers: tuple[Recommendation, ...]) -> None:
     """Where there is no room for a table's head, as on a telephone."""
     page = recommendation_page(answers[0], source="", command="")
@@ -217,6 +239,7 @@ DRAWN = {
     shapes.Curve: ("polyline", {"points": "1,2 3,4.5"}),
     shapes.Area: ("polygon", {"points": "1,2 3,4.5"}),
     shapes.Text: ("text", {"x": "1", "y": "2", "text-anchor": "start"}),
+    shapes.Disc: ("circle", {"cx": "1", "cy": "2", "r": "3"}),
     shapes.Marker: (
         "circle",
         {"class": "pt", "cx": "1", "cy": "2", "r": "3", "data-buffer": "4", "data-tip": "told"},

@@ -56,7 +56,9 @@ def test_every_verb_that_takes_a_file_takes_a_name(tmp_path: Path) -> None:
 
 
 def test_what_is_written_is_called_by_the_name(tmp_path: Path) -> None:
-    answer = forebay("recommend", "@lab-dumbbell", *SHORT, "--quick", "--goal", "utilization>=10%", cwd=tmp_path)
+    answer = forebay(
+        "recommend", "@lab-dumbbell", *SHORT, "--quick", "--goal", "utilization>=10%", "--out", ".", cwd=tmp_path
+    )
     assert answer.code == 0, answer.err
     assert (tmp_path / "lab-dumbbell-recommendation.json").is_file()
 

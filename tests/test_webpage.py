@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import html
 import io
 import json
 import re
@@ -142,6 +143,14 @@ def test_the_page_rounds_a_confidence_down(feasible: Recommendation) -> None:
         assert f"<strong>{shown} confidence</strong>" in page
 
 
+def test_the_page_says_how_many_runs_a_confidence_rests_on(feasible: Recommendation) -> None:
+    """Of a low confidence the page does not claim that the goals are met."""
+    for confidence, claim in ((0.96, "This is the"), (0.2, "This may be the")):
+        page = " ".join(page_of(dataclasses.replace(feasible, confidence=confidence, runs=6)).split())
+        assert claim in page
+        assert "6 simulated runs" in page
+
+
 def test_how_close_the_answer_is_is_said_where_it_is_further_than_was_asked(feasible: Recommendation) -> None:
     assert feasible.buffer is not None
     packets = feasible.buffer.packets
@@ -204,13 +213,13 @@ def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -
 
 def test_command_line_writes_the_page(small: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "report.html"
-    answer = forebay("recommend", small, "--no-picture", "--report", path, "--for", "ios-xr")
+    answer = forebay("recommend", small, "--report", path, "--for", "ios-xr")
     assert answer.code == 0, answer.err
     assert f"wrote {path}" in answer.out
     text = " ".join(outline(path.read_text(encoding="utf-8")).words)
-    assert f"forebay recommend {small} --no-picture --report {path} --for ios-xr" in text
+    assert f"forebay recommend {small} --report {path} --for ios-xr" in text
     assert "queue-limit" in text
-    refused = forebay("recommend", small, "--no-picture", "--report", Path("/dev/null/report.html"))
+    refused = forebay("recommend", small, "--report", Path("/dev/null/report.html"))
     assert refused.code == 2
     assert refused.err.count("\n") == 1
 
@@ -275,7 +284,7 @@ def test_hovering_shows_values_and_switches_hide_series(browser: Any, feasible: 
     path.write_text(page_of(feasible), encoding="utf-8")
     show(browser, path, 1600)
     hover = """
-        const svg = document.querySelectorAll('figure svg.wide')[1];
+        const svg = document.querySelectorAll('figure svg.wide')[2];
         const point = svg.querySelector('.s-mean .pt[data-buffer="%d"]').getBoundingClientRect();
         svg.dispatchEvent(new PointerEvent('pointermove', {clientX: point.x + 2, clientY: point.y + 9, bubbles: true}));
         return [document.getElementById('tip').hidden, document.getElementById('tip').textContent];

@@ -134,11 +134,13 @@ def exactly(text: str) -> str:
 
 
 def confidence(probability: float, places: int = 1) -> str:
-    """A confidence in percent, rounded down so that it is never printed surer than it is, and never as 100 %."""
+    """A confidence in percent, rounded down so that it is never printed surer than it is; never as 0 % or 100 %."""
     scale = 10.0**places
     # The billionth gives back what a decimal fraction loses in binary: 0.969 is 96.9 %, not 96.8 %.
     shown = math.floor(100 * probability * scale + 1e-9) / scale
-    most = (100 * scale - 1) / scale
+    least, most = 1 / scale, (100 * scale - 1) / scale
+    if shown < least:
+        return f"< {least:.{places}f} %"
     return f"> {most:.{places}f} %" if shown >= most and 100 * probability > most else f"{shown:.{places}f} %"
 
 

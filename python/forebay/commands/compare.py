@@ -1,4 +1,4 @@
-"""`compare`: all engines and rules side by side, printed and drawn."""
+"""`compare`: all engines and rules side by side, printed, and drawn where asked."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from forebay.commands.drawing import draws
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SET
+from forebay.commands.drawing import ResultFiles
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
-from forebay.commands.terminal import afterwards, progress_bar, show, writing
+from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, Whole
 from forebay.commands.verb import verb
-from forebay.files import check_file, write_whole
+from forebay.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from forebay.comparison.answers import Comparison
     from forebay.scenario import Scenario
 
@@ -25,7 +27,8 @@ __all__ = ["compare"]
 
 @verb(
     ("compare link.toml", "Hold every engine and rule against a scenario:"),
-    ("compare link.toml --points 0 --no-picture", "At the scenario's own buffer only:"),
+    ("compare link.toml --points 0", "At the scenario's own buffer only:"),
+    ("compare link.toml --picture compared.png", "Draw the answers over the range of buffers:"),
     ("compare link.toml --engine kernel", "With real TCP, too, one run at a time:"),
     heavy=True,
 )
@@ -45,8 +48,9 @@ __all__ = ["compare"]
     help="Ask about this many buffers besides the scenario's own; 0 for none. By default 9, and of engines in real "
     "time none.",
 )
-@PICTURES_OUT
-@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
+@RESULTS_OUT
+@PICTURE
+@NO_PICTURE
 @JOBS
 @MEMORY
 @AS_JSON
@@ -56,8 +60,8 @@ def compare(
     engines: tuple[str, ...],
     replications: int | None,
     points: int | None,
-    out: Path,
-    no_picture: bool,
+    out: Path | None,
+    picture: Path | None,
     jobs: int | None,
     as_json: bool,
 ) -> None:
@@ -65,22 +69,29 @@ def compare(
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
+    from forebay.comparison.comparison import buffers
     from forebay.comparison.comparison import compare as put_side_by_side
 
     given = source(file)
     scenario = given.scenario(overrides)
-    drawn = not no_picture and points != 0 and draws()
-    if not no_picture:
-        for ending in (".png", ".svg", ".json"):
-            check_file(out / f"{given.stem}-comparison{ending}", "out")
+    several = bool(buffers(scenario, points))
+    if picture is not None and not several:
+        raise InputError(
+            f"found `{picture}` for one buffer; allowed: a picture of several buffers (--points)", "picture"
+        )
+    files = ResultFiles(f"{given.stem}-comparison", out, picture, pictures=several)
     asked: _Asked = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
     with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, asked, quiet=as_json)) as progress:
         found = put_side_by_side(scenario, jobs=jobs, progress=progress, **asked)
-    kept = not no_picture and len(found.points) > 1
     written: list[Path] = []
+
+    def draw() -> Figure:
+        from forebay.views.comparison_picture import draw_comparison
+
+        return draw_comparison(found)
+
     with afterwards(lambda: _tell(found, written, as_json=as_json)):
-        if kept:
-            written += _write_picture(found, out / f"{given.stem}-comparison", drawn=drawn)
+        written += files.write(draw, found.to_json(indent=2))
 
 
 class _Asked(TypedDict):
@@ -115,17 +126,3 @@ def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:
     show(comparison_view(found))
     for path in written:
         say(f"wrote {path}")
-
-
-def _write_picture(found: Comparison, stem: Path, *, drawn: bool) -> list[Path]:
-    """Write the picture and the JSON beside it."""
-    written: list[Path] = []
-    with writing(stem):
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        if drawn:
-            from forebay.views import plots
-            from forebay.views.comparison_picture import draw_comparison
-
-            written += plots.save_both(draw_comparison(found), stem)
-        write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
-    return [*written, stem.with_suffix(".json")]

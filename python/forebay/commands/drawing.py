@@ -1,15 +1,123 @@
-"""Whether a verb that also draws can: it answers all the same, and says in a line how to get what draws."""
+"""The result files of an answer: pictures and JSON in a folder, or one picture.
+
+A verb makes a `ResultFiles` before its work, so that a file that cannot be written is refused at once, and writes after
+it. Without an option that asks for files there are none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from forebay.commands.streams import remark
+from forebay.commands.terminal import writing
 from forebay.errors import MissingPackageError
+from forebay.files import check_file, write_whole
 
-__all__ = ["draws"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ResultFiles"]
+
+#: Draws one picture.
+Draw = Callable[[], "Figure"]
 
 
-def draws() -> bool:
-    """Whether pictures can be drawn; before the work begins, so that whoever wants some can stop it."""
+class ResultFiles:
+    """The files that were asked for.
+
+    Parameters
+    ----------
+    name : str
+        Name of the files in the folder, without an ending.
+    out : Path or None
+        Folder of the pictures and the JSON (`--out`).
+    picture : Path or None
+        File of the picture alone (`--picture`).
+    others : iterable of str
+        Names of further pictures in the folder.
+    pictures : bool
+        Whether the answer can be drawn.
+
+    Raises
+    ------
+    InputError
+        Where one of them cannot be written.
+    MissingPackageError
+        Where a picture alone is asked for and nothing is installed that draws it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        out: Path | None,
+        picture: Path | None,
+        *,
+        others: Iterable[str] = (),
+        pictures: bool = True,
+    ) -> None:
+        self._name, self._out, self._picture = name, out, picture
+        if out is not None:
+            for each in (name, *others):
+                for ending in (".png", ".svg", ".json"):
+                    check_file(out / f"{each}{ending}", "out")
+        # In a folder the JSON is worth having without the pictures; of a picture alone nothing would be left.
+        self._draws = pictures and out is not None and _draws()
+        if picture is not None:
+            from forebay.extras import need
+
+            need("matplotlib")
+
+    def write(self, draw: Draw, text: str, others: Mapping[str, Draw] | None = None) -> list[Path]:
+        """Write what was asked for.
+
+        Parameters
+        ----------
+        draw : callable
+            Draws the picture.
+        text : str
+            The JSON.
+        others : mapping, optional
+            What draws the further pictures, by their names.
+
+        Returns
+        -------
+        list of Path
+            The files, in the order in which they were written.
+        """
+        drawn = draw() if self._draws or self._picture is not None else None
+        return [*self._in_folder(drawn, text, others or {}), *self._alone(drawn)]
+
+    def _in_folder(self, drawn: Figure | None, text: str, others: Mapping[str, Draw]) -> list[Path]:
+        """Write pictures and JSON."""
+        if self._out is None:
+            return []
+        written: list[Path] = []
+        with writing(self._out):
+            self._out.mkdir(parents=True, exist_ok=True)
+            if self._draws and drawn is not None:
+                from forebay.views import plots
+
+                written += plots.save_both(drawn, self._out / self._name)
+                for name, draw in others.items():
+                    written += plots.save_both(draw(), self._out / name)
+            path = self._out / f"{self._name}.json"
+            write_whole(path, text + "\n")
+        return [*written, path]
+
+    def _alone(self, drawn: Figure | None) -> list[Path]:
+        """Write the picture alone."""
+        if self._picture is None or drawn is None:
+            return []
+        from forebay.views import plots
+
+        with writing(self._picture):
+            return [plots.save(drawn, self._picture)]
+
+
+def _draws() -> bool:
+    """Whether pictures can be drawn; a line says how to get what draws them."""
     from forebay.extras import need
 
     try:

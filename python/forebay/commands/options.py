@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
-from forebay.commands.values import SCENARIO, SETTING, OutputFolder, Size, Whole
+from forebay.commands.values import SCENARIO, SETTING, OutputFile, OutputFolder, Size, Whole
 
-__all__ = ["AS_JSON", "FILE", "JOBS", "MEMORY", "PICTURES_OUT", "REPLICATIONS", "SCHEDULER", "SEED", "SET"]
+__all__ = [
+    "AS_JSON",
+    "FILE",
+    "JOBS",
+    "MEMORY",
+    "NO_PICTURE",
+    "PICTURE",
+    "REPLICATIONS",
+    "RESULTS_OUT",
+    "SCHEDULER",
+    "SEED",
+    "SET",
+]
 
 FILE = click.argument("file", type=SCENARIO)
 SET = click.option(
@@ -55,9 +65,17 @@ REPLICATIONS = click.option(
     type=Whole(1, MOST_REPLICATIONS),
     help="Run this many replications instead of the scenario's own number.",
 )
-PICTURES_OUT = click.option(
+RESULTS_OUT = click.option(
     "--out",
     type=OutputFolder(),
-    default=Path(),
-    help="Write the picture and the JSON into this directory; the current one by default.",
+    metavar="DIR",
+    help="Write the picture (PNG and SVG) and the JSON into this directory.",
 )
+PICTURE = click.option(
+    "--picture",
+    type=OutputFile(".png", ".svg"),
+    metavar="FILE.png|.svg",
+    help="Write the picture alone, as PNG or SVG by the name's ending.",
+)
+#: Files are written on request only, so that it asks for nothing; scripts of 0.2.0 give it.
+NO_PICTURE = click.option("--no-picture", is_flag=True, hidden=True, expose_value=False)

@@ -1,4 +1,4 @@
-"""`plot`: pictures from what other verbs left on disk."""
+"""`plot`: pictures from what `sweep --out` or `run --trace` left on disk."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["plot"]
     ("plot out/link --out pictures", "Write the pictures elsewhere:"),
     heavy=True,
 )
-@click.argument("path", type=Readable("what sweep, recommend or run --trace left"))
+@click.argument("path", type=Readable("what sweep or run --trace left"))
 @click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")
 def plot(path: Path, out: Path | None) -> None:
-    """Draw what sweep, recommend or run --trace left at PATH."""
+    """Draw what sweep or run --trace left at PATH."""
     from forebay.views.pictures import draw
 
     if path.is_dir():

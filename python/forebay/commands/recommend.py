@@ -1,4 +1,7 @@
-"""`recommend`: the smallest buffer that meets the goals, printed, drawn and as lines for a router."""
+"""`recommend`: the smallest buffer that meets the goals, printed, drawn where asked, and as lines for a router.
+
+The exit code is the verdict: 0 met, 1 impossible, 3 undecided.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,38 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from forebay.commands.drawing import draws
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, PICTURES_OUT, REPLICATIONS, SCHEDULER, SET
-from forebay.commands.sources import Source, source
+from forebay.commands.drawing import ResultFiles
+from forebay.commands.options import (
+    AS_JSON,
+    FILE,
+    JOBS,
+    MEMORY,
+    NO_PICTURE,
+    PICTURE,
+    REPLICATIONS,
+    RESULTS_OUT,
+    SCHEDULER,
+    SET,
+)
+from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share, Time
 from forebay.commands.verb import verb
 from forebay.errors import InputError, Interrupted
-from forebay.files import check_file, write_whole
+from forebay.files import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from forebay.scenario import Scenario
-    from forebay.search.answer import Recommendation
+    from forebay.search.answer import Recommendation, Verdict
     from forebay.search.feasible import FeasibleMap
 
-__all__ = ["recommend"]
+__all__ = ["EXITS", "recommend"]
+
+#: The exit code of each verdict.
+EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
 
 
 @verb(
@@ -42,7 +61,12 @@ __all__ = ["recommend"]
     ),
     ("recommend link.toml --quick", "Look first:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
+    ("recommend link.toml --picture answer.png", "Write the picture alone:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
+    codes={
+        0: "A buffer meets the goals.",
+        3: "Undecided: the runs neither confirm a buffer nor rule out all of them; the answer says what would decide.",
+    },
     heavy=True,
 )
 @FILE
@@ -80,14 +104,15 @@ __all__ = ["recommend"]
     help="How close to the smallest to come, as noise allows.",
 )
 @REPLICATIONS
-@PICTURES_OUT
-@click.option("--no-picture", is_flag=True, help="Write no picture and no JSON.")
+@RESULTS_OUT
+@PICTURE
+@NO_PICTURE
 @click.option(
     "--report",
     "report_to",
     type=OutputFile(".html", ".htm"),
     metavar="FILE.html",
-    help="Write a shareable page, too: one file that fetches nothing, with interactive pictures, printable on A4.",
+    help="Write a shareable page: one file that fetches nothing, with interactive pictures, printable on A4.",
 )
 @click.option(
     "--for",
@@ -154,8 +179,8 @@ __all__ = ["recommend"]
 def recommend(
     file: Path,
     overrides: tuple[str, ...],
-    out: Path,
-    no_picture: bool,
+    out: Path | None,
+    picture: Path | None,
     report_to: Path | None,
     fresh: bool,
     verbose: bool,
@@ -172,11 +197,11 @@ def recommend(
     given = source(file)
     scenario = given.scenario(overrides)
     if len(_varied(asked["over"])) > 1:
-        _map(given, scenario, None if no_picture else out, asked, fresh=fresh, as_json=as_json)
+        files = ResultFiles(f"{given.stem}-map", out, picture)
+        _map(scenario, files, asked, fresh=fresh, as_json=as_json)
         return
-    drawn = not no_picture and draws()
-    if not no_picture:
-        _check_products(out, given.stem, front=asked["pareto"] is not None)
+    front = [f"{given.stem}-pareto"] if asked["pareto"] is not None else []
+    files = ResultFiles(f"{given.stem}-recommendation", out, picture, others=front)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         # The other options have the names that the function has.
@@ -190,13 +215,22 @@ def recommend(
         )
     written: list[Path] = []
     with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
-        if not no_picture:
-            written += _write_pictures(answer, out, given.stem, drawn=drawn)
+        written += _write_files(answer, files, front)
         if report_to is not None:
             _write_page(answer, report_to, given.text)
             written.append(report_to)
-    if not answer.feasible:
-        sys.exit(1)
+    _leave(_exit_code(answer))
+
+
+def _exit_code(answer: Recommendation) -> int:
+    """The verdict as an exit code. "met" is also what an answer says that states no verdict."""
+    return 1 if answer.verdict == "met" and not answer.feasible else EXITS[answer.verdict]
+
+
+def _leave(code: int) -> None:
+    """End with an exit code; with 0 by returning."""
+    if code:
+        sys.exit(code)
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
@@ -229,7 +263,7 @@ def _varied(over: Iterable[str]) -> list[str]:
 OF_MAPS = frozenset({"goals", "over", "engine", "jobs"})
 
 
-def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, Any], **how: bool) -> None:
+def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: bool) -> None:
     """Map where over two keys all goals hold."""
     from forebay.search.resumption import cache_directory
     from forebay.search.surveying import feasible_map
@@ -238,11 +272,6 @@ def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, A
     for name in (*asked, "report_to"):
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError("found it beside two --over; allowed: one --over, or a map without it", name)
-    stem = None if out is None else out / f"{given.stem}-map"
-    drawn = stem is not None and draws()
-    if stem is not None:
-        for ending in (".png", ".svg", ".json"):
-            check_file(stem.with_suffix(ending), "out")
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
         found = feasible_map(
             scenario,
@@ -251,20 +280,16 @@ def _map(given: Source, scenario: Scenario, out: Path | None, asked: dict[str, A
             tell=remark,
             **{name: asked[name] for name in OF_MAPS},
         )
+
+    def draw() -> Figure:
+        from forebay.views.map_picture import draw_map
+
+        return draw_map(found)
+
     written: list[Path] = []
     with afterwards(lambda: _tell_map(found, written, as_json=how["as_json"])):
-        if stem is not None:
-            with writing(stem):
-                stem.parent.mkdir(parents=True, exist_ok=True)
-                if drawn:
-                    from forebay.views import plots
-                    from forebay.views.map_picture import draw_map
-
-                    written += plots.save_both(draw_map(found), stem)
-                write_whole(stem.with_suffix(".json"), found.to_json(indent=2) + "\n")
-            written.append(stem.with_suffix(".json"))
-    if not found.feasible:
-        sys.exit(1)
+        written += files.write(draw, found.to_json(indent=2))
+    _leave(0 if found.feasible else 3 if found.count("unclear") else 1)
 
 
 def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None:
@@ -279,27 +304,20 @@ def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None
         say(f"wrote {path}")
 
 
-def _check_products(out: Path, name: str, *, front: bool) -> None:
-    """Refuse, before the search, files that could not be written after it."""
-    for stem in (f"{name}-recommendation", *([f"{name}-pareto"] if front else [])):
-        for ending in (".png", ".svg", ".json"):
-            check_file(out / f"{stem}{ending}", "out")
+def _write_files(answer: Recommendation, files: ResultFiles, front: list[str]) -> list[Path]:
+    """Write what was asked for; the trade-off has a picture of its own."""
 
+    def draw() -> Figure:
+        from forebay.views.plots import draw_recommendation
 
-def _write_pictures(answer: Recommendation, out: Path, name: str, *, drawn: bool) -> list[Path]:
-    """Write the pictures and the JSON beside them; the trade-off has a picture of its own."""
-    stem = out / f"{name}-recommendation"
-    written: list[Path] = []
-    with writing(stem):
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        if drawn:
-            from forebay.views import plots
+        return draw_recommendation(answer)
 
-            written += plots.save_both(plots.draw_recommendation(answer), stem)
-            if answer.pareto is not None:
-                written += plots.save_both(plots.draw_front(answer), out / f"{name}-pareto")
-        write_whole(stem.with_suffix(".json"), answer.to_json(indent=2) + "\n")
-    return [*written, stem.with_suffix(".json")]
+    def draw_trade_off() -> Figure:
+        from forebay.views.plots import draw_front
+
+        return draw_front(answer)
+
+    return files.write(draw, answer.to_json(indent=2), dict.fromkeys(front, draw_trade_off))
 
 
 def _write_page(answer: Recommendation, path: Path, source: str) -> None:

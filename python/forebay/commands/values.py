@@ -205,11 +205,11 @@ class OutputFile(Value):
         self.endings = endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Refuse what cannot be written; - is standard output where a verb takes it."""
+        """Refuse what cannot be written; where any name will do, - is standard output."""
         path = Path(value)
         if not str(value):
             self.refuse(f"`{value}`", "the name of a file", param)
-        if str(value) == "-":
+        if str(value) == "-" and not self.endings:
             return path
         if self.endings and path.suffix.lower() not in self.endings:
             self.refuse(f"`{value}`", f"a name that ends in {' or '.join(self.endings)}", param)

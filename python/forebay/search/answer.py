@@ -336,12 +336,27 @@ class NamedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One measured buffer: metrics of the link, and of each group by its name."""
+    """One measured buffer.
+
+    Attributes
+    ----------
+    buffer : BufferSize or Setting
+        The buffer.
+    replications : int
+        Runs that were measured there.
+    metrics : mapping
+        Metrics of the link, over the runs.
+    groups : mapping
+        The same of each group by its name.
+    runs : tuple of mapping
+        What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
+    """
 
     buffer: Value
     replications: int
     metrics: Metrics
     groups: Mapping[str, Metrics]
+    runs: tuple[Mapping[str, float], ...] = ()
 
     def key(self, goal_name: str) -> str | None:
         """The name with its unit of a metric, or "group.metric", that a goal names without; None if not measured."""
@@ -353,6 +368,14 @@ class CurvePoint:
         """What was measured under a key that `key` gave; None where it was not."""
         group, dot, metric = key.rpartition(".")
         return (self.groups.get(group, {}) if dot else self.metrics).get(metric)
+
+    def values(self, key: str) -> list[float]:
+        """What the single runs measured under a key that `key` gave, of those that are kept."""
+        return [run[key] for run in self.runs if key in run]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        return {name: plain(getattr(self, name)) for name in ("buffer", "replications", "metrics", "groups")}
 
 
 @dataclass(frozen=True, slots=True)

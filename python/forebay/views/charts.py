@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from forebay.views.decision import Measured, Span
 from forebay.views.labels import Label, Spot, cut, placed, width
 from forebay.views.scales import Axis, plain, spans_decades
 from forebay.views.shapes import (
     Across,
     Area,
     Curve,
+    Disc,
     Drawing,
     Line,
     Marker,
@@ -32,6 +34,7 @@ from forebay.views.shapes import (
 
 __all__ = [
     "Chart",
+    "DecisionStrip",
     "Dot",
     "GoalLine",
     "Horizontal",
@@ -42,24 +45,48 @@ __all__ = [
     "Point",
     "RuleStrip",
     "TradeChart",
+    "averaged",
     "neighboring",
     "ticks_across",
     "upright",
 ]
 
 
+#: Series of lines at buffers, from the lowest to the topmost.
+MARKED = ("norule", "rule", "own")
 #: Width of the interval of a point without neighbors.
 BAR = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measured buffer: its mean and interval in the axis's unit, if there is one, and what hovering says."""
+    """One measured buffer, in the axis's unit.
+
+    Attributes
+    ----------
+    buffer : float
+        The buffer.
+    mean : float
+        Mean over the runs.
+    half_width : float or None
+        Half width of its interval.
+    tip : str
+        What hovering says.
+    runs : sequence of float
+        Single runs, where they are known.
+    averaged : bool
+        Whether the mean is over several runs, or exact, and not itself a single run.
+    few : bool
+        Whether the runs are so few that their interval stands alone.
+    """
 
     buffer: float
     mean: float
     half_width: float | None
     tip: str = ""
+    runs: Sequence[float] = ()
+    averaged: bool = True
+    few: bool = False
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -68,8 +95,20 @@ class Point:
 
 
 def neighboring(points: Iterable[Point]) -> list[list[Point]]:
-    """Those with intervals, each list without one in between that has none."""
-    return [list(group) for known, group in groupby(points, lambda p: p.half_width is not None) if known]
+    """Those with intervals, each list without one in between that has none; one of few runs is alone."""
+    found: list[list[Point]] = []
+    for known, group in groupby(points, lambda p: None if p.half_width is None else "few" if p.few else "several"):
+        together = list(group)
+        if known == "several":
+            found.append(together)
+        elif known == "few":
+            found += [[point] for point in together]
+    return found
+
+
+def averaged(points: Iterable[Point]) -> list[Point]:
+    """Those whose mean is more than a single run."""
+    return [point for point in points if point.averaged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +169,8 @@ class MetricChart:
     goals : sequence of GoalLine
         Thresholds on this metric.
     marks : sequence of (float, str)
-        Buffers of rules, and the series that each belongs to: "rule", or "norule" where its assumptions fail.
+        Buffers of rules and the configured one, each with its series: "own", "rule", or "norule" where the
+        assumptions of a rule fail.
     answer : Named or None
         The recommended buffer.
     across : Horizontal
@@ -139,6 +179,8 @@ class MetricChart:
         Ends of the vertical axis; from the points by default.
     phases : sequence of Phase
         The metric in each phase of a link that has such.
+    between : tuple of (float, float), or None
+        Where a buffer may meet all goals, if that is undecided.
     """
 
     title: str
@@ -149,6 +191,7 @@ class MetricChart:
     across: Horizontal = Horizontal()
     limits: tuple[float, float] | None = None
     phases: Sequence[Phase] = ()
+    between: tuple[float, float] | None = None
 
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
@@ -160,6 +203,7 @@ class MetricChart:
         names = placed(labels, size, curve)
         of_answer, of_goals = (names[:1], names[1:]) if self.answer is not None else ([], names)
         series = (
+            *_between_ends(size, horizontal, self.between),
             *(Series(phase.kind, (_between(phase, horizontal, vertical),)) for phase in self.phases),
             Series("goal", (*self._goals(size, vertical), *of_goals)),
             *_marks(size, horizontal, self.marks),
@@ -170,13 +214,26 @@ class MetricChart:
         return Drawing(size, label, across, upright(size, vertical, self.title), series)
 
     def _curve(self, horizontal: Axis, vertical: Axis) -> Iterable[Series]:
-        where = [(horizontal(point.buffer), point) for point in self.points]
-        means = tuple((x, vertical(p.mean)) for x, p in where)
-        areas = [_area(group, horizontal, vertical) for group in neighboring(self.points)]
+        """Bands, then single runs as dots, then the means with a line; no line leads through a single run."""
+
+        def place(point: Point) -> Place:
+            return horizontal(point.buffer), vertical(point.mean)
+
+        several = averaged(self.points)
+        areas = [_area(group, horizontal, vertical) for group in neighboring(several)]
         if areas:
             yield Series("band", tuple(areas))
-        dots = [_marker(place, 2.6, point) for place, point in zip(means, self.points, strict=True)]
-        yield Series("mean", (Curve(means), *dots))
+        runs: list[Shape] = []
+        for point in self.points:
+            if point.averaged:
+                runs += [Disc((horizontal(point.buffer), vertical(value)), 1.8) for value in point.runs]
+            else:
+                runs.append(_marker(place(point), 2.4, point))
+        if runs:
+            yield Series("runs", tuple(runs))
+        lines = [Curve(tuple(map(place, several)))] if len(several) > 1 else []
+        if several:
+            yield Series("mean", (*lines, *(_marker(place(point), 3.2, point) for point in several)))
 
     def _answer_label(self, size: Size, horizontal: Axis, vertical: Axis, answer: Named) -> Label:
         """The answer's name beside its line: at the bottom, or at the top where the curve is low there."""
@@ -197,12 +254,16 @@ class MetricChart:
         if self.limits is not None:
             return Axis(*self.limits, start, end, by_decades=False)
         shown = [p.mean for p in self.points] + [goal.threshold for goal in self.goals]
+        shown += [value for point in self.points for value in point.runs]
         shown += [high for phase in self.phases for _, _, high in phase.places]
         if spans_decades(shown):
             positive = [value for value in shown if value > 0]
             return Axis(min(positive) / 1.6, max(positive) * 1.6, start, end, by_decades=True)
         low = min(0.0, *shown)
-        high = max([*shown, *(p.mean + (p.half_width or 0.0) for p in self.points)])
+        most = max(shown)
+        # An interval of two runs may be wider than everything else.
+        upper = max(p.mean + (p.half_width or 0.0) for p in self.points)
+        high = max(most, min(upper, most + 0.5 * (most - low)))
         return Axis(low, high + 0.08 * (high - low) if high > low else low + 1, start, end, by_decades=False)
 
     def _goals(self, size: Size, vertical: Axis) -> Iterable[Shape]:
@@ -231,7 +292,8 @@ class RuleStrip:
     Attributes
     ----------
     dots : sequence of Dot
-        In the order of the rows; `kind` is "rule", "norule" (its assumptions fail) or "also".
+        In the order of the rows; `kind` is "own" (the configured buffer), "rule", "norule" (its assumptions fail) or
+        "also" (a buffer that was asked about).
     buffers : sequence of float
         Range of the horizontal axis.
     answer, across
@@ -275,6 +337,95 @@ class RuleStrip:
             yield _marker((x, y), 0.1, dot)
         else:
             yield _marker((x, y), 5, dot)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionStrip:
+    """The decision along the axis of the buffer: the answer, the interval of the true one, every measured buffer.
+
+    Attributes
+    ----------
+    measured : sequence of Measured
+        In rising order of the buffer.
+    buffers : sequence of float
+        Range of the horizontal axis.
+    answer : Named or None
+        The recommended buffer, or the nearest miss.
+    spans : sequence of (str, Span)
+        Ranges of buffers, each with its series: "likely" or "between".
+    across : Horizontal
+        As in `MetricChart`.
+    """
+
+    measured: Sequence[Measured]
+    buffers: Sequence[float]
+    answer: Named | None = None
+    spans: Sequence[tuple[str, Span]] = ()
+    across: Horizontal = Horizontal()
+    row: float = field(default=22.0)
+
+    @property
+    def names(self) -> list[str]:
+        """What stands before each row."""
+        first = [] if self.answer is None else [self.answer.text.partition(": ")[0]]
+        last = ["all goals met?"] if self.measured else []
+        return [*first, *(span.name for _, span in self.spans), *last]
+
+    def size(self, width: Size) -> Size:
+        """The room it needs at the width of another chart."""
+        longest = max((len(name) for name in self.names), default=0)
+        # The name of the answer is bold.
+        left = min(0.5 * width.width, max(width.left, 8 + 7.4 * longest))
+        height = width.top + self.row * len(self.names) + width.bottom
+        return Size(width.name, width.width, height, left, width.right, width.top, width.bottom)
+
+    def drawing(self, size: Size, label: str) -> Drawing:
+        """Draw it; `label` is what a screen reader says."""
+        horizontal = _varied(size, self.buffers, self.across)
+        heights = iter([size.top + self.row * (index + 0.5) for index in range(len(self.names))])
+        rows: list[Series] = []
+        if self.answer is not None:
+            y = next(heights)
+            _, _, words = self.answer.text.partition(": ")
+            x = horizontal(self.answer.buffer)
+            at = Marker((x, y), 6, f"{self.answer.buffer:g}", self.answer.text)
+            name = self._name(size, self.names[0], y)
+            rows.append(Series("answer", (name, at, _beside(size, (x, x), y, words))))
+        for series, span in self.spans:
+            y = next(heights)
+            ends = horizontal(span.low), horizontal(span.high)
+            # A range of one buffer is seen, too.
+            start, end = (ends[0] - 2, ends[1] + 2) if ends[1] - ends[0] < 4 else ends
+            bar = Region((max(size.left, start), y - 5), min(size.rightmost, end) - max(size.left, start), 10)
+            rows.append(Series(series, (self._name(size, span.name, y), bar, _beside(size, ends, y, span.text))))
+        if self.measured:
+            y = next(heights)
+            rows.append(Series("decision", (self._name(size, self.names[-1], y),)))
+            # What many runs say lies above what few say.
+            by_runs = sorted(self.measured, key=lambda each: not each.few)
+            rows += [_state(horizontal(each.buffer), y, each) for each in by_runs]
+        drawn = (*_answer(size, horizontal, self.answer, ()), *rows)
+        return Drawing(size, label, _across(size, horizontal, self.across), None, drawn)
+
+    def _name(self, size: Size, name: str, y: float) -> Text:
+        return Text((size.left - 8, y + 4), cut(name, size.left - 8), "end")
+
+
+def _beside(size: Size, ends: tuple[float, float], y: float, words: str) -> Text:
+    """Words to the right of something, or to the left where there is more room."""
+    low, high = ends
+    if size.rightmost - high >= low - size.left:
+        return Text((high + 10, y + 4), cut(words, size.rightmost - high - 10), "start")
+    return Text((low - 10, y + 4), cut(words, low - 10 - size.left), "end")
+
+
+def _state(x: float, y: float, found: Measured) -> Series:
+    """A measured buffer: a disc where it meets all goals, a cross where it misses one; hollow or thin of few runs."""
+    few = " few" if found.few else ""
+    if found.state != "missed":
+        return Series(f"{found.state}{few}", (_marker((x, y), 5, found),))
+    arms = (Line((x - 4, y - 4), (x + 4, y + 4)), Line((x - 4, y + 4), (x + 4, y - 4)))
+    return Series(f"missed{few}", (*arms, _marker((x, y), 0.1, found)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +485,7 @@ class TradeChart:
         return Drawing(size, label, across, upright(size, vertical, self.up), tuple(series))
 
 
-Chart = MetricChart | RuleStrip | TradeChart
+Chart = MetricChart | RuleStrip | DecisionStrip | TradeChart
 
 
 def _names(points: Iterable[tuple[Place, Meeting]], size: Size) -> Iterable[Shape]:
@@ -376,7 +527,14 @@ def _area(points: Sequence[Point], horizontal: Axis, vertical: Axis) -> Area:
     return Area((*upper, *lower))
 
 
-def _marker(place: Place, radius: float, shown: Point | Dot | Meeting) -> Marker:
+def _between_ends(size: Size, horizontal: Axis, ends: tuple[float, float] | None) -> Iterable[Series]:
+    """Where a buffer may meet all goals, over the whole height."""
+    if ends is not None:
+        low, high = map(horizontal, ends)
+        yield Series("between", (Region((low, size.top), high - low, size.lowest - size.top),))
+
+
+def _marker(place: Place, radius: float, shown: Point | Dot | Meeting | Measured) -> Marker:
     return Marker(place, radius, f"{shown.buffer:g}", shown.tip)
 
 
@@ -407,8 +565,8 @@ def upright(size: Size, vertical: Axis, title: str) -> Up:
 
 
 def _marks(size: Size, horizontal: Axis, marks: Iterable[tuple[float, str]]) -> Iterable[Series]:
-    """Thin lines at the rules' buffers."""
-    for buffer, series in sorted(set(marks), key=lambda mark: (mark[0], mark[1] == "rule")):
+    """Thin lines at the buffers of rules and at the configured one, which lies on top."""
+    for buffer, series in sorted(set(marks), key=lambda mark: (MARKED.index(mark[1]), mark[0])):
         if horizontal.low <= buffer <= horizontal.high:
             x = horizontal(buffer)
             yield Series(series, (Line((x, size.top), (x, size.lowest), "mark"),))

@@ -60,7 +60,8 @@ def draw_comparison(found: Comparison) -> Figure:
     names = list(dict.fromkeys(name for point in curve for name in point.answers))
     panels = [panel for panel in PANELS if any(panel in metrics for p in curve for metrics in p.answers.values())]
     rules = [
-        RuleLine(rule.name, rule.packets, rule.applies) for rule in sorted(found.rules, key=lambda rule: rule.packets)
+        RuleLine(rule.name, rule.packets, rule.applies)
+        for rule in sorted(found.rules, key=lambda rule: (not rule.applies, rule.packets))
     ]
     styles = _styles(names)
     handles = _legend(names, styles, rules)

@@ -17,6 +17,7 @@ from forebay.search.answer import Recommendation
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import wording
+from forebay.views.decision import may_meet
 from forebay.views.headline import Headline, headline
 from forebay.views.pages import Row, Table, render
 
@@ -88,7 +89,7 @@ def _(answer: Recommendation) -> Note:
     names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
     asked = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
     names = list(dict.fromkeys([*names, *filter(None, asked)]))
-    columns = ("", wording.varied(answer), "applies", *(formatting.metric_title(name) for name in names))
+    columns = ("", wording.varied(answer), "applies", "runs", *(formatting.metric_title(name) for name in names))
     rows = []
     if answer.buffer is not None:
         rows.append(("recommended", answer.buffer, "", answer.at(answer.buffer)))
@@ -104,6 +105,7 @@ def _(answer: Recommendation) -> Note:
             name,
             wording.packets(buffer),
             applies,
+            "–" if at is None else str(at.replications),
             *(formatting.estimate(key, None if at is None else at.estimate(key)) for key in names),
         )
         for name, buffer, applies, at in rows
@@ -127,10 +129,23 @@ def _(found: FeasibleMap) -> Note:
 
 def _recommended(answer: Recommendation) -> str:
     goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
+    if answer.verdict == "undecided":
+        span = may_meet(answer)
+        where = "" if span is None else f": the smallest is in the range {span.text}"
+        return f"The runs do not decide with which {wording.varied(answer)} {goals}{where}{_runs(answer)}."
     if answer.buffer is None:
         return f"{wording.nothing_meets(answer)} was found with which {goals}."
     decided = "" if answer.binding_goal is None else f"; {wording.goal_title(answer.binding_goal)} decides"
-    return f"{wording.sizes(answer.buffer)}: the {wording.extreme(answer)} with which {goals}{decided}."
+    which = f"the {wording.extreme(answer)} with which {goals}"
+    return f"{wording.sizes(answer.buffer)}: {which}{decided}{_runs(answer)}."
+
+
+def _runs(answer: Recommendation) -> str:
+    """The confidence, and the runs that it rests on."""
+    sure = None if answer.confidence is None or answer.verdict == "undecided" else answer.confidence
+    told = [] if sure is None else [f"{formatting.confidence(sure)} confidence"]
+    told += [counted(answer.runs, "run")] if answer.runs else []
+    return f" ({', '.join(told)})" if told else ""
 
 
 @_note.register(Comparison)

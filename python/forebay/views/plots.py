@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.files import whole
 from forebay.report import BufferSize
-from forebay.views.charts import neighboring
+from forebay.views.charts import averaged, neighboring
+from forebay.views.decision import is_exact, likely, may_meet, measured
 from forebay.views.headline import headline
+from forebay.views.recommendation_charts import OWN as OWN_NAME
 from forebay.views.recommendation_charts import horizontal, metric_chart, rule_strip, shown_metrics, trade_chart
-from forebay.views.rule_panel import PALETTE, RuleLine, draw_rules, height, style_of
+from forebay.views.rule_panel import (
+    OWN,
+    PALETTE,
+    PanelRow,
+    RuleLine,
+    SpanLine,
+    StateLine,
+    draw_rules,
+    height,
+    state_style,
+    style_of,
+)
 from forebay.views.scales import plain, spans_decades
 from forebay.views.wording import count
 
@@ -22,13 +35,24 @@ if TYPE_CHECKING:
 
     from forebay.search.answer import Recommendation
     from forebay.views.charts import GoalLine, MetricChart, Point
+    from forebay.views.decision import State
 
 __all__ = ["PALETTE", "band", "below_packets", "buffer_title", "draw_front", "draw_recommendation", "save", "save_both"]
 
 ANSWER = "#007a59"
 GOAL = "#b84a00"
+#: Where a buffer may meet all goals.
+UNDECIDED = "#767676"
+#: Of means and of single runs.
+MEAN, RUN = PALETTE[0], "#5b9ecb"
 #: While the rate of a link that changes is below its average, and while it is not.
 PHASES = {"slow": PALETTE[3], "fast": PALETTE[5]}
+#: What the marks of measured buffers mean.
+STATE_WORDS: dict[State, str] = {
+    "met": "meets all goals",
+    "missed": "misses a goal",
+    "undecided": "undecided",
+}
 #: Inches of a panel, and of a whole picture across.
 PANEL, WIDTH = 1.7, 8.6
 
@@ -51,6 +75,12 @@ def band(
 ) -> None:
     """A curve through the means with the 95 % intervals as a band, or as a bar where neighbors have none."""
     buffers, means = [point.buffer for point in points], [point.mean for point in points]
+    _intervals(axis, points, color)
+    axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
+
+
+def _intervals(axis: Axes, points: Sequence[Point], color: str) -> None:
+    """The 95 % intervals of neighbors as a band, that of a point without neighbors as a bar."""
     for group in neighboring(points):
         at = [point.buffer for point in group]
         low, high = zip(*(point.interval for point in group if point.interval is not None), strict=True)
@@ -58,7 +88,18 @@ def band(
             axis.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0)
         else:
             axis.vlines(at, low, high, color=color, alpha=0.3, linewidth=5)
-    axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
+
+
+def _runs_and_means(axis: Axes, points: Sequence[Point]) -> None:
+    """Single runs as dots, and the means over several runs with a line and a band; no line through a single run."""
+    several = averaged(points)
+    _intervals(axis, several, MEAN)
+    runs = [(point.buffer, run) for point in points for run in (point.runs if point.averaged else (point.mean,))]
+    if runs:
+        axis.plot(*zip(*runs, strict=True), marker=".", markersize=5.5, linestyle="none", color=RUN, zorder=2.1)
+    if several:
+        means = [(point.buffer, point.mean) for point in several]
+        axis.plot(*zip(*means, strict=True), color=MEAN, marker="o", markersize=4.2, linewidth=1.5, zorder=2.3)
 
 
 def below_packets(last: BufferSize) -> tuple[str, Callable[[float], str]]:
@@ -76,17 +117,17 @@ def buffer_title(below: str = "") -> str:
 
 
 def draw_recommendation(answer: Recommendation) -> Figure:
-    """Utilization, loss and delay against the buffer; the rules as marked lines; the goals and the answer."""
+    """The decision and the rules along the axis of the buffer; below, utilization, loss and delay with the goals."""
     from forebay.views import canvas
 
     charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
-    rules = _rules(answer)
+    rows = _rows(answer)
     handles = _legend(answer, charts)
     found, axes = canvas.figure(
         headline(answer.scenario.resolved, otherwise="Buffer recommendation"),
         WIDTH,
         [PANEL] * len(charts),
-        above=height(rules),
+        above=height(rows),
         below=canvas.legend_height(len(handles), 3),
     )
     with canvas.style():
@@ -94,7 +135,9 @@ def draw_recommendation(answer: Recommendation) -> Figure:
             for phase in chart.phases:
                 at, low, high = zip(*phase.places, strict=True)
                 axis.fill_between(at, low, high, color=PHASES[phase.kind], alpha=0.25, linewidth=0)
-            band(axis, chart.points)
+            if chart.between is not None:
+                axis.axvspan(*chart.between, color=UNDECIDED, alpha=0.15, linewidth=0)
+            _runs_and_means(axis, chart.points)
             canvas.title_axis(axis, chart.title, PANEL)
             _limits(axis, chart)
             _mark_goals(axis, chart)
@@ -102,7 +145,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
         axes[0].set_xlim(axes[0].get_xlim())
         title, second = _below(answer)
         axes[-1].set_xlabel(title)
-    draw_rules(axes, rules, answer_color=ANSWER if answer.buffer is not None else GOAL)
+    draw_rules(axes, rows, answer_color=ANSWER if answer.buffer is not None else GOAL)
     canvas.plain_axes(axes, second)
     canvas.legend(found, handles)
     return found
@@ -117,15 +160,25 @@ def _below(answer: Recommendation) -> tuple[str, Callable[[float], str] | None]:
     return buffer_title(below), second
 
 
-def _rules(answer: Recommendation) -> list[RuleLine]:
-    """The recommended buffer or the nearest miss, then every rule from the smallest."""
+def _rows(answer: Recommendation) -> list[PanelRow]:
+    """The decision, the configured buffer and those that were asked about, rules that apply, other rules."""
+    rows: list[PanelRow] = []
     text, best = "recommended", answer.buffer
-    if best is None and answer.conflict is not None:
+    if best is None and answer.conflict is not None and answer.verdict != "undecided":
         text, best = "nearest miss", answer.conflict.compromise
-    lines = [] if best is None else [RuleLine(f"{text}: {count(best)}", best.number, True, answer=True)]
-    return lines + [
-        RuleLine(dot.name, dot.buffer, dot.kind == "rule") for dot in rule_strip(answer).dots if dot.kind != "also"
-    ]
+    if best is not None:
+        rows.append(RuleLine(f"{text}: {count(best)}", best.number, True, answer=True))
+    for span, color in ((likely(answer), ANSWER), (may_meet(answer), UNDECIDED)):
+        if span is not None:
+            rows.append(SpanLine(span.name, span, color))
+    states = measured(answer)
+    if states:
+        rows.append(StateLine("all goals met?", states))
+    for dot in rule_strip(answer).dots:
+        own, stands_out = dot.kind == "own", dot.kind != "norule"
+        name = f"{dot.name}: {plain(dot.buffer)}" if own else dot.name
+        rows.append(RuleLine(name, dot.buffer, stands_out, own=own))
+    return rows
 
 
 def _limits(axis: Axes, chart: MetricChart) -> None:
@@ -165,14 +218,29 @@ def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [Line2D([], [], color=PALETTE[0], marker="o", markersize=3.5, label="simulated mean")]
-    if any(point.half_width is not None for chart in charts for point in chart.points):
-        handles.append(Patch(color=PALETTE[0], alpha=0.2, label="95 % interval"))
+    points = [point for chart in charts for point in chart.points]
+    handles: list[Any] = []
+    if any(point.runs or not point.averaged for point in points):
+        handles.append(Line2D([], [], color=RUN, marker=".", markersize=5.5, linestyle="none", label="single run"))
+    if any(point.averaged for point in points):
+        words = "exact value" if is_exact(answer.engine) else "mean of several runs"
+        handles.append(Line2D([], [], color=MEAN, marker="o", markersize=4.2, label=words))
+    if any(point.half_width is not None for point in points):
+        handles.append(Patch(color=MEAN, alpha=0.2, label="95 % interval of the mean"))
     handles += [
         Patch(color=PHASES[phase.kind], alpha=0.25, label=phase.text) for chart in charts for phase in chart.phases
     ]
     if any(chart.goals for chart in charts):
         handles.append(Patch(color=GOAL, alpha=0.12, label="goal missed"))
+    states = measured(answer)
+    for state, words in STATE_WORDS.items():
+        few = [each.few for each in states if each.state == state]
+        if few:
+            handles.append(Line2D([], [], **state_style(state, few=all(few)), label=words))
+    if any(each.few for each in states):
+        handles.append(Line2D([], [], linestyle="none", label="(hollow or thin: 1 or 2 runs)"))
+    if any(named.name == OWN_NAME for named in answer.also):
+        handles.append(Line2D([], [], color=OWN, marker="D", linestyle="--", markersize=5, label=OWN_NAME))
     sized = [rule for rule in answer.rules if rule.buffer is not None]
     return handles + rule_handles(
         applying=any(rule.applies for rule in sized), others=any(not rule.applies for rule in sized)

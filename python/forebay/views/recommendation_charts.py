@@ -1,4 +1,4 @@
-"""What the charts of a recommendation show: its curve by metric, what the rules ask for, one metric against another."""
+"""The values of a recommendation's charts: its curve by metric, the decision, the rules, one metric against another."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from forebay.report import BufferSize
 from forebay.search.ranged import Ranged
 from forebay.views import wording
 from forebay.views.charts import (
+    DecisionStrip,
     Dot,
     GoalLine,
     Horizontal,
@@ -21,6 +22,7 @@ from forebay.views.charts import (
     RuleStrip,
     TradeChart,
 )
+from forebay.views.decision import ENOUGH, is_exact, likely, may_meet, measured
 from forebay.views.scales import axis_title
 
 if TYPE_CHECKING:
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
     from forebay.report import Estimate
     from forebay.search.answer import CurvePoint, JudgedRule, Recommendation, Value
 
-__all__ = ["horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
+__all__ = ["decision_strip", "horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
-#: Replications from which on an interval is drawn.
-FEW = 3
+#: What comes first of the rules and of the buffers that were asked about, by the kind of their dots.
+ORDER = ("own", "also", "rule", "norule")
+#: The name of the scenario's own buffer.
+OWN = "as configured"
 
 
 def shown_metrics(answer: Recommendation) -> list[str]:
@@ -52,16 +56,8 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
     # A buffer at which no transfer ended has no completion time.
     known = [(point, estimate) for point in curve if (estimate := point.estimate(key)) is not None]
     title, scale = axis_title(key, max(estimate.mean for _, estimate in known))
-    points = [
-        Point(
-            point.buffer.number,
-            scale * estimate.mean,
-            _half(point, estimate, scale),
-            f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
-            f"\n{formatting.counted(point.replications, 'replication')}",
-        )
-        for point, estimate in known
-    ]
+    exact = is_exact(answer.engine)
+    points = [_point(point, estimate, key, scale, exact=exact) for point, estimate in known]
     goals = [
         GoalLine(
             scale * goal.threshold,
@@ -72,12 +68,27 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
         if curve[-1].key(goal.name) == key
     ]
     marks = [(rule.buffer.number, _series(rule)) for rule in answer.rules if rule.buffer is not None]
+    marks += [(named.buffer.number, "own") for named in answer.also if named.name == OWN]
     limits = None
     if key == "utilization":
-        low = min([p.mean for p in points] + [goal.threshold for goal in goals])
+        low = min([low for p in points for low in (p.mean, *p.runs)] + [goal.threshold for goal in goals])
         limits = (max(0.0, math.floor(low / 10) * 10.0), 101.0)
     phases = _phases(answer, scale) if key == "queue_delay_p99_s" else []
-    return MetricChart(title, points, goals, marks, _answer(answer), horizontal(answer), limits, phases)
+    span = may_meet(answer)
+    between = None if span is None else (span.low, span.high)
+    return MetricChart(title, points, goals, marks, _answer(answer), horizontal(answer), limits, phases, between)
+
+
+def _point(point: CurvePoint, estimate: Estimate, key: str, scale: float, *, exact: bool) -> Point:
+    """One measured buffer; of several runs a mean with an interval, else a single run."""
+    averaged = exact or point.replications > 1
+    half = None if estimate.half_width is None or not averaged else scale * estimate.half_width
+    runs = "" if exact else f"\n{'mean of ' if averaged else ''}{formatting.counted(point.replications, 'run')}"
+    measured = f"{wording.metric_title(key)} {formatting.estimate(key, estimate)}"
+    tip = f"{wording.sizes(point.buffer)}\n{measured}{runs}"
+    values = [scale * value for value in point.values(key)] if averaged and not exact else []
+    few = averaged and not exact and point.replications < ENOUGH
+    return Point(point.buffer.number, scale * estimate.mean, half, tip, values, averaged, few)
 
 
 def _phases(answer: Recommendation, scale: float) -> list[Phase]:
@@ -95,13 +106,15 @@ def _phases(answer: Recommendation, scale: float) -> list[Phase]:
     return found
 
 
-def _half(point: CurvePoint, estimate: Estimate, scale: float) -> float | None:
-    """Half an interval; two replications have one that says next to nothing, and hides what others say."""
-    return None if estimate.half_width is None or point.replications < FEW else scale * estimate.half_width
+def decision_strip(answer: Recommendation) -> DecisionStrip:
+    """The answer, the interval of the true one, and whether each measured buffer meets all goals."""
+    spans = [(series, span) for series, span in (("likely", likely(answer)), ("between", may_meet(answer))) if span]
+    buffers = [point.buffer.number for point in answer.points]
+    return DecisionStrip(measured(answer), buffers, _answer(answer), spans, horizontal(answer))
 
 
 def rule_strip(answer: Recommendation) -> RuleStrip:
-    """What each rule and each buffer that was asked about is, from the smallest."""
+    """The configured buffer, those that were asked about, the rules that apply, the others; each from the smallest."""
     dots = []
     for rule in answer.rules:
         if rule.buffer is not None:
@@ -110,8 +123,8 @@ def rule_strip(answer: Recommendation) -> RuleStrip:
             dots.append(Dot(rule.name, rule.buffer.number, _series(rule), told))
     for named in answer.also:
         told = f"{named.name}: {wording.sizes(named.buffer)}"
-        dots.append(Dot(named.name, named.buffer.number, "also", told))
-    dots.sort(key=lambda dot: (dot.buffer, dot.name))
+        dots.append(Dot(named.name, named.buffer.number, "own" if named.name == OWN else "also", told))
+    dots.sort(key=lambda dot: (ORDER.index(dot.kind), dot.buffer, dot.name))
     buffers = [point.buffer.number for point in answer.points]
     return RuleStrip(dots, buffers, _answer(answer), horizontal(answer))
 
@@ -151,9 +164,9 @@ def _series(rule: JudgedRule) -> str:
 
 
 def _answer(answer: Recommendation) -> Named | None:
-    """The recommended buffer, or the nearest miss."""
-    name, found = "answer", answer.buffer
-    if found is None and answer.conflict is not None:
+    """The recommended buffer, or the nearest miss; of a search that decided nothing neither."""
+    name, found = "recommended", answer.buffer
+    if found is None and answer.conflict is not None and answer.verdict != "undecided":
         name, found = "nearest miss", answer.conflict.compromise
     return None if found is None else Named(found.number, f"{name}: {wording.count(found)}")
 

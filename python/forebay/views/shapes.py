@@ -8,7 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["Across", "Area", "Curve", "Drawing", "Line", "Marker", "Region", "Series", "Shape", "Size", "Tick", "Up"]
+__all__ = [
+    "Across",
+    "Area",
+    "Curve",
+    "Disc",
+    "Drawing",
+    "Line",
+    "Marker",
+    "Region",
+    "Series",
+    "Shape",
+    "Size",
+    "Tick",
+    "Up",
+]
 
 Place = tuple[float, float]
 
@@ -131,12 +145,21 @@ class Marker:
     tip: str
 
 
-Shape = Line | Region | Curve | Area | Text | Marker
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A small filled circle that says nothing."""
+
+    element: ClassVar[str] = "disc"
+    place: Place
+    radius: float
+
+
+Shape = Line | Region | Curve | Area | Text | Marker | Disc
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Shapes that a page shows or hides together; its class is `s-` and the name."""
+    """Shapes that a page shows or hides together; its class is `s-` and the name. Further words are further classes."""
 
     name: str
     shapes: tuple[Shape, ...]

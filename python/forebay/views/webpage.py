@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,16 +14,19 @@ from forebay.search.interpolation import on_curve
 from forebay.search.ranged import Ranged
 from forebay.views import wording
 from forebay.views.changing import what_changes
+from forebay.views.decision import ENOUGH, is_exact, may_meet
 from forebay.views.headline import headline
 from forebay.views.pages import Row, Table, render
-from forebay.views.recommendation_charts import metric_chart, rule_strip, shown_metrics, trade_chart
+from forebay.views.recommendation_charts import decision_strip, metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.shapes import Drawing, Size
 from forebay.views.traffic import traffic_table
 
 if TYPE_CHECKING:
+    from forebay.goals import Goal
+    from forebay.report import Estimate
     from forebay.search import answer as answers
     from forebay.search.answer import Recommendation
-    from forebay.views.charts import Chart
+    from forebay.views.charts import Chart, Point
 
 __all__ = ["recommendation_page"]
 
@@ -33,11 +36,18 @@ NARROW = Size("narrow", 340, 230, left=50, right=8)
 
 #: The series of all charts, and what the switch of each says.
 SERIES = (
-    ("mean", "simulated mean"),
-    ("band", "95 % interval"),
+    ("met", "meets all goals"),
+    ("missed", "misses a goal"),
+    ("undecided", "undecided"),
+    ("likely", "interval of the true one"),
+    ("between", "may meet all goals"),
+    ("runs", "single runs"),
+    ("mean", "mean of several runs"),
+    ("band", "95 % interval of the mean"),
     ("slow", "median to p99 while the rate is below its average"),
     ("fast", "median to p99 while the rate is at or above its average"),
     ("goal", "goals (shaded: missed)"),
+    ("own", "as configured"),
     ("rule", "rules that apply"),
     ("norule", "rules that do not apply"),
     ("also", "buffers asked about"),
@@ -64,7 +74,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         The whole document.
     """
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
-    ranged = isinstance(answer.knob, Ranged)
+    ranged, open_ = isinstance(answer.knob, Ranged), answer.verdict == "undecided"
     page = Page(
         title=heading.title,
         link=heading.link,
@@ -73,9 +83,10 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         nothing=wording.nothing_meets(answer),
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
-        found=None if answer.buffer is None else _found(answer, answer.buffer),
-        conflict=None if answer.conflict is None else _conflict(answer, answer.conflict),
-        goals=_goals(answer) if answer.feasible else _misses(answer),
+        found=None if answer.buffer is None or open_ else _found(answer, answer.buffer),
+        conflict=None if answer.conflict is None or open_ else _conflict(answer, answer.conflict),
+        undecided=_undecided(answer) if open_ else None,
+        goals=_goals(answer) if answer.feasible and not open_ else _misses(answer),
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
@@ -83,7 +94,8 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         sensitivity=None if answer.sensitivity is None else _sensitivity(answer.sensitivity),
         front=None if answer.pareto is None else _front(answer.pareto),
         configurations=tuple(map(_configuration, answer.configurations)),
-        warnings=answer.warnings,
+        urgent=tuple(warning for warning in answer.warnings if warning.urgent),
+        warnings=tuple(warning for warning in answer.warnings if not warning.urgent),
         method=_method(answer),
         command=command,
         source=source.rstrip(),
@@ -107,13 +119,33 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A buffer that meets the goals: what it is among those measured, how surely or why not, and what is around it."""
+    """A buffer that meets the goals.
+
+    Attributes
+    ----------
+    buffer : Headline
+        The buffer in every unit.
+    claim : str
+        How the sentence on its standing begins: a claim at a confidence that carries it.
+    standing, closeness, scope : str
+        What it is among the measured buffers, where the true minimum is, and what the goals are about.
+    confidence, runs : str
+        The confidence, and the runs that it rests on.
+    doubt : str
+        Why no confidence is stated.
+    held : str
+        In how many draws the goals held.
+    around : tuple of str
+        What is around it.
+    """
 
     buffer: Headline
+    claim: str
     standing: str
     closeness: str
     scope: str
     confidence: str
+    runs: str
     doubt: str
     held: str
     around: tuple[str, ...]
@@ -125,6 +157,13 @@ class Conflict:
 
     sides: tuple[str, ...]
     nearest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A search that neither confirmed a buffer nor ruled out all: the sentences that say so."""
+
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +255,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page, section by section; one of `found` and `conflict` is there."""
+    """The page, section by section; one of `found`, `conflict` and `undecided` is there."""
 
     title: str
     link: str
@@ -227,6 +266,7 @@ class Page:
     traffic: Table
     found: Found | None
     conflict: Conflict | None
+    undecided: Undecided | None
     goals: Table
     pictures: Pictures
     curve: Table
@@ -235,6 +275,7 @@ class Page:
     sensitivity: Table | None
     front: Table | None
     configurations: tuple[Configuration, ...]
+    urgent: tuple[str, ...]
     warnings: tuple[str, ...]
     method: Method
     command: str
@@ -276,14 +317,26 @@ def _found(answer: Recommendation, buffer: answers.Value) -> Found:
         held = ""
     return Found(
         _headline(buffer),
+        "This may be" if answer.confidence is not None and answer.confidence < 0.5 else "This is",
         wording.standing(answer),
         wording.closeness(answer),
         scope,
         "" if answer.confidence is None else formatting.confidence(answer.confidence),
+        formatting.counted(answer.runs, "simulated run") if answer.runs else "simulated runs",
         wording.doubt(answer),
         held,
         (*what_changes(answer), *wording.around(answer)),
     )
+
+
+def _undecided(answer: Recommendation) -> Undecided:
+    runs = f" ({formatting.counted(answer.runs, 'run')} at the nearest one)" if answer.runs else ""
+    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
+    sentences = [f"The runs do not decide which {noun} meets all goals{runs}."]
+    span = may_meet(answer)
+    if span is not None:
+        sentences.append(f"The smallest {noun} that may meet all goals is in the range {span.text}.")
+    return Undecided(tuple(sentences))
 
 
 def _conflict(answer: Recommendation, conflict: answers.Conflict) -> Conflict:
@@ -298,7 +351,8 @@ def _goals(answer: Recommendation) -> Table:
         name = goal.goal.name
         slack = f"{wording.difference(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
         decides = f", decides{_the_size(answer)}" if goal.binding else ""
-        rows.append(Row((*_asked_and_found(name, goal), slack, f"{_verdict(goal)}{decides}"), kind=_verdict(goal)))
+        verdict = _verdict(answer, goal)
+        rows.append(Row((*_asked_and_found(name, goal), slack, f"{verdict}{decides}"), kind=verdict))
     return Table(("goal", "wanted", "measured there", "slack", "verdict"), tuple(rows))
 
 
@@ -312,7 +366,8 @@ def _misses(answer: Recommendation) -> Table:
     for goal in answer.goals.values():
         name = goal.goal.name
         off = f"{wording.difference(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
-        rows.append(Row((*_asked_and_found(name, goal), off, _verdict(goal)), kind=_verdict(goal)))
+        verdict = _verdict(answer, goal)
+        rows.append(Row((*_asked_and_found(name, goal), off, verdict), kind=verdict))
     return Table(("goal", "wanted", "measured there", "off by", "verdict"), tuple(rows))
 
 
@@ -325,7 +380,10 @@ def _held(goal: answers.JudgedGoal) -> str:
     return "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
 
 
-def _verdict(goal: answers.JudgedGoal) -> str:
+def _verdict(answer: Recommendation, goal: answers.JudgedGoal) -> str:
+    """Whether a goal is met; of an undecided search only where the interval says so."""
+    if answer.verdict == "undecided" and abs(goal.slack) <= (goal.measured.half_width or math.inf):
+        return "undecided"
     return "met" if goal.met else "missed"
 
 
@@ -333,18 +391,22 @@ def _verdict(goal: answers.JudgedGoal) -> str:
 
 
 def _pictures(answer: Recommendation) -> Pictures:
-    strip = rule_strip(answer)
+    strip, decision = rule_strip(answer), decision_strip(answer)
     ranged = isinstance(answer.knob, Ranged)
     against = wording.axis(answer) if ranged else "the buffer in packets"
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
-    sizes = (dataclasses.replace(WIDE, left=strip.size(WIDE).left), NARROW)
-    strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
-    figures = [Figure("What each rule asks for", tuple(strips))] if answer.rules else []
-    present = {"mean", "goal", "answer"} | {dot.kind for dot in strip.dots}
+    left = max(strip.size(WIDE).left, decision.size(WIDE).left)
+    sizes = (dataclasses.replace(WIDE, left=left), NARROW)
+    decisions = [decision.drawing(decision.size(size), "the decision by buffer") for size in sizes]
+    figures = [Figure("The decision", tuple(decisions))] if decision.names else []
+    if strip.dots:
+        strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
+        figures.append(Figure("The configured buffer and the rules", tuple(strips)))
+    present = {"goal", *(["answer"] if decision.answer is not None else []), *(dot.kind for dot in strip.dots)}
+    present |= {each.state for each in decision.measured} | {series for series, _ in decision.spans}
     for key in shown_metrics(answer):
         chart = metric_chart(answer, key)
-        if any(point.half_width is not None for point in chart.points):
-            present.add("band")
+        present |= set(_of_points(chart.points))
         present |= {phase.kind for phase in chart.phases}
         title = wording.metric_title(key)
         heading = title[0].upper() + title[1:]
@@ -354,10 +416,23 @@ def _pictures(answer: Recommendation) -> Pictures:
         figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
         present |= {point.kind for point in trade.points}
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
+    titles |= {series: span.name for series, span in decision.spans}
+    if is_exact(answer.engine):
+        titles["mean"] = "exact values"
     if ranged:
         titles |= {"also": "values asked about", "front": "no value is better in both"}
     switches = tuple(Switch(name, text) for name, text in titles.items() if name in present)
     return Pictures(switches, tuple(figures))
+
+
+def _of_points(points: Iterable[Point]) -> Iterator[str]:
+    """The series that measured buffers are drawn in."""
+    for point in points:
+        yield "mean" if point.averaged else "runs"
+        if point.runs:
+            yield "runs"
+        if point.half_width is not None:
+            yield "band"
 
 
 def _figure(heading: str, chart: Chart, sizes: Iterable[Size], label: str) -> Figure:
@@ -370,13 +445,14 @@ def _curve(answer: Recommendation) -> Table:
         Row(
             (
                 *_cells(point.buffer),
+                str(point.replications),
                 *(formatting.estimate(name, point.estimate(name)) for name in names),
             )
         )
         for point in answer.points
     ]
     varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.knob.key,)
-    return Table((*varied, *map(wording.metric_title, names)), tuple(rows))
+    return Table((*varied, "runs", *map(wording.metric_title, names)), tuple(rows))
 
 
 def _cells(buffer: answers.Value) -> tuple[str, ...]:
@@ -452,10 +528,20 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
         estimate = None if key is None else at.estimate(key)
         if key is None or estimate is None:
             continue
-        margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
-        verdict = "met" if margin > half else "missed" if margin < -half else "on the edge"
         about = "" if at.replications else "about "
+        verdict = _there(answer, at, goal, estimate)
         yield f"{wording.metric_title(key)} {about}{formatting.estimate(key, estimate)} ({verdict})"
+
+
+def _there(answer: Recommendation, at: answers.CurvePoint, goal: Goal, estimate: Estimate) -> str:
+    """How a goal fares at a buffer, with the number of the runs where they are few; between two buffers probably."""
+    margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
+    verdict = "met" if margin >= half else "missed" if margin < -half else "on the edge"
+    if not at.replications:
+        return "probably met" if margin >= 0 else "probably missed"
+    if at.replications < ENOUGH and not is_exact(answer.engine):
+        return f"{'met' if margin >= 0 else 'missed'} in {formatting.counted(at.replications, 'run')}"
+    return verdict
 
 
 # The rest --------------------------------------------------------------------------------------------------------
@@ -509,7 +595,7 @@ def _method(answer: Recommendation) -> Method:
     cost, run = answer.cost, answer.scenario.resolved["run"]
     return Method(
         engine=answer.engine,
-        replications=str(cost.replications),
+        replications=f"{cost.replications:,}",
         buffers=str(cost.buffers),
         data_packets=f"{cost.data_packets:,}",
         warmup=run["warmup"],
