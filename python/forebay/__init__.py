@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from forebay.report import BufferSize, Cost, Estimate, GroupReport, LinkReport, Report
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
+    from forebay.search.check_report import CheckReport
+    from forebay.search.checking import check
     from forebay.search.recommendation import recommend
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Axis",
     "BufferSize",
+    "CheckReport",
     "Comparison",
     "Cost",
     "Estimate",
@@ -68,6 +71,7 @@ __all__ = [
     "UntrustedError",
     "Warning",
     "__version__",
+    "check",
     "compare",
     "explain",
     "feasible_map",
@@ -80,6 +84,7 @@ __all__ = [
 _HOMES = {
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.report",
+    "CheckReport": "forebay.search.check_report",
     "Comparison": "forebay.comparison.answers",
     "Cost": "forebay.report",
     "Estimate": "forebay.report",
@@ -94,6 +99,7 @@ _HOMES = {
     "Sweep": "forebay.sweeps.sweeping",
     "Warning": "forebay.warning",
     "__version__": "forebay._core",
+    "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from forebay.commands.check import check
 from forebay.commands.compare import compare
 from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.emulate import emulate
@@ -51,6 +52,7 @@ cli.examples = (
 for verb in (
     run,
     recommend,
+    check,
     compare,
     sweep,
     emulate,

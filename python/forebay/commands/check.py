@@ -1,0 +1,140 @@
+"""`check`: whether the configured buffer, or each of several, meets the goals; the exit code is the verdict."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forebay.bounds import MOST_REPLICATIONS
+from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, SCHEDULER, SET
+from forebay.commands.sources import source
+from forebay.commands.streams import remark, say_json
+from forebay.commands.terminal import progress_bar, show
+from forebay.commands.values import ENGINE, GOAL, Share, Time, Whole
+from forebay.commands.verb import verb
+from forebay.errors import Interrupted
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
+
+__all__ = ["EXIT_CODES", "check"]
+
+#: The exit code of each verdict.
+EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
+
+
+@verb(
+    ("check link.toml", "Judge the scenario's goals at its configured buffer:"),
+    ("check link.toml --buffer 4.5MB --buffer 9MB", "Ask which of two buffers suffices:"),
+    ("check link.toml --goal 'loss_rate<=0.1%' --json", "Judge another goal in a program:"),
+    refusal="A goal is missed, at one of the buffers at least.",
+    codes={0: "Every goal is met at every buffer.", 3: "No goal is missed, but one is undecided."},
+    heavy=True,
+)
+@FILE
+@click.option(
+    "--buffer",
+    "buffers",
+    multiple=True,
+    metavar="[KEY=]SIZE",
+    help="Check this buffer, such as 9MB, instead of the configured one. May be repeated. With a key it is another "
+    "buffer, as in links.uplink.buffer=100p, or a memory, as in memories.chip.size=16MB.",
+)
+@click.option(
+    "--goal",
+    "goals",
+    multiple=True,
+    type=GOAL,
+    metavar="GOAL",
+    help="Judge this goal, such as 'utilization>=0.99', instead of the file's on the same metric. May be repeated.",
+)
+@SET
+@click.option(
+    "--engine",
+    default="packet",
+    show_default=True,
+    type=ENGINE,
+    help="Measure with this engine: packet, fluid, or kernel in real time.",
+)
+@click.option(
+    "--confidence",
+    type=Share(),
+    default="95%",
+    show_default=True,
+    help="Be this confident (one-sided) of each verdict by itself.",
+)
+@click.option(
+    "--replications",
+    type=Whole(2, MOST_REPLICATIONS),
+    help="Run this many replications at the first look; by default as many as the confidence takes, 19 for 95 %. "
+    "Undecided goals take up to four times as many.",
+)
+@click.option(
+    "--within",
+    type=Time(),
+    metavar="TIME",
+    help="Give the verdicts so far after this time, as in 30s; the same command goes on from there.",
+)
+@click.option(
+    "--jitter",
+    is_flag=True,
+    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="Do not go on where an interrupted check stopped, and keep nothing for the next."
+)
+@JOBS
+@SCHEDULER
+@MEMORY
+@AS_JSON
+def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **asked: Any) -> None:
+    """Judge each goal at the configured buffer: met, missed or undecided.
+
+    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay. With
+    --buffer only those buffers are checked, and the exit code is that of the worst.
+    """
+    from forebay.search.checking import check as judge
+    from forebay.search.resumption import cache_directory
+
+    scenario = source(file).scenario(overrides)
+    each_s = _each_s(scenario, asked["engine"])
+    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+        # The other options have the names that the function has.
+        report = judge(
+            scenario,
+            progress=progress,
+            resume=None if fresh else cache_directory() / "check",
+            tell=remark,
+            known=None if progress is None else progress.say,
+            **asked,
+        )
+    if as_json:
+        say_json(report.to_json(indent=2))
+    else:
+        from forebay.views.check_text import check_text
+
+        show(check_text(report))
+    sys.exit(EXIT_CODES[report.verdict])
+
+
+def _each_s(scenario: Scenario, engine: str) -> float | None:
+    """Seconds of each run in real time; None of other engines."""
+    from forebay.real_time import in_real_time, run_s
+
+    return run_s(scenario.core) if in_real_time(engine) else None
+
+
+@contextmanager
+def _going_on(*, kept: bool) -> Iterator[None]:
+    """Say of an interrupted check that what is done is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not kept:
+            raise
+        raise Interrupted("interrupted; the same command goes on from here") from None

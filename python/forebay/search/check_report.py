@@ -1,0 +1,179 @@
+"""The answer of `check`: a verdict on each goal at each checked buffer, with what was measured.
+
+`checking.py` makes it; the command line, notebooks and programs read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forebay import display
+from forebay.goals import Goal
+from forebay.plain import plain
+from forebay.report import BufferSize, Estimate
+from forebay.search.answer import Evidence, GoalVerdict, Metrics, SearchCost
+from forebay.warning import Warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forebay.configuration.jitter import Jitter
+    from forebay.scenario import Scenario
+
+__all__ = ["CheckReport", "CheckedBuffer", "CheckedGoal", "together"]
+
+
+def together(verdicts: Iterable[GoalVerdict]) -> GoalVerdict:
+    """The verdict on several goals, or several buffers: missed if one is missed, met only if all are met."""
+    found = set(verdicts)
+    return "missed" if "missed" in found else "undecided" if "undecided" in found else "met"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedGoal:
+    """One goal at one buffer.
+
+    Attributes
+    ----------
+    goal : Goal
+        The goal.
+    measured : Estimate
+        The metric, with a 95 % Student-t interval over the runs.
+    margin : float
+        Distance of the mean from the threshold, in the metric's unit; positive on the good side.
+    verdict : str
+        "met", "missed" or "undecided".
+    confidence : float or None
+        One-sided confidence that the metric is on the side of the threshold on which its mean is. None where the runs
+        carry none, and where the goal is met by derivation.
+    evidence : Evidence
+        The method of the verdict, and the runs that it rests on.
+    """
+
+    goal: Goal
+    measured: Estimate
+    margin: float
+    verdict: GoalVerdict
+    confidence: float | None
+    evidence: Evidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        return {
+            "sense": self.goal.sense,
+            "threshold": self.goal.threshold,
+            "measured": plain(self.measured),
+            "margin": self.margin,
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "evidence": plain(self.evidence),
+            **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBuffer:
+    """Every goal at one buffer.
+
+    Attributes
+    ----------
+    buffer : BufferSize
+        The buffer, or the memory, in every unit.
+    setting : str or None
+        The buffer as it was asked for, such as "9MB" or "memories.chip.size=16MB"; None for the configured one.
+    verdict : str
+        "met" if all goals are met, "missed" if one is missed, else "undecided".
+    runs : int
+        Observations at this buffer that the verdicts use.
+    goals : mapping
+        Each goal by its key.
+    metrics : mapping
+        Metrics of the target link.
+    groups : mapping
+        Metrics of each group by the group's name.
+    """
+
+    buffer: BufferSize
+    setting: str | None
+    verdict: GoalVerdict
+    runs: int
+    goals: Mapping[str, CheckedGoal]
+    metrics: Metrics
+    groups: Mapping[str, Metrics]
+
+    def count(self, verdict: GoalVerdict) -> int:
+        """The number of goals with a verdict."""
+        return sum(each.verdict == verdict for each in self.goals.values())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckReport:
+    """The answer of `check`.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The scenario that was checked, with its goals.
+    verdict : str
+        The worst verdict of the buffers: "missed" is worse than "undecided", and that is worse than "met".
+    confidence : float
+        One-sided confidence that was asked of each verdict by itself.
+    buffers : tuple of CheckedBuffer
+        The configured buffer, or those that were asked for, in their order.
+    cost : SearchCost
+        The only part that differs between equal checks.
+    warnings : tuple of Warning
+        What a reader must know.
+    engine, version : str
+        The engine that measured, and forebay's version.
+    jitter : Jitter or None
+        What was made random in the scenario, where that was asked for.
+    """
+
+    scenario: Scenario
+    verdict: GoalVerdict
+    confidence: float
+    buffers: tuple[CheckedBuffer, ...]
+    cost: SearchCost
+    warnings: tuple[Warning, ...]
+    engine: str
+    version: str
+    jitter: Jitter | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain dictionaries and lists, as in the JSON."""
+        told: dict[str, Any] = plain(
+            {
+                "verdict": self.verdict,
+                "confidence": self.confidence,
+                "buffers": self.buffers,
+                "cost": self.cost,
+                "warnings": self.warnings,
+                "scenario_sha256": self.scenario.core.sha256,
+                "engine": self.engine,
+                "version": self.version,
+                **({} if self.jitter is None else {"jitter": self.jitter}),
+            }
+        )
+        return told
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The same as `to_dict()`."""
+        return self.to_dict()
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the report as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def _repr_html_(self) -> str:
+        """The report as a table, for notebooks."""
+        return display.table(self)
+
+    def __repr__(self) -> str:
+        of = f" of {self.scenario.title!r}" if self.scenario.title else ""
+        met = sum(each.verdict == "met" for each in self.buffers)
+        return f"<CheckReport{of}: {self.verdict}, {met} of {len(self.buffers)} buffers meet every goal>"

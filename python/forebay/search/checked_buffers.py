@@ -1,0 +1,171 @@
+"""The buffers that `check` judges: the configured one exactly as it is, or those that were asked for.
+
+A search names buffers by whole numbers of packets. A configured buffer may be 100 kB, which is no whole number of
+packets. Each checked buffer therefore has a place, which is a whole number in proportion to its size, and a scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from forebay import _core
+from forebay.errors import InputError, naming
+from forebay.formatting import counted
+from forebay.report import BufferSize
+from forebay.scenario import TARGET, Scenario
+from forebay.search.knob import Knob, knob
+from forebay.search.words import Words, listed
+
+__all__ = ["Checked", "CheckedBuffers", "checked_buffers", "setting_words"]
+
+#: Places per packet.
+FINE = 1024
+#: Letters of units.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One buffer.
+
+    Attributes
+    ----------
+    key : str
+        The key of the buffer, or of the memory's size.
+    setting : str or None
+        The text that asked for it; None for the configured buffer.
+    scenario : Scenario
+        The scenario with this buffer.
+    size : BufferSize
+        The buffer in every unit.
+    """
+
+    key: str
+    setting: str | None
+    scenario: Scenario
+    size: BufferSize
+
+    @property
+    def label(self) -> str:
+        """The buffer as part of a sentence."""
+        return "the configured buffer" if self.setting is None else setting_words(self.setting, self.size)
+
+
+def setting_words(setting: str, size: BufferSize) -> str:
+    """A buffer as it was asked for, in words: "4.5 MB", "links.up.buffer = 100 packets"."""
+    key, equals, text = (part.strip() for part in setting.rpartition("="))
+    number = text.rstrip(LETTERS).strip()
+    unit = text.removeprefix(number).strip()
+    words = counted(round(size.packets), "packet") if unit == "p" else f"{number} {unit}"
+    return f"{key} = {words}" if equals else words
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBuffers(Knob):
+    """All checked buffers by their places.
+
+    Attributes
+    ----------
+    at : mapping
+        Each buffer by its place.
+    """
+
+    at: Mapping[int, Checked] = field(default_factory=dict, compare=False)
+
+    @property
+    def identity(self) -> str:
+        """The name of the runs among those of an interrupted check."""
+        return "check"
+
+    def turned(self, scenario: Scenario, packets: int) -> Scenario:  # noqa: ARG002 - a place has its scenario
+        """The scenario with the buffer of a place."""
+        return self.at[packets].scenario
+
+    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:  # noqa: ARG002
+        """The same as the core has it."""
+        return self.at[packets].scenario.core
+
+    def sized(self, scenario: Scenario, packets: int) -> BufferSize:  # noqa: ARG002
+        """The buffer of a place in every unit."""
+        return self.at[packets].size
+
+    @property
+    def words(self) -> Words:
+        """Words for places."""
+        return _Words(self.at)
+
+    def by_key(self) -> list[list[int]]:
+        """Places of buffers with one key, which tell of each other."""
+        keys = dict.fromkeys(each.key for each in self.at.values())
+        return [[place for place, each in self.at.items() if each.key == key] for key in keys]
+
+
+class _Words(Words):
+    """Words for the places of checked buffers."""
+
+    def __init__(self, at: Mapping[int, Checked]) -> None:
+        self._at = at
+
+    def named(self, *buffers: int) -> str:
+        """One or some of them as part of a sentence."""
+        return listed(self._at[buffer].label for buffer in buffers)
+
+    def counted(self, buffer: int) -> str:
+        """One as progress shows it."""
+        return self._at[buffer].label
+
+    def value(self, buffer: int) -> float:
+        """One in packets."""
+        return self._at[buffer].size.packets
+
+
+def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffers:
+    """Read the buffers that are checked.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With the configured buffer.
+    settings : iterable of str
+        Buffers of the target link such as "9MB", or with a key as in "links.up.buffer=100p" or
+        "memories.chip.size=16MB". The configured buffer if there are none.
+
+    Raises
+    ------
+    InputError
+        With a size that cannot be read, a key that is no buffer, or a buffer in which nothing waits.
+    """
+    asked = [_asked(scenario, text) for text in settings]
+    found: dict[int, Checked] = {}
+    known: set[str] = set()
+    for each in asked or [Checked(TARGET, None, scenario, scenario.buffer)]:
+        digest = each.scenario.core.sha256
+        if digest in known:
+            continue
+        known.add(digest)
+        place = max(1, round(FINE * each.size.packets))
+        while place in found:
+            place += 1
+        found[place] = each
+    return CheckedBuffers(TARGET, found)
+
+
+def _asked(scenario: Scenario, text: str) -> Checked:
+    """One buffer that was asked for."""
+    key, equals, size = (part.strip() for part in text.rpartition("="))
+    memories = [f"memories.{memory['name']}.size" for memory in scenario.resolved.get("memories", ())]
+    if key in memories:
+        return Checked(key, text, scenario.changed(("buffers", key, size)), _of_memory(scenario, size))
+    if equals and key != TARGET and key not in scenario.core.buffer_keys:
+        raise InputError(_core.unknown("buffer", key, [*scenario.core.buffer_keys, *memories]), "buffers")
+    with naming("buffers"):
+        varied = knob(scenario, key if equals else TARGET)
+    changed = scenario.changed(("buffers", varied.key, size))
+    return Checked(varied.key, text, changed, varied.size(changed))
+
+
+def _of_memory(scenario: Scenario, size: str) -> BufferSize:
+    """A memory's size in packets and in the time that the target link takes to send it."""
+    held = _core.parse_quantity(size, "bytes")
+    return scenario.changed(("buffers", TARGET, f"{held:.0f}B")).buffer

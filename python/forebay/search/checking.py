@@ -1,0 +1,277 @@
+"""`check`: whether the configured buffer, or each of several buffers, meets the goals, by simulation.
+
+`recommend` searches for a buffer; `check` judges given ones, by the same statistics. `sequential_test.py` decides, and
+`check_report.py` is the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+from forebay import _core, statistics
+from forebay.bounds import MOST_REPLICATIONS, real, whole
+from forebay.configuration.jitter import Jitter, jittered
+from forebay.errors import InputError
+from forebay.formatting import counted, duration
+from forebay.goals import Goal, metric_value
+from forebay.measurement.cluster import Cluster, connected
+from forebay.real_time import check_alone, forecast, in_real_time, run_s
+from forebay.report import Estimate, Report
+from forebay.scenario import Progress, Scenario, threads
+from forebay.search import findings
+from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport, together
+from forebay.search.checked_buffers import CheckedBuffers, checked_buffers
+from forebay.search.delay_bound import delay_bounds
+from forebay.search.findings import Finished
+from forebay.search.independence import different, enough, in_step
+from forebay.search.knob import TARGET_LINK
+from forebay.search.measurements import Measurements
+from forebay.search.observing import Observing
+from forebay.search.plan import Outcome, Plan
+from forebay.search.recommendation import with_checked_goals
+from forebay.search.resumption import Resumption
+from forebay.search.sequential_test import SequentialTest, looks_for
+from forebay.search.strata import strata
+from forebay.search.waiting import Patience
+from forebay.warning import Kind, Warning
+
+__all__ = ["CheckReport", "check"]
+
+#: Replications of checks have numbers from here on. `recommend` uses none of them, so a check of its answer is
+#: independent of the runs that chose the answer.
+SERIES = 1 << 61
+
+
+def check(
+    scenario: Scenario,
+    buffers: Iterable[str] = (),
+    goals: Iterable[str] = (),
+    *,
+    confidence: float = 0.95,
+    engine: str = "packet",
+    replications: int | None = None,
+    within: float | None = None,
+    jitter: bool = False,
+    jobs: int | None = None,
+    scheduler: str | Cluster | None = None,
+    progress: Progress | None = None,
+    resume: Path | None = None,
+    tell: Callable[[str], object] | None = None,
+    known: Callable[[str], object] | None = None,
+) -> CheckReport:
+    """Judge each goal at the configured buffer, or at several buffers: met, missed or undecided.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The link, its traffic and its configured buffer.
+    buffers : iterable of str
+        Buffers of the target link such as "9MB", or with a key as in "memories.chip.size=16MB". They are checked
+        instead of the configured buffer.
+    goals : iterable of str
+        Such as "utilization>=0.99"; they replace the scenario's own on the same metrics and add to the others.
+    confidence : float
+        One-sided confidence of each verdict by itself.
+    engine : str
+        The engine that measures: "packet", or "fluid" for one observation without a confidence.
+    replications : int, optional
+        Runs at the first look at each buffer, at least 2; by default as many as `confidence` takes, 19 for 95 %. The
+        second look has twice as many, the last one four times.
+    within : float, optional
+        Seconds after which the verdicts so far are given; the other goals are undecided.
+    jitter : bool
+        Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
+        nothing random of flows that react.
+    jobs : int, optional
+        Threads; the report does not depend on their number.
+    scheduler : str or Cluster, optional
+        Address of a Dask scheduler whose workers measure instead of this machine's threads, with the same report.
+    progress : callable, optional
+        Called with the runs done and those expected in all.
+    resume : Path, optional
+        A directory in which finished runs are kept until the report is there: a check that was interrupted goes on from
+        them. Nothing is kept by default.
+    tell : callable, optional
+        Called with a line on what was found there, and on how long a run in real time takes.
+    known : callable, optional
+        Called with a line on how many verdicts are reached.
+
+    Returns
+    -------
+    CheckReport
+        Its `verdict` is the worst of the buffers.
+
+    Raises
+    ------
+    InputError
+        Without goals, with a goal on something that the engine does not report, or with a buffer that cannot be read.
+    """
+    started = time.perf_counter()
+    replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
+    confidence = real(confidence, "confidence")
+    if not 0.5 < confidence < 1:
+        raise InputError(f"found {confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence")
+    Patience(within=None if within is None else real(within, "within")).check()
+    threads(jobs)
+    check_alone(engine, jobs=jobs, scheduler=scheduler)
+    scenario = with_checked_goals(scenario, list(goals), engine)
+    scenario, added = jittered(scenario) if jitter else (scenario, None)
+    checked = checked_buffers(scenario, buffers)
+    if tell is not None and in_real_time(engine):
+        tell(forecast(engine, run_s(scenario.core), None))
+    resumption = None if resume is None else Resumption(resume, tell)
+    with connected(scheduler) as cluster, resumption or nullcontext():
+        measure = Measurements(
+            scenario,
+            engine,
+            jobs,
+            progress,
+            knob=checked,
+            resumption=resumption,
+            until=None if within is None else time.monotonic() + within,
+            cluster=cluster,
+            strata=strata(scenario.core),
+        )
+        judging = _Check(scenario, checked, measure, confidence, added)
+        over = judging.run(looks_for(judging.least, replications), known)
+        if not over:
+            judging.ran_out(within or 0.0)
+            if resumption is not None:
+                resumption.unfinished()
+        found = tuple(judging.buffer(place) for place in checked.at)
+        return CheckReport(
+            scenario=scenario,
+            verdict=together(each.verdict for each in found),
+            confidence=confidence,
+            buffers=found,
+            warnings=judging.warnings(),
+            engine=engine,
+            version=_core.__version__,
+            jitter=added,
+            # Last of what takes time.
+            cost=findings.cost([measure], time.perf_counter() - started),
+        )
+
+
+class _Check:
+    """One check: its tests, what they measure with, and what becomes of them in the report."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        checked: CheckedBuffers,
+        measure: Measurements,
+        confidence: float,
+        jitter: Jitter | None,
+    ) -> None:
+        self._scenario, self._checked, self._measure, self._jitter = scenario, checked, measure, jitter
+        self._confidence = confidence
+        self.least = statistics.runs_for_confidence(confidence)
+        self._tests: dict[int, SequentialTest] = {}
+        self._notes: list[Warning] = []
+
+    def run(self, looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None) -> bool:
+        """Test the buffers of one key after those of another; False where the time is over before the end."""
+        if not self._measure.replicates:
+            looks = ((1, 1.0),)
+        groups = self._checked.by_key()
+        for places in groups:
+            test = self._test(places, looks, known)
+            self._tests.update(dict.fromkeys(places, test))
+        for places in groups:
+            try:
+                self._tests[places[0]].run(places)
+            except TimeoutError:
+                return False
+        return True
+
+    def _test(
+        self, places: list[int], looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None
+    ) -> SequentialTest:
+        plan = Plan(
+            smallest=min(places),
+            largest=max(places),
+            ceiling=max(places),
+            confidence=self._confidence,
+            words=self._checked.words,
+            least_runs=self.least,
+        )
+        seen = Observing(self._run, self._scenario.goals, plan)
+        derived = {place: self._derived(place) for place in places}
+        return SequentialTest(seen, looks, self._independent, derived, self._measure.expect, known)
+
+    def _run(self, pairs: Iterable[tuple[int, int]]) -> list[Report]:
+        """Runs whose numbers no search uses."""
+        return self._measure([(place, SERIES + number) for place, number in pairs])
+
+    def _independent(self, reports: Iterable[Report]) -> bool:
+        """Whether runs are observations of their own: not identical, not in step, and more than one answer."""
+        found = list(reports)
+        if not self._measure.replicates or not enough(different(found), len(found)):
+            return False
+        return in_step(self._scenario.core, self._measure.engine, found) is None
+
+    def _derived(self, place: int) -> frozenset[Goal]:
+        """Goals on the delay that hold at a buffer whatever the traffic does."""
+        scenario = self._checked.at[place].scenario
+        most: Mapping[Goal, int] = delay_bounds(scenario, TARGET_LINK)
+        return frozenset(goal for goal, packets in most.items() if scenario.buffer.packets <= packets)
+
+    def ran_out(self, within: float) -> None:
+        """Take note that the time was over.
+
+        Raises
+        ------
+        InputError
+            Where nothing was measured at a buffer.
+        """
+        if any(not self._reports(place) for place in self._checked.at):
+            text = f"found {duration(within)}, which is over before anything is known; allowed: longer"
+            raise InputError(text, "within")
+        runs = self._measure.runs
+        text = f"the time was over after {counted(runs, 'run')}: repeat with more, or without --within, to decide"
+        self._notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
+
+    def _reports(self, place: int) -> list[Report]:
+        """The runs that the verdicts use; where the time was over before the first look all there are."""
+        test = self._tests[place]
+        return list(test.seen.samples.get(place, ())) or self._measure.at(place)
+
+    def buffer(self, place: int) -> CheckedBuffer:
+        """The report on one buffer."""
+        checked, reports = self._checked.at[place], self._reports(place)
+        goals = {goal.key: self._goal(place, goal, reports) for goal in self._scenario.goals}
+        over = Report.over(reports)
+        return CheckedBuffer(
+            buffer=checked.size,
+            setting=checked.setting,
+            verdict=together(each.verdict for each in goals.values()),
+            runs=len(reports),
+            goals=goals,
+            metrics=over.metrics,
+            groups={group.name: group.with_quantiles for group in over.groups},
+        )
+
+    def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:
+        tested = self._tests[place].judged(place, goal)
+        interval = statistics.mean_interval([metric_value(goal.name, report) for report in reports])
+        half_width = interval.half_width if self._independent(reports) else None
+        measured = Estimate(interval.mean, half_width)
+        margin = goal.margin(interval.mean)
+        return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)
+
+    def warnings(self) -> tuple[Warning, ...]:
+        """What a reader must know of each buffer, once."""
+        found = list(self._notes)
+        for place in self._checked.at:
+            reports = self._reports(place)
+            outcome = Outcome(buffer=place, confirmation=reports, runs=len(reports), notes=list(self._notes))
+            if not self._independent(reports):
+                outcome.confidence = None
+            seen = self._tests[place].seen
+            finished = Finished(self._scenario, seen, outcome, self._measure, self._jitter, self._checked)
+            found += findings.warnings(finished)
+        return tuple(dict.fromkeys(found))

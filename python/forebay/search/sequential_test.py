@@ -1,0 +1,166 @@
+"""A test of each goal at given buffers: met, missed or undecided, with a stated error.
+
+The test knows no engine: it asks `Observing` for runs, and so is tested on systems whose answer is known. `checking.py`
+makes its verdicts part of a report.
+
+The runs at a buffer are looked at three times (interim analyses). Each look has its part of the error probability, and
+the parts add up to 1 (Bonferroni). Two one-sided tests share a look: one for "met", one for "missed". At most one of
+these verdicts is false, so each test has the whole error. The test ends when every goal is decided at every buffer, or
+after the last look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from forebay import statistics
+from forebay.goals import Goal
+from forebay.report import Report
+from forebay.search.answer import Evidence, GoalVerdict
+from forebay.search.independence import different
+from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins
+from forebay.search.observing import Observing
+
+__all__ = ["GoalTest", "SequentialTest", "looks_for"]
+
+#: Part of the error probability of each look.
+PARTS = (0.25, 0.25, 0.5)
+#: Runs after which replications that repeat each other are taken as they are seen.
+FIRST = 8
+#: The pessimistic observation lies this many times as far from the mean as the worst run. With less, more than 5 % of
+#: the verdicts "met" are false on skewed noise (tests/test_check.py).
+REACH = 2.0
+NOTHING = Replications()
+
+
+def looks_for(least: int, replications: int | None = None) -> Looks:
+    """Numbers of runs at which goals are judged, each with its part of the error.
+
+    Parameters
+    ----------
+    least : int
+        Runs without which no verdict is reached.
+    replications : int, optional
+        Runs at the first look; as many as a verdict takes by default.
+    """
+    first = max(FIRST, least) if replications is None else replications
+    numbers = [first, 2 * first, max(4 * first, least)]
+    return tuple(zip(numbers, PARTS, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class GoalTest:
+    """The verdict on one goal at one buffer, its one-sided confidence, and what it rests on."""
+
+    verdict: GoalVerdict
+    confidence: float | None
+    evidence: Evidence
+
+
+class SequentialTest:
+    """One test of goals at buffers whose runs tell of each other.
+
+    Parameters
+    ----------
+    seen : Observing
+        The runs so far; it measures more.
+    looks : sequence of (int, float)
+        Runs at each look, with its part of the error.
+    independent : callable
+        Whether runs are observations of their own.
+    derived : mapping
+        By buffer the goals that hold by derivation.
+    expect : callable, optional
+        Called with the number of runs that are still expected.
+    known : callable, optional
+        Called with a line on what is decided.
+    """
+
+    def __init__(
+        self,
+        seen: Observing,
+        looks: Looks,
+        independent: Callable[[Sequence[Report]], bool],
+        derived: Mapping[int, Collection[Goal]],
+        expect: Callable[[int], object] | None = None,
+        known: Callable[[str], object] | None = None,
+    ) -> None:
+        self.seen, self._looks, self._independent, self._derived = seen, looks, independent, derived
+        self._expect = expect or (lambda _count: None)
+        self._known = known or (lambda _words: None)
+        #: Part of the error of the last look at each buffer.
+        self._parts: dict[int, float] = {}
+
+    def run(self, buffers: Sequence[int]) -> None:
+        """Look at the buffers until every goal is decided at each, or no look is left."""
+        first = min(FIRST, self._looks[0][0])
+        self._sample(buffers, first)
+        for look, part in self._looks:
+            pending = self.pending(buffers)
+            if not pending:
+                return
+            self._sample(pending, look)
+            self._parts.update(dict.fromkeys(pending, part))
+
+    def pending(self, buffers: Sequence[int]) -> list[int]:
+        """Buffers at which a goal is undecided."""
+        return [at for at in buffers if any(self.judged(at, goal).verdict == "undecided" for goal in self.seen.goals)]
+
+    def _sample(self, buffers: Sequence[int], runs: int) -> None:
+        samples = self.seen.samples
+        self._expect(sum(max(0, runs - len(samples.get(at, NOTHING))) for at in buffers))
+        self.seen.sample(buffers, runs)
+        self._known(self._progress())
+
+    def _progress(self) -> str:
+        """How much is decided."""
+        verdicts = [self.judged(at, goal).verdict for at in self.seen.samples for goal in self.seen.goals]
+        decided = sum(verdict != "undecided" for verdict in verdicts)
+        return f"{decided} of {len(verdicts)} verdicts reached"
+
+    def judged(self, buffer: int, goal: Goal) -> GoalTest:
+        """The verdict on a goal at a buffer after the last look there."""
+        if goal in self._derived.get(buffer, ()):
+            return GoalTest("met", None, Evidence("bound", 0))
+        reports = self.seen.samples.get(buffer, NOTHING)
+        runs = different(reports)
+        if reports and not self._independent(reports):
+            return GoalTest(_as_seen(mean_margin(goal, reports)), None, Evidence("none", runs))
+        part = self._parts.get(buffer)
+        if part is None:
+            return GoalTest("undecided", None, Evidence("none", runs))
+        return self._tested(buffer, goal, runs, part)
+
+    def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalTest:
+        """Test both ways, with the error that the last look at a buffer has."""
+        plan, reports = self.seen.plan, self.seen.samples[buffer]
+        judge, rests_on = AverageJudge(), Evidence("bootstrap", runs)
+        needed, most = 1 - (1 - plan.confidence) * part, statistics.most_confidence(runs)
+        met = judge.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
+        missed = judge.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))
+
+        def confidence(evidence: float) -> float:
+            return max(0.0, min(most, 1 - (1 - evidence) / part))
+
+        if runs >= plan.least_runs:
+            if met >= needed:
+                return GoalTest("met", confidence(met), rests_on)
+            if missed >= needed:
+                return GoalTest("missed", confidence(missed), rests_on)
+        side = met if mean_margin(goal, reports) >= 0 else missed
+        return GoalTest("undecided", confidence(side), rests_on)
+
+    def _pessimistic(self, buffer: int, goal: Goal, *, missed: bool = False) -> float:
+        """A margin that further runs will hardly fall below; where the question is "missed", hardly exceed."""
+        reports = self.seen.samples[buffer]
+        margins, mean = relative_margins(goal, reports), mean_margin(goal, reports)
+        near = self.seen.worst_near(buffer, reports, missed=missed)[goal.key]
+        if missed:
+            return max(near, mean + REACH * (max(margins) - mean))
+        return min(near, mean + REACH * (min(margins) - mean))
+
+
+def _as_seen(margin: float) -> GoalVerdict:
+    """The verdict where runs repeat each other: more of them say no more."""
+    return "met" if margin >= 0 else "missed"

@@ -1,0 +1,283 @@
+"""The text that `check` prints: the answer in one line, then a row for each goal, or a table of buffers and goals.
+
+No goal is left out where the terminal is narrow: a table gives up intervals first, then turns round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.scenario import TARGET
+from forebay.search.checked_buffers import setting_words
+from forebay.views.fitting import Fitting
+from forebay.views.heading import Paragraph
+from forebay.views.wording import count, difference, rate_of_link, sign, threshold
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.search.answer import GoalVerdict, SearchCost
+    from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport
+
+__all__ = ["answer_line", "check_text", "goal_words", "size_words"]
+
+STYLES = {"met": "green", "missed": "red", "undecided": "yellow"}
+#: Mark of a goal that holds by derivation.
+BOUND = "*"
+#: Metrics that are told of each buffer, whatever the goals.
+TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
+
+
+def check_text(report: CheckReport) -> RenderableType:
+    """The report as text.
+
+    Parameters
+    ----------
+    report : CheckReport
+        The answer of `check`.
+
+    Returns
+    -------
+    RenderableType
+        Fits the console that it is printed on, from 60 columns.
+    """
+    urgent = [warning for warning in report.warnings if warning.urgent]
+    others = [warning for warning in report.warnings if not warning.urgent]
+    core = report.scenario.core
+    title = f": {report.scenario.title}" if report.scenario.title else ""
+    one = len(report.buffers) == 1
+    parts: list[RenderableType] = [
+        Paragraph(answer_line(report), f"bold {STYLES[report.verdict]}"),
+        Text(f"{rate_of_link(report.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
+        *(Paragraph(f"warning: {warning}", "yellow") for warning in urgent),
+        Text(),
+        _goals(report.buffers[0]) if one else _buffers(report),
+        Text(),
+        *(_metrics(each, "At this buffer" if one else _label(report, each)) for each in report.buffers),
+        Paragraph(_confidence(report), "dim"),
+        *(Paragraph(f"warning: {warning}", "yellow") for warning in others),
+        Paragraph(_cost(report.cost), "dim"),
+    ]
+    return Group(*parts)
+
+
+def answer_line(report: CheckReport) -> str:
+    """The answer: of one buffer how many goals it meets, of several which of them meet every goal."""
+    if len(report.buffers) == 1:
+        return _one_buffer(report.buffers[0], of_classes=TARGET not in report.scenario.core.buffer_keys)
+    met = [_label(report, each) for each in report.buffers if each.verdict == "met"]
+    undecided = [_label(report, each) for each in report.buffers if each.verdict == "undecided"]
+    number, nouns = len(report.buffers), f"{_noun(report)}s"
+    doubt = f" Undecided: {', '.join(undecided)}." if undecided else ""
+    if not met:
+        return f"None of {number} {nouns} meets every goal.{doubt}"
+    which = "Both" if len(met) == number == 2 else f"All {number}" if len(met) == number else f"{len(met)} of {number}"
+    return f"{which} {nouns} {'meets' if len(met) == 1 else 'meet'} every goal: {', '.join(met)}.{doubt}"
+
+
+def _key(found: CheckedBuffer) -> str:
+    """The key of the buffer that was asked for; empty for the target link's."""
+    return (found.setting or "").rpartition("=")[0].strip()
+
+
+def _noun(report: CheckReport) -> str:
+    """The kind of thing that was checked."""
+    of_memory = all(_key(each).startswith("memories.") for each in report.buffers)
+    return "memory size" if of_memory else "buffer"
+
+
+def _label(report: CheckReport, found: CheckedBuffer) -> str:
+    """One of several buffers, with its key only where keys differ."""
+    alike = len({_key(each) for each in report.buffers}) == 1
+    return size_words(found).rpartition(" = ")[2] if alike else size_words(found)
+
+
+def _one_buffer(found: CheckedBuffer, *, of_classes: bool) -> str:
+    """The answer for one buffer; where every class has a buffer of its own, for the configured ones."""
+    noun = "memory" if _key(found).startswith("memories.") else "buffer"
+    subject, meets, misses = f"The {noun} ({_sizes(found)})", "meets", "misses"
+    if found.setting is None:
+        subject = f"The configured buffer ({_sizes(found)})"
+    if found.setting is None and of_classes:
+        subject, meets, misses = "The configured buffers of the classes", "meet", "miss"
+    goals, missed, undecided = len(found.goals), found.count("missed"), found.count("undecided")
+    alone = goals == 1
+    doubt = f"; {undecided} undecided" if undecided else ""
+    if missed:
+        return f"{subject} {misses} {'the goal' if alone else f'{missed} of {goals} goals'}{doubt}."
+    if not undecided:
+        return f"{subject} {meets} {'the goal' if alone else 'both goals' if goals == 2 else f'all {goals} goals'}."
+    if alone:
+        return f"Undecided: {subject[0].lower()}{subject[1:]} may meet or miss the goal."
+    return f"{subject} {meets} {goals - undecided} of {goals} goals{doubt}."
+
+
+def _sizes(found: CheckedBuffer) -> str:
+    """A buffer in packets, bytes and time, with the key that was asked for."""
+    size = found.buffer
+    key = _key(found)
+    told = f"{count(size)}, {formatting.size(size.bytes)}, {formatting.duration(size.seconds)}"
+    return f"{key}: {told}" if key else told
+
+
+def size_words(found: CheckedBuffer) -> str:
+    """A buffer by the size that was asked for; the configured one in packets."""
+    return count(found.buffer) if found.setting is None else setting_words(found.setting, found.buffer)
+
+
+def goal_words(found: CheckedGoal) -> str:
+    """A goal as it was asked for."""
+    name = found.goal.name
+    return f"{formatting.metric_title(name)} {sign(found.goal.sense)} {threshold(name, found.goal.threshold)}"
+
+
+# One buffer ------------------------------------------------------------------------------------------------------
+
+
+def _goals(found: CheckedBuffer) -> RenderableType:
+    """A row for each goal."""
+    wide = [[_goal_table(found, intervals=intervals, margins=margins)] for intervals, margins in _CHOICES]
+    return Fitting([*wide, [_stacked(found)]])
+
+
+#: Whether intervals and margins are told, from the widest table on.
+_CHOICES = ((True, True), (True, False), (False, False))
+
+
+def _goal_table(found: CheckedBuffer, *, intervals: bool, margins: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("goal", no_wrap=True)
+    for heading in ("measured", "margin")[: 1 + margins]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for goal in found.goals.values():
+        cells = [_measured(goal, intervals=intervals), _margin(goal)]
+        table.add_row(escape(goal_words(goal)), *cells[: 1 + margins], _verdict(goal), style=STYLES[goal.verdict])
+    return table
+
+
+def _stacked(found: CheckedBuffer) -> Table:
+    """The same in two rows for each goal, which may be wrapped."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column("goal", overflow="fold")
+    for goal in found.goals.values():
+        table.add_row(escape(goal_words(goal)), style=STYLES[goal.verdict])
+        told = f"  {_measured(goal, intervals=True)}, {_margin(goal)}: {_verdict(goal)}"
+        table.add_row(told, style=STYLES[goal.verdict])
+    return table
+
+
+def _measured(goal: CheckedGoal, *, intervals: bool) -> str:
+    name = goal.goal.name
+    return formatting.estimate(name, goal.measured) if intervals else formatting.value(name, goal.measured.mean)
+
+
+def _margin(goal: CheckedGoal) -> str:
+    """The distance to the threshold, with the sign of the good side."""
+    return f"{'-' if goal.margin < 0 else '+'}{difference(goal.goal.name, goal.margin)}"
+
+
+def _verdict(goal: CheckedGoal) -> str:
+    """The verdict with its confidence, or with what it rests on."""
+    if goal.evidence.method == "bound":
+        return f"{goal.verdict}{BOUND}"
+    if goal.verdict == "undecided" or goal.confidence is None:
+        return goal.verdict
+    return f"{goal.verdict} ({formatting.confidence(goal.confidence)})"
+
+
+def _metrics(found: CheckedBuffer, where: str) -> Paragraph:
+    """The usual metrics at a buffer in one line."""
+    told = [
+        f"{formatting.metric_title(name)} {formatting.value(name, found.metrics[name].mean)}"
+        for name in TOLD
+        if name in found.metrics
+    ]
+    return Paragraph(f"{where}: {', '.join(told)}")
+
+
+# Several buffers -------------------------------------------------------------------------------------------------
+
+
+def _buffers(report: CheckReport) -> RenderableType:
+    """Buffers by goals; where that is too wide goals by buffers, and at last a table for each buffer."""
+    tables = [
+        [_table(report, intervals=True, across=False)],
+        [_table(report, intervals=False, across=False)],
+        [_table(report, intervals=True, across=True)],
+        [_table(report, intervals=False, across=True)],
+        [
+            _titled(_label(report, each), each, _goal_table(each, intervals=True, margins=False))
+            for each in report.buffers
+        ],
+        [_titled(_label(report, each), each, _stacked(each)) for each in report.buffers],
+    ]
+    return Fitting(tables)
+
+
+def _table(report: CheckReport, *, intervals: bool, across: bool) -> Table:
+    """The table, with the buffers as columns where they go across."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    buffers = report.buffers
+    names = [goal_words(goal) for goal in buffers[0].goals.values()]
+    cells = [
+        [_cell(goal, intervals=intervals) for goal in each.goals.values()] + [_overall(each.verdict)]
+        for each in buffers
+    ]
+    sizes = [escape(_label(report, each)) for each in buffers]
+    heads, rows = (sizes, [*names, "every goal"]) if across else ([*names, "every goal"], sizes)
+    table.add_column("goal" if across else escape(_key(buffers[0]) or "buffer"), no_wrap=True)
+    for head in heads:
+        table.add_column(escape(head), justify="right", no_wrap=True)
+    for number, row in enumerate(rows):
+        table.add_row(escape(row), *([column[number] for column in cells] if across else cells[number]))
+    return table
+
+
+def _titled(label: str, found: CheckedBuffer, table: Table) -> Table:
+    """A buffer's table below its size and verdict."""
+    table.title, table.title_justify = f"\n{escape(label)}: {found.verdict}", "left"
+    return table
+
+
+def _cell(goal: CheckedGoal, *, intervals: bool) -> Text:
+    """The measured value and the verdict."""
+    bound = BOUND if goal.evidence.method == "bound" else ""
+    return Text(f"{_measured(goal, intervals=intervals)} {goal.verdict}{bound}", STYLES[goal.verdict])
+
+
+def _overall(verdict: GoalVerdict) -> Text:
+    return Text(verdict, f"bold {STYLES[verdict]}")
+
+
+# Both ------------------------------------------------------------------------------------------------------------
+
+
+def _confidence(report: CheckReport) -> str:
+    """The meaning of the confidence, and how many runs it rests on."""
+    runs = sorted({each.runs for each in report.buffers})
+    each_runs = counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {counted(runs[-1], 'run')}"
+    where = "at the buffer" if len(report.buffers) == 1 else "at each buffer"
+    methods = {goal.evidence.method for each in report.buffers for goal in each.goals.values()}
+    told = [f"{each_runs} {where}."]
+    if "bootstrap" in methods:
+        told.append(f"Each verdict has {100 * report.confidence:g} % confidence by itself.")
+    if "bound" in methods:
+        told.append(f"{BOUND} The goal holds for any traffic, because the buffer is so small.")
+    return " ".join(told)
+
+
+def _cost(cost: SearchCost) -> str:
+    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    return (
+        f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
+        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
+    )
