@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import forebay
 from forebay import journal
 from forebay.build import fingerprint
 from forebay.checks.coverage import systems, truth
@@ -182,7 +181,7 @@ def _read(path: Path) -> Iterator[Result]:
 
 def code() -> str:
     """Return what tells results of one build, search and study from those of another."""
-    root = Path(forebay.__file__).parent
+    root = Path(__file__).parents[2]
     paths = [*(root / "search").glob("*.py"), root / "statistics.py", root / "goals.py", root / "report.py"]
     paths += [root / "checks/coverage" / name for name in ("families.py", "systems.py")]
     found = hashlib.sha256(fingerprint().encode())
