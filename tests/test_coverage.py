@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forebay import _core
 from forebay.checks.coverage import study, systems, truth
 from forebay.checks.coverage.families import CASES, FAMILIES, USEFUL
 from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, verdict
 from forebay.checks.coverage.systems import PLAN, SYSTEMS, System
 from forebay.checks.coverage.truth import SEED, Truth, of_means
-from forebay.goals import Goal
+from forebay.goals import Goal, metric_value
 from forebay.report import Report
+from forebay.scenario import run_jobs
 
 #: Searches of each scenario and of each system in the sample.
 COUNTS = {"engine": 4, "systems": 10}
@@ -99,6 +101,20 @@ def test_most_buffers_of_each_scenario_can_be_judged() -> None:
     for case in CASES:
         states = truth.load(case).states
         assert np.abs(states).mean() >= 0.8, case.name
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in {"rare floods", "bimodal counts"}])
+def test_the_kept_truth_agrees_with_fresh_runs(family: str) -> None:
+    """If numbers of the engine change, `python -m forebay.checks.coverage.truth --anew` computes the truth again."""
+    case = next(case for case in CASES if case.family == family)
+    kept, scenario = truth.curve(case), case.scenario(77)
+    for place in range(0, len(kept.buffers), len(kept.buffers) // 3):
+        core = scenario.with_packets(kept.buffers[place]).core
+        reports = run_jobs([_core.Job(core, "packet", 77, number) for number in range(80)], 1)
+        for goal in scenario.goals:
+            fresh = np.array([metric_value(goal.name, report) for report in reports])
+            error = np.hypot(fresh.std(ddof=1) / np.sqrt(len(fresh)), kept.errors[goal.name][place])
+            assert abs(fresh.mean() - kept.means[goal.name][place]) <= 5 * error + 1e-4, (case.name, place)
 
 
 def test_the_states_of_a_scenario_have_its_probabilities() -> None:

@@ -21,6 +21,8 @@ from forebay.checks.coverage.families import CASES, FAMILIES, Case
 from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, tallies
 from forebay.checks.coverage.systems import PLAN, SYSTEMS, System
 from forebay.checks.pages import asked, print_or_write
+from forebay.errors import ForebayError
+from forebay.locks import alone_in
 from forebay.search.recommendation import recommend
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
@@ -126,9 +128,8 @@ def run(of: Sequence[Subject], counts: Mapping[str, int], folder: Path) -> Itera
     counts : mapping from str to int
         Searches of each scenario, by "engine" and "systems".
     folder : Path
-        Where results are kept.
+        Where results are kept; it is there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{code()}.jsonl"
     wanted = [(subject, seed) for subject in of for seed in range(1, counts[_kind(subject)] + 1)]
     # All scenarios advance together, so that an interrupted study has something of each.
@@ -206,8 +207,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--write: expected all families, found --family; leave one of the two out")
     of = subjects(families)
     counts = {"engine": options.searches, "systems": options.systems}
+    options.folder.mkdir(parents=True, exist_ok=True)
     try:
-        found, single = study(run(of, counts, options.folder), of)
+        with alone_in(options.folder, "a coverage study"):
+            found, single = study(run(of, counts, options.folder), of)
+    except ForebayError as error:
+        print(f"coverage: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("coverage: interrupted; the same command goes on from here", file=sys.stderr)
         return 130

@@ -32,7 +32,7 @@ from forebay.scenario import Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK
 from forebay.search.recommendation import reach
 
-__all__ = ["PATH", "SEED", "Curve", "Truth", "load", "of_means"]
+__all__ = ["PATH", "SEED", "Curve", "Truth", "curve", "load", "of_means", "states"]
 
 Floats = NDArray[np.float64]
 
@@ -172,18 +172,24 @@ def of_means(goals: Sequence[Goal], means: Mapping[str, Floats], errors: Mapping
     return Truth(states, np.all(likely, axis=0))
 
 
-def load(case: Case) -> Truth:
-    """Return the truth of an engine's scenario, interpolated over the logarithm of the buffer.
+def curve(case: Case) -> Curve:
+    """Return the kept curve of an engine's scenario.
 
     Raises
     ------
     ValueError
-        If the kept curve is of another scenario.
+        If there is none, or one of another scenario.
     """
     kept = _kept().get(case.name)
     if kept is None or kept.digest != digest(case):
         msg = f"truth.json has no curve of `{case.name}` as it is now: run python -m forebay.checks.coverage.truth"
         raise ValueError(msg)
+    return kept
+
+
+def load(case: Case) -> Truth:
+    """Return the truth of an engine's scenario, interpolated over the logarithm of the buffer."""
+    kept = curve(case)
     places = np.log(np.arange(1, kept.buffers[-1] + 1))
     at = np.log(kept.buffers)
     means = {name: np.interp(places, at, values) for name, values in kept.means.items()}
@@ -365,12 +371,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compute the curves that are missing, or those whose names contain one of `--only`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas: compute these anew")
+    parser.add_argument("--anew", action="store_true", help="compute all of them anew, half an hour")
     parser.add_argument("--seconds", type=float, default=35.0, help="CPU time of each scenario, about")
     options = parser.parse_args(arguments)
     cases = {case.name: case for case in CASES}
-    kept = {name: curve for name, curve in _kept().items() if name in cases}
+    kept = {name: known for name, known in _kept().items() if name in cases}
     chosen = asked(cases, options.only)
-    if not options.only:
+    if not options.only and not options.anew:
         chosen = [name for name in chosen if name not in kept or kept[name].digest != digest(cases[name])]
     for number, name in enumerate(chosen, 1):
         begun = time.process_time()
