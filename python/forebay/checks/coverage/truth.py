@@ -49,7 +49,7 @@ FIRST, MOST = 500, 64_000
 #: All integers up to here are on the first grid; above, neighbors are at most this factor apart.
 EVERY, COARSE = 16, 1.15
 #: The largest factor between neighbors where the goals begin or cease to be met.
-FINE = 1.05
+FINE = 1.02
 #: Jobs of one batch.
 BATCH = 4_000
 
