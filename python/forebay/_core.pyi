@@ -23,6 +23,37 @@ class BufferFigures(TypedDict):
     seconds: float
     bdp: float | None
 
+class RandomState(TypedDict):
+    """A random state that a scenario declares, or a scheduled one that a run does not see whole."""
+
+    #: Path of the key in the scenario.
+    key: str
+    kind: Literal[
+        "count",
+        "common_rtt",
+        "on_off",
+        "periodic",
+        "open_loop",
+        "closed_loop",
+        "incast",
+        "draw",
+        "markov_rate",
+        "outages",
+        "gilbert_elliott",
+        "schedule",
+    ]
+    #: Mean time between two occurrences of the rarer phase; infinite without a mean, None for a draw per replication.
+    #: The instant of a scheduled event that does not repeat.
+    cycle_s: float | None
+    #: Mean length of the rarer phase.
+    duration_s: float | None
+    #: Share of the time in which a flow is in the rarer phase, or probability of the rarest value.
+    share: float | None
+    #: Whether `state_values` gives its value.
+    sampled: bool
+    #: A subject for sentences: "A burst of group `burst` every 301 s".
+    phrase: str
+
 @final
 class Scenario:
     """A valid, resolved scenario."""
@@ -83,6 +114,8 @@ class Scenario:
     def background_load(self) -> float: ...
     @property
     def groups(self) -> list[tuple[str, int, str, bool]]: ...
+    def random_states(self) -> list[RandomState]: ...
+    def state_values(self, seed: int, replications: Sequence[int]) -> list[list[float]]: ...
 
 @final
 class Report:
@@ -193,6 +226,7 @@ def run_batch(
     within: float | None = None,
 ) -> list[Report | Exception]: ...
 def aggregate(replications: Sequence[Report]) -> Report: ...
+def weighted(replications: Sequence[Report], weights: Sequence[float]) -> Report: ...
 
 #: A column of numbers, or of truths.
 Column = NDArray[Any]

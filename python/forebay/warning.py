@@ -63,6 +63,8 @@ class Kind(StrEnum):
     STARVED_GROUP = "starved_group"
     TINY_BUFFER = "tiny_buffer"
     RARE_STATE = "rare_state"
+    STRATA = "strata"
+    LENGTHENED = "lengthened"
     SHORT_RUN = "short_run"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"

@@ -25,6 +25,65 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     if replications.len() <= 1 {
         return replications.pop();
     }
+    Some(combine(replications, Averages::Plain))
+}
+
+/// Combines one replication of each stratum of a scenario's random states into one observation: means weighted by the
+/// strata's probabilities (Cochran, Sampling techniques, 3rd edition, 5.3), without half widths. All else is as in
+/// [`aggregate`].
+///
+/// Returns `None` without a report, and where there is not one positive weight for each report.
+pub fn weighted(replications: Vec<Report>, weights: &[f64]) -> Option<Report> {
+    let usable = weights
+        .iter()
+        .all(|weight| *weight > 0.0 && weight.is_finite());
+    if replications.is_empty() || weights.len() != replications.len() || !usable {
+        return None;
+    }
+    Some(combine(replications, Averages::Weighted(weights)))
+}
+
+/// How numbers of several replications become one.
+#[derive(Clone, Copy)]
+enum Averages<'a> {
+    /// Each counts the same, and their scatter gives a half width.
+    Plain,
+    /// Each counts by its stratum's probability.
+    Weighted(&'a [f64]),
+}
+
+impl Averages<'_> {
+    /// Weight of a replication, by its place.
+    fn weight(self, at: usize) -> f64 {
+        match self {
+            Self::Plain => 1.0,
+            Self::Weighted(weights) => weights[at],
+        }
+    }
+
+    fn estimate(self, values: &[f64]) -> Estimate {
+        match self {
+            Self::Plain => estimate(values),
+            Self::Weighted(_) => Estimate {
+                mean: self.mean(values.iter().copied().enumerate()),
+                half_width: None,
+                confidence: CONFIDENCE,
+            },
+        }
+    }
+
+    /// Mean of the values of some replications, by their places.
+    fn mean(self, values: impl Iterator<Item = (usize, f64)>) -> f64 {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (at, value) in values {
+            sum += self.weight(at) * value;
+            total += self.weight(at);
+        }
+        sum / total
+    }
+}
+
+fn combine(mut replications: Vec<Report>, averages: Averages<'_>) -> Report {
     let mut combined = replications[0].clone();
     combined.traces = replications[0].traces.take();
     combined.replications = replications.iter().map(|report| report.replications).sum();
@@ -39,16 +98,18 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     combined.metrics = means(
         &replications,
         "",
+        averages,
         |report| Some(&report.metrics),
         &mut warnings,
     );
     for at in 0..combined.links.len() {
         let of = |report: &'_ Report| report.links.get(at).map(|link| link.metrics.clone());
         let scope = format!("{}.", combined.links[at].name);
-        combined.links[at].metrics = owned_means(&replications, &scope, of, &mut warnings);
+        combined.links[at].metrics =
+            owned_means(&replications, &scope, averages, of, &mut warnings);
     }
     for at in 0..combined.groups.len() {
-        combined.groups[at] = combine_group(&replications, at, &mut warnings);
+        combined.groups[at] = combine_group(&replications, at, averages, &mut warnings);
     }
     combined.distributions = merged(replications.iter().map(|report| &report.distributions));
     let cost = &mut combined.cost;
@@ -65,7 +126,7 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
         .filter_map(|report| report.cost.lateness);
     cost.lateness = lateness.reduce(Lateness::with);
     combined.warnings = warnings;
-    Some(combined)
+    combined
 }
 
 /// Mean and half width of independent observations.
@@ -94,15 +155,18 @@ type Metrics = BTreeMap<Metric, Estimate>;
 fn means<'a>(
     replications: &'a [Report],
     scope: &str,
+    averages: Averages<'_>,
     of: impl Fn(&'a Report) -> Option<&'a Metrics>,
     warnings: &mut Vec<Warning>,
 ) -> Metrics {
-    owned_means(replications, scope, |report| of(report).cloned(), warnings)
+    let of = |report| of(report).cloned();
+    owned_means(replications, scope, averages, of, warnings)
 }
 
 fn owned_means<'a>(
     replications: &'a [Report],
     scope: &str,
+    averages: Averages<'_>,
     of: impl Fn(&'a Report) -> Option<Metrics>,
     warnings: &mut Vec<Warning>,
 ) -> Metrics {
@@ -115,7 +179,7 @@ fn owned_means<'a>(
     let mut combined = BTreeMap::new();
     for (metric, values) in values {
         if values.len() == replications.len() {
-            combined.insert(metric, estimate(&values));
+            combined.insert(metric, averages.estimate(&values));
         } else {
             let (name, measured, all) = (metric.name(), values.len(), replications.len());
             let text = format!(
@@ -131,7 +195,12 @@ fn owned_means<'a>(
     combined
 }
 
-fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<Warning>) -> GroupReport {
+fn combine_group(
+    replications: &[Report],
+    at: usize,
+    averages: Averages<'_>,
+    warnings: &mut Vec<Warning>,
+) -> GroupReport {
     let parts: Vec<&GroupReport> = replications
         .iter()
         .filter_map(|report| report.groups.get(at))
@@ -139,18 +208,28 @@ fn combine_group(replications: &[Report], at: usize, warnings: &mut Vec<Warning>
     let mut combined = parts[0].clone();
     let scope = format!("{}.", combined.name);
     let of = |report: &Report| report.groups.get(at).map(|group| group.metrics.clone());
-    combined.metrics = owned_means(replications, &scope, of, warnings);
-    combined.flow_goodput_bps = mean_quantiles(parts.iter().map(|group| &group.flow_goodput_bps));
-    let completions: Vec<&Completions> = parts
+    combined.metrics = owned_means(replications, &scope, averages, of, warnings);
+    let goodputs = parts
         .iter()
-        .filter_map(|group| group.completions.as_ref())
+        .map(|group| &group.flow_goodput_bps)
+        .enumerate();
+    combined.flow_goodput_bps = mean_quantiles(averages, goodputs);
+    let completions: Vec<(usize, &Completions)> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(at, group)| Some((at, group.completions.as_ref()?)))
         .collect();
     combined.completions = (!completions.is_empty()).then(|| Completions {
-        completed: completions.iter().map(|part| part.completed).sum(),
-        completion_time_s: mean_quantiles(completions.iter().map(|part| &part.completion_time_s)),
+        completed: completions.iter().map(|(_, part)| part.completed).sum(),
+        completion_time_s: mean_quantiles(
+            averages,
+            completions
+                .iter()
+                .map(|(at, part)| (*at, &part.completion_time_s)),
+        ),
     });
     combined.distributions = merged(parts.iter().map(|group| &group.distributions));
-    combined.per_flow = mean_flows(&parts);
+    combined.per_flow = mean_flows(&parts, averages);
     combined
 }
 
@@ -165,37 +244,37 @@ fn merged<'a>(
     sums
 }
 
-/// The mean of each quantile over the replications that have it.
+/// The mean of each quantile over the replications that have it, each with its place.
 fn mean_quantiles<'a>(
-    parts: impl Iterator<Item = &'a BTreeMap<String, f64>>,
+    averages: Averages<'_>,
+    parts: impl Iterator<Item = (usize, &'a BTreeMap<String, f64>)>,
 ) -> BTreeMap<String, f64> {
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for part in parts {
+    let mut values: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
+    for (at, part) in parts {
         for (name, value) in part {
-            let (sum, count) = sums.entry(name.clone()).or_default();
-            *sum += value;
-            *count += 1.0;
+            values.entry(name.clone()).or_default().push((at, *value));
         }
     }
-    sums.into_iter()
-        .map(|(name, (sum, count))| (name, sum / count))
+    values
+        .into_iter()
+        .map(|(name, values)| (name, averages.mean(values.into_iter())))
         .collect()
 }
 
 /// Flow by flow: means over the replications, counts rounded to the nearest whole number.
-fn mean_flows(parts: &[&GroupReport]) -> Vec<FlowReport> {
+fn mean_flows(parts: &[&GroupReport], averages: Averages<'_>) -> Vec<FlowReport> {
     let flows = parts
         .iter()
         .map(|group| group.per_flow.len())
         .min()
         .unwrap_or(0);
-    let n = parts.len() as f64;
     let mean = |flow: usize, of: &dyn Fn(&FlowReport) -> f64| {
-        parts
-            .iter()
-            .map(|group| of(&group.per_flow[flow]))
-            .sum::<f64>()
-            / n
+        averages.mean(
+            parts
+                .iter()
+                .map(|group| of(&group.per_flow[flow]))
+                .enumerate(),
+        )
     };
     (0..flows)
         .map(|flow| FlowReport {
@@ -270,6 +349,27 @@ mod tests {
         assert_eq!(aggregate(parts).unwrap().cost.lateness, Some(expected));
         let none = aggregate(vec![report(0.5), report(0.5)]).unwrap();
         assert_eq!(none.cost.lateness, None);
+    }
+
+    #[test]
+    fn strata_count_by_their_probability_and_have_no_half_width() {
+        let (scenario, options) = (scenario(), Seed::default().into());
+        let run = |value: f64| Constant(value).run(&scenario, &options).unwrap();
+        let found = weighted(vec![run(0.2), run(0.7)], &[0.9, 0.1]).unwrap();
+        let utilization = found.metrics[&Metric::Utilization];
+        assert!((utilization.mean - 0.25).abs() < 1e-15);
+        assert_eq!(utilization.half_width, None);
+        assert_eq!(found.replications, 2);
+        let equal = weighted(vec![run(0.2), run(0.7)], &[0.5, 0.5]).unwrap();
+        let plain = aggregate(vec![run(0.2), run(0.7)]).unwrap();
+        assert!(
+            (equal.metrics[&Metric::Utilization].mean - plain.metrics[&Metric::Utilization].mean)
+                .abs()
+                < 1e-15
+        );
+        for weights in [&[1.0][..], &[1.0, 0.0], &[1.0, f64::NAN]] {
+            assert!(weighted(vec![run(0.2), run(0.7)], weights).is_none());
+        }
     }
 
     #[test]

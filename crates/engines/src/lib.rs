@@ -11,7 +11,7 @@ mod student_t;
 mod testing;
 mod yardstick;
 
-pub use aggregate::{CONFIDENCE, aggregate};
+pub use aggregate::{CONFIDENCE, aggregate, weighted};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
 pub use pcapng::{pcapng, write_pcapng};
 pub use registry::{engine, engines, rules};

@@ -175,11 +175,27 @@ fn shown(py: Python<'_>, outcome: &Outcome) -> PyResult<Py<PyAny>> {
 /// Combine the replications of one scenario into one report, in the order given.
 #[pyfunction]
 pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
-    let reports = replications
-        .iter()
-        .map(|report| (*report.get().0).clone())
-        .collect();
-    forebay_engines::aggregate(reports)
+    forebay_engines::aggregate(owned(&replications))
         .map(|report| Report(Arc::new(report)))
         .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))
+}
+
+/// Combine one replication of each stratum into one observation: means weighted by the strata's probabilities.
+#[pyfunction]
+pub(crate) fn weighted(replications: Vec<Py<Report>>, weights: Vec<f64>) -> PyResult<Report> {
+    forebay_engines::weighted(owned(&replications), &weights)
+        .map(|report| Report(Arc::new(report)))
+        .ok_or_else(|| {
+            InputError::new_err((
+                "found others; allowed: above 0, one for each replication",
+                "weights",
+            ))
+        })
+}
+
+fn owned(replications: &[Py<Report>]) -> Vec<forebay_scenario::Report> {
+    replications
+        .iter()
+        .map(|report| (*report.get().0).clone())
+        .collect()
 }

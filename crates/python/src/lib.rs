@@ -23,7 +23,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::batch::{
-        Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch, yardstick,
+        Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch, weighted,
+        yardstick,
     };
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use forebay_scenario::{
-    BufferLimit, BufferReport, Format, Override, Relation, ScenarioError, Unknown,
+    BufferLimit, BufferReport, Format, Override, Relation, ScenarioError, Seed, Unknown,
 };
+use forebay_simulation::{RandomState, RandomStates};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{InputError, scenario_error};
 use crate::listening::{LONG, listening};
+
+/// Fewer replications than this take less time than a thread.
+const FEW: usize = 64;
 
 /// A valid, resolved scenario.
 #[pyclass(frozen, module = "forebay._core")]
@@ -256,6 +260,29 @@ impl Scenario {
         self.inner.background_load()
     }
 
+    /// The random states that the scenario declares, as dictionaries with the fields of `RandomState`.
+    fn random_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let states = RandomStates::of(&self.inner);
+        let states = states.list().iter();
+        states.map(|state| described(py, state)).collect()
+    }
+
+    /// The values of the sampled random states in each of these replications.
+    fn state_values(
+        &self,
+        py: Python<'_>,
+        seed: u64,
+        replications: Vec<u64>,
+    ) -> PyResult<Vec<Vec<f64>>> {
+        let scenario = self.inner.clone();
+        listening(py, replications.len() > FEW, move || {
+            let states = RandomStates::of(&scenario);
+            let seeds = replications.into_iter();
+            let seeds = seeds.map(|replication| Seed { seed, replication });
+            seeds.map(|seed| states.values(seed)).collect()
+        })
+    }
+
     /// The flow groups as (name, count, controller, whether responsive).
     #[getter]
     fn groups(&self) -> Vec<(String, u64, &'static str, bool)> {
@@ -264,6 +291,19 @@ impl Scenario {
         };
         self.inner.flows().iter().map(group).collect()
     }
+}
+
+/// A random state as Python has it.
+fn described<'py>(py: Python<'py>, state: &RandomState) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("key", &state.key)?;
+    dict.set_item("kind", state.kind.word())?;
+    dict.set_item("cycle_s", state.cycle_s)?;
+    dict.set_item("duration_s", state.duration_s)?;
+    dict.set_item("share", state.share)?;
+    dict.set_item("sampled", state.sampled)?;
+    dict.set_item("phrase", &state.phrase)?;
+    Ok(dict)
 }
 
 /// A buffer in every unit, as Python has it.

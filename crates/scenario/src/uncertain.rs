@@ -155,9 +155,7 @@ impl FlowGroup {
     /// The group of one replication, which its `number` among the groups and the seed determine.
     fn drawn(&self, number: u64, seed: Seed) -> Self {
         let mut group = self.clone();
-        let count = self
-            .count_law
-            .draw(&mut Stream::new(seed, number, Purpose::FlowCount));
+        let count = self.drawn_count(number, seed);
         group.count = count;
         group.count_law = FlowCount::Fixed(count);
         match &mut group.workload {
@@ -165,13 +163,31 @@ impl FlowGroup {
             Workload::Incast { servers, .. } => *servers = count,
             _ => {}
         }
-        if self.common_rtt {
-            let mut stream = Stream::new(seed, number, Purpose::CommonRoundTrip);
-            let rtt = self.rtt.draw(0, 1, &mut stream).max(Time::from_micros(1));
+        if let Some(rtt) = self.drawn_rtt(number, seed) {
             group.rtt = Law::Value(rtt);
             group.common_rtt = false;
         }
         group
+    }
+
+    /// The number of flows that the replication of this seed draws for this group, the scenario's group of
+    /// this `number`.
+    pub fn drawn_count(&self, number: u64, seed: Seed) -> u64 {
+        match self.count_law {
+            FlowCount::Fixed(count) => count,
+            _ => self
+                .count_law
+                .draw(&mut Stream::new(seed, number, Purpose::FlowCount)),
+        }
+    }
+
+    /// The common round-trip time that the replication of this seed draws for this group, likewise; none
+    /// where the flows have no common one.
+    pub fn drawn_rtt(&self, number: u64, seed: Seed) -> Option<Time> {
+        self.common_rtt.then(|| {
+            let mut stream = Stream::new(seed, number, Purpose::CommonRoundTrip);
+            self.rtt.draw(0, 1, &mut stream).max(Time::from_micros(1))
+        })
     }
 }
 

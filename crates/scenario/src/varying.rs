@@ -97,13 +97,20 @@ impl Markov {
     }
 
     /// How often the rate changes, per second.
-    fn changes(&self) -> f64 {
+    pub fn changes(&self) -> f64 {
         let time: f64 = self
             .states
             .iter()
             .map(|state| state.mean_time.as_secs_f64())
             .sum();
         self.states.len() as f64 / time
+    }
+
+    /// The rate as time goes on, until `end` at least, that the replication of this seed draws for the link
+    /// of this number.
+    pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<RateSteps> {
+        let mut draws = Stream::new(seed, number as u64, Purpose::LinkRate);
+        RateSteps::new(&self.draw(&mut draws, end), None).ok()
     }
 
     /// A rate as time goes on, until `end` at least; it begins in a state as it is at any time.
@@ -232,10 +239,7 @@ impl Link {
         let steps = match self.varying.as_ref()? {
             Varying::Opportunities(_) => return None,
             Varying::Steps(steps) => RateSteps::clone(steps),
-            Varying::Markov(markov) => {
-                let mut draws = Stream::new(seed, number as u64, Purpose::LinkRate);
-                RateSteps::new(&markov.draw(&mut draws, end), None).ok()?
-            }
+            Varying::Markov(markov) => markov.realized(seed, number, end)?,
         };
         if !self.outages.any() {
             return Some(Arc::new(steps));

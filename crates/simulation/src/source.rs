@@ -6,6 +6,7 @@ use forebay_units::{Rate, Time};
 
 use crate::draws::Draws;
 use crate::ids::{GroupId, LaneId, UnresponsiveId};
+use crate::on_periods::{OnPeriod, OnPeriods};
 use crate::refusal::{Refusal, too_large};
 
 /// A source of unresponsive packets: a whole group (Poisson, CBR) or one flow (on-off).
@@ -74,8 +75,7 @@ enum Pattern {
 #[derive(Clone, Debug)]
 struct Bursts {
     gap: Time,
-    on: Law<Time>,
-    off: Law<Time>,
+    periods: OnPeriods,
     on_until: Time,
 }
 
@@ -111,8 +111,10 @@ impl Source {
             Workload::OnOff { peak, on, off } => {
                 let bursts = Bursts {
                     gap: ticks_of(ticks(*peak)),
-                    on: on.clone(),
-                    off: off.clone(),
+                    periods: OnPeriods {
+                        on: on.clone(),
+                        off: off.clone(),
+                    },
                     on_until: Time::ZERO,
                 };
                 let pattern = |_| Pattern::OnOff(bursts.clone());
@@ -141,8 +143,7 @@ impl Source {
             }
             Pattern::Cbr { .. } => start,
             Pattern::OnOff(bursts) => {
-                let on = bursts.on.draw(0, 1, &mut self.gaps);
-                bursts.on_until = start.saturating_add(on);
+                bursts.on_until = bursts.periods.first(start, &mut self.gaps).end;
                 start
             }
         }
@@ -219,17 +220,14 @@ impl Bursts {
         draws: &mut Stream,
         phase: &mut Stream,
     ) -> Result<Time, TooManyPeriods> {
-        let (on, off) = (self.on.mean(), self.off.mean());
-        let is_on = phase.uniform() * (on + off) < on;
-        let gap = Time::from_secs_f64(self.gap.as_secs_f64() * phase.uniform());
-        let law = if is_on { &self.on } else { &self.off };
-        let period = law.under_way(0, 1, phase);
-        if is_on {
-            self.on_until = period.left;
-            return self.reach(gap, until, draws);
-        }
-        self.on_until = period.left.saturating_add(self.on.draw(0, 1, draws));
-        let next = gap.saturating_sub(period.elapsed).max(period.left);
+        let found = self.periods.under_way(draws, phase);
+        let OnPeriod { begin, end } = found.period;
+        self.on_until = end;
+        let gap = Time::from_secs_f64(self.gap.as_secs_f64() * found.gap_share);
+        let next = match found.silence {
+            None => gap,
+            Some(silence) => gap.saturating_sub(silence).max(begin),
+        };
         self.reach(next, until, draws)
     }
 
@@ -245,9 +243,9 @@ impl Bursts {
             if periods == MAX_PERIODS {
                 return Err(TooManyPeriods);
             }
-            let start = self.on_until.saturating_add(self.off.draw(0, 1, draws));
-            self.on_until = start.saturating_add(self.on.draw(0, 1, draws));
-            next = next.max(start);
+            let period = self.periods.after(self.on_until, draws);
+            self.on_until = period.end;
+            next = next.max(period.begin);
             periods += 1;
         }
         // What the periods do not reach before the end is not sent.
@@ -267,8 +265,7 @@ mod tests {
     fn bursts(gap: Time, on: Law<Time>, off: Law<Time>) -> (Bursts, Stream) {
         let bursts = Bursts {
             gap,
-            on,
-            off,
+            periods: OnPeriods { on, off },
             on_until: Time::ZERO,
         };
         (

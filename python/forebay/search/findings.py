@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay import statistics
@@ -18,7 +18,10 @@ from forebay.scenario import Scenario
 from forebay.search.answer import (
     Conflict,
     CurvePoint,
+    Evidence,
     Gap,
+    GoalAt,
+    GoalVerdict,
     Held,
     Island,
     JudgedGoal,
@@ -34,13 +37,14 @@ from forebay.search.answer import (
 )
 from forebay.search.independence import different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
-from forebay.search.judging import ShareJudge
+from forebay.search.judging import ShareJudge, Verdict
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.ranged import Ranged
+from forebay.search.rare_states import Lengthened
 from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
@@ -72,6 +76,7 @@ class Finished:
     measure: Measurements
     jitter: Jitter | None = None
     knob: Knob | Ranged = TARGET_LINK
+    lengthened: Lengthened | None = None
 
     def size(self, packets: int) -> Value:
         """A buffer of so many packets where the search varies one."""
@@ -127,8 +132,8 @@ class Finished:
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     at, reports = finished.at_answer()
-    goals, judge = finished.scenario.goals, finished.search.plan.judge
-    confidences = judge.confidences(reports, goals) if finished.confident else {}
+    goals, judge, search = finished.scenario.goals, finished.search.plan.judge, finished.search
+    confidences = _confidences(finished, at, reports) if finished.confident else {}
     judged = {}
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
@@ -143,8 +148,39 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             met=judge.margin(reports, [goal]) >= 0,
             confidence=confidences.get(goal.key),
             binding=goal.key == finished.outcome.binding,
+            at_smallest=_goal_at(finished, goal, min(search.samples)),
+            at_largest=_goal_at(finished, goal, max(search.samples)),
+            evidence=_evidence(finished, goal, at),
         )
     return judged
+
+
+def _confidences(finished: Finished, at: int, reports: Sequence[Report]) -> Mapping[str, float]:
+    """By the key of each goal, the confidence with which it is met."""
+    judge, goals = finished.search.plan.judge, finished.scenario.goals
+    if not judge.averages:
+        return judge.confidences(reports, goals)
+    most = statistics.most_confidence(finished.outcome.runs)
+    worst = finished.search.worst_near(at, reports)
+    return {key: min(most, found) for key, found in judge.evidence(reports, goals, worst).items()}
+
+
+def _goal_at(finished: Finished, goal: Goal, packets: int) -> GoalAt:
+    """One goal at one buffer that the search measured."""
+    search = finished.search
+    reports = search.samples[packets]
+    found = search.together(packets, [goal])
+    verdict: GoalVerdict = "undecided" if found is Verdict.UNCLEAR else "met" if found is Verdict.MET else "missed"
+    return GoalAt(finished.size(packets), _estimate(goal, reports), verdict, len(reports))
+
+
+def _evidence(finished: Finished, goal: Goal, packets: int) -> Evidence:
+    """What the verdict on a goal at the answer, or at the nearest miss, rests on."""
+    if finished.search.derived(packets, goal):
+        return Evidence("bound", 0)
+    if not finished.confident:
+        return Evidence("none", finished.outcome.runs)
+    return Evidence("bootstrap" if finished.search.plan.judge.averages else "binomial", finished.outcome.runs)
 
 
 def fraction(finished: Finished, share: float, confidence: float) -> Held:
@@ -329,7 +365,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
     """What all replications of some searches cost."""
     costs = [report.cost for measure in measured for report in measure.reports.values()]
     return SearchCost(
-        replications=len(costs),
+        replications=sum(each.runs for each in measured),
         resumed=sum(measure.resumed for measure in measured),
         buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),
@@ -343,6 +379,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
 def warnings(finished: Finished) -> tuple[Warning, ...]:
     """What the confidence rests on, what the search noticed, what the runs warned of, and what is a coincidence."""
     return (
+        *_of_states(finished),
         *_of_evidence(finished),
         *_of_jitter(finished.jitter),
         *_of_search(finished),
@@ -350,6 +387,21 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
+
+
+def _of_states(finished: Finished) -> Iterator[Warning]:
+    """The random states that decide: those that no run shows, and those whose values runs were chosen by."""
+    if finished.lengthened is not None:
+        yield from finished.lengthened.warnings
+    strata = finished.measure.strata
+    if strata is not None:
+        keys = _names([f"`{key}`" for key in strata.keys])
+        text = (
+            f"Each observation is {len(strata.weights)} runs, one for each stratum of {keys}, weighted by the strata's "
+            "probabilities."
+        )
+        values = {f"weight_{number}": weight for number, weight in enumerate(strata.weights)}
+        yield Warning(Kind.STRATA, text, values=values)
 
 
 def _of_evidence(finished: Finished) -> list[Warning]:

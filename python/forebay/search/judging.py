@@ -35,7 +35,7 @@ Reports = Sequence[Report]
 Looks = tuple[tuple[int, float], ...]
 
 #: Fresh replications after which is looked whether a mean meets its goal, each with its part of the error.
-FRESH = ((6, 0.25), (12, 0.25), (24, 0.5))
+FRESH = ((8, 0.25), (16, 0.25), (32, 0.5))
 #: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
 HEADING = 0.8
 
@@ -104,6 +104,11 @@ def observations(samples: Mapping[int, Reports], goal: Goal) -> Iterator[tuple[f
             yield place, margin
 
 
+#: By the key of a goal, the worst relative margin of other runs at which the goal is at least as easy to meet.
+Worst = Mapping[str, float]
+NONE_WORSE: Worst = {}
+
+
 class Judge(Protocol):
     """Decides whether replications support goals that have to hold together."""
 
@@ -114,8 +119,11 @@ class Judge(Protocol):
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """Judge, each way at this one-sided confidence."""
 
-    def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
+    def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
         """By the key of each goal, the confidence with which it is met; their minimum is that of all together."""
+
+    def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
+        """By the key of each goal, one minus the p-value against it, however few runs there are."""
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
@@ -126,7 +134,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AverageJudge:
-    """A goal is about the mean over replications: one-sided Student-t bounds."""
+    """A goal is about the mean over replications: the Bayesian bootstrap with a pessimistic observation."""
 
     @property
     def averages(self) -> bool:
@@ -138,26 +146,31 @@ class AverageJudge:
         independent = different(reports)
         if not enough(independent, len(reports)):
             return _as_seen(self.margin(reports, goals))
-        # Equal results support no more than the sign test's 1 - 2^-n, which four replications cannot raise to the
-        # level of a look; they are still as clear as that number of replications can be.
-        cleared = min(level, 1 - 0.5**independent)
-        found = self.confidences(reports, goals).values()
-        if any(confidence <= 1 - cleared for confidence in found):
+        # A few replications that agree are as clear as that number of replications can be.
+        cleared = min(level, statistics.most_confidence(independent))
+        if any(self.evidence_missed(reports, goal) >= cleared for goal in goals):
             return Verdict.MISSED
-        return Verdict.MET if all(confidence >= cleared for confidence in found) else Verdict.UNCLEAR
+        met = all(confidence >= cleared for confidence in self.confidences(reports, goals).values())
+        return Verdict.MET if met else Verdict.UNCLEAR
 
-    def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
-        """One minus the p-value of each goal's one-sided t test."""
-        independent = different(reports)
+    def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
+        """The evidence, but no more than so many different replications carry."""
+        most = statistics.most_confidence(different(reports))
+        return {key: min(most, found) for key, found in self.evidence(reports, goals, worst).items()}
+
+    def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
+        """Of each goal, from the margins of the different replications and the worst margin elsewhere."""
+        draws = outcomes(reports)
         return {
-            goal.key: statistics.confidence_that(
-                [metric_value(goal.name, report) for report in reports],
-                goal.sense,
-                goal.threshold,
-                independent=independent,
-            )
+            goal.key: statistics.bootstrap_confidence(relative_margins(goal, draws), worst.get(goal.key, math.inf))
             for goal in distinct(goals)
         }
+
+    def evidence_missed(self, reports: Reports, goal: Goal, best: float = -math.inf) -> float:
+        """One minus the p-value that a goal is met; `best` is the best margin where it is at least as hard to meet."""
+        turned = [-margin for margin in relative_margins(goal, outcomes(reports))]
+        # A mean at the threshold meets the goal.
+        return 0.0 if max(turned) <= 0 else statistics.bootstrap_confidence(turned, -best)
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """The smallest margin of a mean, relative to its threshold."""
@@ -200,8 +213,13 @@ class ShareJudge:
             return Verdict.MET
         return Verdict.MISSED if below >= level else Verdict.UNCLEAR
 
-    def confidences(self, reports: Reports, goals: Sequence[Goal]) -> Mapping[str, float]:
+    def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
+        """The exact bounds are the evidence."""
+        return self.confidences(reports, goals, worst)
+
+    def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
         """By goal; the goal that fails most carries the confidence of all together."""
+        del worst
         draws = outcomes(reports)
 
         def confidence(asked: Sequence[Goal]) -> float:
@@ -209,9 +227,9 @@ class ShareJudge:
 
         goals = distinct(goals)
         found = {goal.key: confidence([goal]) for goal in goals}
-        worst = min(goals, key=lambda goal: self.held(draws, [goal])).key
+        last = min(goals, key=lambda goal: self.held(draws, [goal])).key
         together = confidence(goals)
-        return {**found, worst: together}
+        return {**found, last: together}
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """Share of the replications beyond the wanted one."""

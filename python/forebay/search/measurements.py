@@ -13,6 +13,7 @@ from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK
 from forebay.search.resumption import Resumption
+from forebay.search.strata import Strata
 
 __all__ = ["Measurements"]
 
@@ -60,6 +61,15 @@ class Measurements:
         When `time.monotonic` says so, the next call ends with a `TimeoutError`, and the one that is being made.
     cluster : Cluster, optional
         Whose workers measure instead of this machine's threads.
+    strata : Strata, optional
+        Strata of the scenario's random states: an observation is then a weighted mean of one run of each.
+
+    Attributes
+    ----------
+    reports : mapping
+        Every observation by its buffer and number.
+    runs : int
+        Runs of the engine so far, those that an interrupted search had left included.
     """
 
     def __init__(
@@ -74,12 +84,16 @@ class Measurements:
         resumption: Resumption | None = None,
         until: float | None = None,
         cluster: Cluster | None = None,
+        strata: Strata | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
         self.progress, self.knob, self.resumption, self.cluster = progress, knob, resumption, cluster
         #: Whether replications are more than one answer given again.
         self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
+        self._strata = strata if self.replicates else None
+        #: Runs of which observations consist; without strata each run is an observation.
+        self._parts: dict[Pair, Report] = {} if self._strata is not None else self.reports
         self._until = until
         #: Replications that an interrupted search had left.
         self.resumed = 0
@@ -90,20 +104,52 @@ class Measurements:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
         # Numbers of the search that stand for one value are one place, with the replications of all.
         pairs = [(self.knob.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
+        parts = {pair: self._members(pair) for pair in pairs}
+        try:
+            self._have(list(dict.fromkeys(member for members in parts.values() for member in members)))
+        finally:
+            # Where the time is over, observations whose runs are all there count.
+            for pair, members in parts.items():
+                if pair not in self.reports and all(member in self._parts for member in members):
+                    self.reports[pair] = self._observation(members)
+        return [self.reports[pair] for pair in pairs]
+
+    @property
+    def runs(self) -> int:
+        """Runs of the engine so far."""
+        return len(self._parts)
+
+    @property
+    def strata(self) -> Strata | None:
+        """Strata whose runs are one observation together."""
+        return self._strata
+
+    def _members(self, pair: Pair) -> tuple[Pair, ...]:
+        """Runs that together are one observation."""
+        if self._strata is None:
+            return (pair,)
+        return tuple((pair[0], number) for number in self._strata.members(pair[1]))
+
+    def _observation(self, members: Sequence[Pair]) -> Report:
+        """The weighted mean of one run of each stratum."""
+        assert self._strata is not None, "without strata a run is an observation"
+        return Report(_core.weighted([self._parts[member].core for member in members], self._strata.weights))
+
+    def _have(self, pairs: Sequence[Pair]) -> None:
+        """Run those of some runs that are not there yet."""
         buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
-        missing = list(dict.fromkeys(pair for pair in pairs if pair not in self.reports))
-        done = itertools.count(len(self.reports) + 1)
+        missing = [pair for pair in pairs if pair not in self._parts]
+        done = itertools.count(len(self._parts) + 1)
 
         def keep(job: int, report: Report) -> None:
             if self._kept is not None:
                 self._kept.add(missing[job], report)
             # At once: the time may be over before all of them are there.
-            self.reports[missing[job]] = report
+            self._parts[missing[job]] = report
             self._tell(next(done))
 
         self._run(missing, buffers, keep)
-        return [self.reports[pair] for pair in pairs]
 
     def _run(self, missing: Sequence[Pair], buffers: Mapping[int, _core.Scenario], keep: Finished) -> None:
         """Run pairs here or on the cluster; `keep` is told of each as it comes."""
@@ -123,17 +169,17 @@ class Measurements:
             return
         digests = {buffer: scenario.sha256 for buffer, scenario in buffers.items()}
         for pair in pairs:
-            if pair in self.reports:
+            if pair in self._parts:
                 continue
             report = self._kept.take(pair, digests[pair[0]])
             if report is not None:
-                self.reports[pair] = report
+                self._parts[pair] = report
                 self.resumed += 1
 
     def expect(self, remaining: int) -> None:
-        """Take note of how many replications are still to come."""
-        self._expected = len(self.reports) + remaining
-        self._tell(len(self.reports))
+        """Take note of how many observations are still to come."""
+        self._expected = self.runs + remaining * (1 if self._strata is None else len(self._strata.weights))
+        self._tell(self.runs)
 
     def _tell(self, done: int) -> None:
         if self.progress is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forebay import statistics
@@ -13,7 +14,7 @@ from forebay.report import Report
 from forebay.search.approach import NEAR, SURE
 from forebay.search.crossing import Noise, Point, scatter
 from forebay.search.independence import different, enough
-from forebay.search.judging import Replications, Verdict
+from forebay.search.judging import AverageJudge, Replications, Verdict, mean_margin
 from forebay.search.plan import Measure, Outcome, Plan
 
 __all__ = ["Observing"]
@@ -22,6 +23,12 @@ __all__ = ["Observing"]
 CLEAR = 0.95
 #: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
 ENOUGH, DEGREES = 3, 2
+#: Runs that tell a mean, from which others at buffers nearby deviate.
+OFTEN = 4
+#: Factor between two buffers within which more room helps a goal that asks for it: further off curves may fall again.
+ALIKE = 4.0
+#: Runs at a buffer itself without which nothing is excluded there.
+FEWEST = 4
 NOTHING = Replications()
 
 
@@ -178,6 +185,8 @@ class Observing:
         if level is None:
             level = self._level if len(reports) >= max(self.plan.looks) else CLEAR
         for goal in goals:
+            if self.derived(buffer, goal):
+                continue
             noise = self.noise(goal, buffer)
             if not noise.degrees:
                 return Verdict.UNCLEAR
@@ -189,6 +198,168 @@ class Observing:
             if margin < limit:
                 verdict = Verdict.UNCLEAR
         return verdict
+
+    def derived(self, buffer: int, goal: Goal) -> bool:
+        """Whether a goal holds at a buffer by derivation, so that no measurement can refuse it."""
+        return buffer <= self.plan.met_up_to.get(goal, 0)
+
+    def easier(self, buffer: int, goal: Goal, *, room: bool) -> Iterator[float]:
+        """Margins of runs at buffers within a factor of `ALIKE` where a goal is at least as easy to meet as at one.
+
+        Parameters
+        ----------
+        buffer : int
+            In packets.
+        goal : Goal
+            One goal.
+        room : bool
+            Whether it asks for a large buffer.
+        """
+        for at, reports in self.samples.items():
+            if (buffer <= at <= ALIKE * buffer) if room else (buffer / ALIKE <= at <= buffer):
+                yield from reports.margins(goal)
+
+    def deviations(self, buffer: int, goal: Goal) -> Iterator[float]:
+        """Deviations of single runs from the mean at buffers near one that were measured often."""
+        for at, reports in self.samples.items():
+            if len(reports) >= OFTEN and abs(math.log(at / buffer)) <= NEAR:
+                mean = reports.mean_margin(goal)
+                yield from (margin - mean for margin in reports.margins(goal))
+
+    def worst_near(self, buffer: int, reports: Sequence[Report], *, missed: bool = False) -> Mapping[str, float]:
+        """By goal the worst margin that further runs at a buffer may have, from all runs that bear on it.
+
+        Parameters
+        ----------
+        buffer : int
+            In packets.
+        reports : sequence of Report
+            The runs there that are judged.
+        missed : bool
+            Whether the question is if goals are missed: then the best margin, where a goal is at least as hard to meet.
+        """
+        room = set(self.directions()[0]) if self.samples else set()
+        found = {}
+        for goal in self.goals:
+            sign = -1.0 if missed else 1.0
+            mean = mean_margin(goal, reports)
+            elsewhere = [sign * margin for margin in self.easier(buffer, goal, room=(goal in room) != missed)]
+            beside = [sign * (mean + away) for away in self.deviations(buffer, goal)]
+            found[goal.key] = sign * min([*elsewhere, *beside], default=math.inf)
+        return found
+
+    def runs_near(self, buffer: int) -> int:
+        """Different runs of the search at buffers so near that a rare state would have shown in them."""
+        near = (reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= NEAR)
+        return sum(different(reports) for reports in near)
+
+    def missed_surely(self, buffer: int, goal: Goal, level: float) -> bool:
+        """Whether runs at a buffer, and those where the goal is at least as hard to meet, exclude that it holds."""
+        reports = self.samples.get(buffer, NOTHING)
+        if not reports or self.derived(buffer, goal):
+            return False
+        judge = self.plan.judge
+        if not isinstance(judge, AverageJudge) or not enough(different(reports), len(reports)):
+            return judge.verdict(reports, [goal], level) is Verdict.MISSED
+        if len(reports) < FEWEST or self.runs_near(buffer) < self.plan.least_runs:
+            return False
+        best = self.worst_near(buffer, reports, missed=True)[goal.key]
+        return judge.evidence_missed(reports, goal, best) >= level
+
+    def left(self, level: float | None) -> list[tuple[int, int]]:
+        """Intervals of buffers that no goal excludes, in rising order.
+
+        A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
+        the last of them are clear of the noise. With a level, further runs must exclude surely at one of them that it
+        holds. What lies beyond the measured buffers stays.
+        """
+        excluded = sorted(ends for goal in self.goals for ends in self._excluded_by(goal, level))
+        found, first = [], self.plan.floor
+        for low, high in excluded:
+            if low > first:
+                found.append((first, low - 1))
+            first = max(first, high + 1)
+        if first <= self.plan.ceiling:
+            found.append((first, self.plan.ceiling))
+        return found
+
+    def _excluded_by(self, goal: Goal, level: float | None) -> Iterator[tuple[int, int]]:
+        """Intervals of buffers at which one goal is missed."""
+        rising = sorted(self.samples)
+        missed = (
+            (lambda at: self.samples[at].mean_margin(goal) < 0 and not self.derived(at, goal))
+            if self._averages
+            else (lambda at: self.misses(at, [goal]))
+        )
+        for short, run in itertools.groupby(rising, key=missed):
+            if not short:
+                continue
+            clear = list(run)
+            if level is not None and not any(self.missed_surely(at, goal, level) for at in clear):
+                continue
+            clear = [at for at in clear if self.misses(at, [goal]) or self.missed_surely(at, goal, level or CLEAR)]
+            if clear:
+                yield clear[0], clear[-1]
+
+    def conclude(self, outcome: Outcome, runs: int, rounds: int, confirms: Callable[[int], bool]) -> None:
+        """Without an answer: prove that there is none, find one after all, or say between which buffers one may lie.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            Where the result is written.
+        runs : int
+            Observations at each buffer that is looked at.
+        rounds : int
+            Buffers that are looked at, at most.
+        confirms : callable
+            Puts a buffer that seems to meet every goal to fresh runs, and writes the outcome where they confirm it.
+        """
+        level = 1 - (1 - self.plan.confidence) / max(rounds, 1)
+        looked: set[int] = set()
+        while True:
+            left, promising = self.left(level), [at for at in self.samples if self._seems_met(at)]
+            if not left and not promising:
+                outcome.impossible = True
+                return
+            fresh = [at for at in promising if at not in self._refused]
+            if fresh and confirms(max(fresh, key=lambda at: self.plan.judge.margin(self.samples[at], self.goals))):
+                return
+            at = self._most_telling(left) if left else None
+            if at is None or at in looked or len(looked) >= rounds:
+                break
+            looked.add(at)
+            self._known(self.plan.words.between(left[0][0], left[-1][1]))
+            self.sample([at], runs)
+        outcome.between = self.undecided()
+
+    def undecided(self) -> tuple[int, int]:
+        """Between which buffers the smallest that meets every goal lies, as far as is known."""
+        left = self.left(None)
+        promising = [at for at in self.samples if self._seems_met(at)]
+        ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
+        met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]
+        return min(ends), min([max(ends), *met])
+
+    def look_at(self, measured: Mapping[int, Sequence[Report]]) -> None:
+        """Take what others have measured for what was seen."""
+        self.samples = {buffer: Replications(reports) for buffer, reports in measured.items()}
+
+    def _seems_met(self, buffer: int) -> bool:
+        """Whether the means of some runs at a buffer meet every goal."""
+        met = self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+        return met and not self.misses(buffer, self.goals)
+
+    def _most_telling(self, left: Sequence[tuple[int, int]]) -> int:
+        """The buffer of those that are left at which a look may decide most: the nearest miss, or the middle."""
+        inside = [at for at in self.samples if any(low <= at <= high for low, high in left)]
+        top = max(self.samples)
+        if left[-1][1] > top and all(low > top or high > top for low, high in left):
+            return self.plan.ceiling
+        if inside:
+            return max(sorted(inside), key=lambda at: self.plan.judge.margin(self.samples[at], self.goals))
+        low, high = max(left, key=lambda ends: ends[1] / ends[0])
+        return min(max(round(math.sqrt(low * high)), low), high)
 
     def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge, with more replications for as long as the decision is unclear."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from forebay import statistics
 from forebay.atlas.prior import Prior
+from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.judging import AverageJudge, Judge
 from forebay.search.words import Words
@@ -63,6 +64,10 @@ class Plan:
         How the search speaks of what it tries.
     prior : Prior, optional
         Where a quick look looks first.
+    met_up_to : mapping
+        Goals that are derived to hold, each with the largest buffer up to which it does.
+    least_runs : int
+        Runs at the answer and near it without which no confidence is reached.
     """
 
     smallest: int
@@ -78,6 +83,8 @@ class Plan:
     floor: int = 1
     words: Words = field(default_factory=Words)
     prior: Prior | None = None
+    met_up_to: Mapping[Goal, int] = field(default_factory=dict)
+    least_runs: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
@@ -138,6 +145,12 @@ class Outcome:
         misses some.
     notes : list of Warning
         What the reader should know: unclear decisions, refused confirmations.
+    impossible : bool
+        Without an answer: whether it is proven, at the confidence of the search, that no buffer meets every goal.
+    between : tuple of (int, int), or None
+        Without an answer and without that proof: the smallest and the largest buffer that may meet every goal.
+    runs : int
+        Observations that the confidence rests on.
     """
 
     buffer: int | None = None
@@ -152,6 +165,18 @@ class Outcome:
     gaps: tuple[tuple[int, str], ...] = ()
     islands: tuple[tuple[int, int], ...] = ()
     notes: list[Warning] = field(default_factory=list)
+    impossible: bool = False
+    between: tuple[int, int] | None = None
+    runs: int = 0
+
+    def leave_undecided(self, largest: int) -> None:
+        """Take the answer back: what the runs do not show may decide it. At least the answer is still needed."""
+        if self.buffer is not None:
+            low = self.buffer if self.lower_end is None else self.lower_end[0]
+            self.between, self.compromise = (low, largest), self.buffer
+        elif self.impossible:
+            self.between = 1, largest
+        self.buffer, self.confidence, self.impossible = None, None, False
 
 
 def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:

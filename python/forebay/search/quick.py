@@ -15,15 +15,16 @@ confirmation is refused, what each side of a conflict needs exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from forebay import statistics
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.judging import Replications, Verdict, observations
+from forebay.search.judging import Verdict, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
@@ -39,10 +40,11 @@ BESIDE = 1.5
 #: Single replications of each further round, and where the edge was expected.
 ROUNDS = (3, 4)
 EXPECTED_ROUNDS = (2, 3)
-#: Fresh replications at an answer, how many answers are put to some, and with which confidence the first one does.
+#: Fresh replications at an answer, and how many answers are put to some.
 FRESH = 4
 ATTEMPTS = 3
-FAIR = 0.75
+#: Buffers at most at which further runs may prove that there is no answer.
+LOOKS_AT_MISSES = 2
 #: How much further, in the logarithm, each next one is.
 BOLD = 0.1
 #: One-sided level of the ends of what an edge may be in.
@@ -109,33 +111,16 @@ class QuickLook(Observing):
             if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
         if outcome.buffer is None:
-            if not self.misses(nearest, self.goals, LEVEL):
-                text = f"a few replications cannot tell whether any {self.plan.words.noun} meets every goal"
+            self.conclude(outcome, FRESH, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
+        if outcome.buffer is None:
+            if not outcome.impossible:
+                text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
                 outcome.notes.append(Warning(Kind.NO_MARGIN, text))
-            outcome.compromise = nearest
+            outcome.compromise = self.compromise()
+            outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome.buffer, room)
             outcome.up_to = self.upper_end(outcome.buffer)
-        return outcome
-
-    def seen(self, samples: Mapping[int, Sequence[Report]]) -> Outcome | None:
-        """What others have measured says, without a look of its own; None where it says nothing."""
-        self.samples = {buffer: Replications(reports) for buffer, reports in samples.items()}
-        if len(self.samples) < 2:
-            return None
-        room, small = self.directions()
-        needed, allowed = self._edge(room, 1), self._edge(small, -1)
-        outcome = Outcome(confidence=None, binding=None if needed.goal is None else needed.goal.key)
-        # Of those that seem to do the smallest.
-        enough = (
-            at for at in sorted(self.samples) if needed.high <= math.log(at) + 1e-9 and math.log(at) <= -allowed.at
-        )
-        outcome.buffer = next((at for at in enough if self.plan.judge.margin(self.samples[at], self.goals) >= 0), None)
-        if outcome.buffer is None:
-            return None
-        outcome.confirmation = self.samples[outcome.buffer]
-        outcome.lower_end = self._lower_end(outcome.buffer, room)
-        outcome.up_to = self.upper_end(outcome.buffer)
         return outcome
 
     def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
@@ -208,7 +193,14 @@ class QuickLook(Observing):
 
     def _edge_of(self, goal: Goal, side: int) -> _Edge:
         samples = {at: reports for at, reports in self.samples.items() if side < 0 or at <= self._top}
-        points = [(side * place, margin) for place, margin in observations(samples, goal)]
+        seen = ((place, margin) for place, margin in observations(samples, goal))
+        bound = self.plan.met_up_to.get(goal, 0)
+        # What is derived to hold is no matter of noise.
+        points = [
+            (side * place, max(margin, 0.0) if math.exp(place) <= bound + 0.5 else margin) for place, margin in seen
+        ]
+        if side < 0 and self.plan.smallest <= bound < self.plan.ceiling:
+            points.append((-math.log(bound), 0.0))
         missed, met = rises_between(points)
         if missed is None:
             return NOWHERE
@@ -262,23 +254,26 @@ class QuickLook(Observing):
         self._known(f"confirming {self.plan.words.counted(buffer)}")
         self._expect(FRESH)
         reports = self._measured([buffer] * FRESH, fresh=True)
-        found = self._sureness(reports)
+        found = self._sureness(buffer, reports)
         met = self.plan.judge.margin(reports, self.goals) >= 0
-        if not met or (found is not None and found < FAIR and len(self._refused) < ATTEMPTS - 1):
+        if not met or (found is not None and found < self.plan.confidence):
             # What has refused a buffer says where the edge is.
             self._keep(buffer, reports)
             self._refused.add(buffer)
             return False
-        outcome.buffer, outcome.confirmation = buffer, reports
-        # The k-th attempt spends 2^-k of the error probability.
-        outcome.confidence = None if found is None else max(0.0, 1 - 2 ** (len(self._refused) + 1) * (1 - found))
+        outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
+        outcome.runs = different(reports) + self.runs_near(buffer)
         return True
 
-    def _sureness(self, reports: Sequence[Report]) -> float | None:
-        """How surely fresh replications meet every goal; None where they repeat each other."""
+    def _sureness(self, buffer: int, reports: Sequence[Report]) -> float | None:
+        """How surely fresh runs at a buffer meet every goal; None where they repeat each other."""
         if not enough(different(reports), len(reports)):
             return None
-        return min(self.plan.judge.confidences(reports, self.goals).values())
+        evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
+        most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
+        # The k-th attempt spends 2^-k of the error probability.
+        error: float = 2.0 ** (len(self._refused) + 1) * (1 - min(evidence.values()))
+        return max(0.0, min(most, 1 - error))
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""

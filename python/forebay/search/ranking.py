@@ -12,7 +12,7 @@ __all__ = ["compared"]
 
 
 def compared(
-    choices: Sequence[Mapping[str, str]], answers: Sequence[Recommendation]
+    choices: Sequence[Mapping[str, str]], answers: Sequence[Recommendation], asked: float
 ) -> tuple[int, tuple[Alternative, ...]]:
     """Which answer is the best, and all of them, the best first; without any the nearest miss is."""
     order = sorted(range(len(answers)), key=lambda index: _rank_of(answers[index]))
@@ -24,7 +24,7 @@ def compared(
             Alternative(
                 choices[index],
                 answer.buffer,
-                of_all(answer.confidence, len(answers)) if answer.feasible else None,
+                of_all(answer.confidence, len(answers), asked) if answer.feasible else None,
                 answer.binding_goal,
                 {} if at is None else at.metrics,
                 index != order[0] and _apart(answer, answers[order[0]]),

@@ -29,6 +29,7 @@ from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
+from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
@@ -40,17 +41,22 @@ from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QuickLook
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.ranking import compared
+from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import Search
+from forebay.search.strata import strata
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.waiting import Patience, shorter
+from forebay.statistics import runs_for_confidence
 
 __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_goals"]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
+#: Confidence of a quick look, unless less is asked for: what four runs that agree carry.
+QUICK_CONFIDENCE = 0.8
 #: What a search without goals looks at: any metric will do.
 ANY = Goal("utilization", ">=", 0.0)
 #: Parts of a range between the values of the first look, at least.
@@ -179,7 +185,14 @@ def recommend(
     best_of = objective(scenario, minimize, maximize, engine)
     if best_of is not None:
         _check_alone(sensitivity=sensitivity, fraction=fraction, largest=largest)
-    terms = dataclasses.replace(terms, confidence=for_each(terms.confidence, len(chosen)))
+    if quick:
+        terms = dataclasses.replace(terms, confidence=min(terms.confidence, QUICK_CONFIDENCE))
+    asked_for = terms.confidence
+    terms = dataclasses.replace(
+        terms,
+        confidence=for_each(asked_for, len(chosen)),
+        least_runs=0 if fraction is not None else runs_for_confidence(asked_for),
+    )
     questions = [
         _question(
             with_checked_goals(case, goals, engine, needed=best_of is None),
@@ -200,7 +213,7 @@ def recommend(
         )
         found: list[tuple[Finished, Recommendation]] = []
         for question in questions:
-            before = sum(len(finished.measure.reports) for finished, _ in found)
+            before = sum(finished.measure.runs for finished, _ in found)
             search = _Search(
                 partial(measuring, knob=question.varied, before=before),
                 terms,
@@ -209,11 +222,11 @@ def recommend(
                 resumption,
             )
             found.append(_searched(question, search, best_of))
-        best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found])
+        best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found], asked_for)
         finished, answer = found[best]
         return dataclasses.replace(
             answer,
-            confidence=of_all(answer.confidence, len(chosen)) if answer.feasible else answer.confidence,
+            confidence=of_all(answer.confidence, len(chosen), asked_for) if answer.feasible else None,
             choice=chosen[best][0],
             alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
@@ -252,6 +265,7 @@ class _Question:
     rules: Sequence[Rule]
     thumbs: Sequence[Thumb]
     jitter: Jitter | None
+    runs: Lengthened
 
 
 def _question(
@@ -263,7 +277,8 @@ def _question(
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     rules = rules_of(scenario.core) if varied.is_target else ()
     rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
-    return _Question(scenario, varied, asked, rules, rough, added)
+    runs = lengthened(scenario) if scenario.goals else Lengthened(scenario, (), decided=True)
+    return _Question(runs.scenario, varied, asked, rules, rough, added, runs)
 
 
 def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> Callable[[str], object] | None:
@@ -299,7 +314,9 @@ def _found(question: _Question, search: _Search) -> Finished:
     scenario, varied, known = question.scenario, question.varied, search.known
 
     def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
-        measure = search.measuring(looked, until=until)
+        # Whether all goals hold at once in a share of the draws is asked of draws that are as they come.
+        parts = strata(looked.core) if search.terms.fraction is None and looked.goals else None
+        measure = search.measuring(looked, until=until, strata=parts)
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
         # A quick look goes to none of them.
         of_rules = _Rules(
@@ -310,9 +327,12 @@ def _found(question: _Question, search: _Search) -> Finished:
         if kind is QuickLook and measure.engine == "packet" and varied.is_target:
             plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
-        return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied)
+        return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied, question.runs)
 
-    return search.patience.wait(begin, scenario, search.resumption)
+    found = search.patience.wait(begin, scenario, search.resumption)
+    if not question.runs.decided and found.scenario.goals:
+        found.outcome.leave_undecided(found.search.plan.ceiling)
+    return found
 
 
 def _answer(
@@ -322,11 +342,10 @@ def _answer(
     outcome, measure = finished.outcome, finished.measure
     found, share = outcome.buffer is not None, terms.fraction
     goals = findings.judged_goals(finished, share)
-    sure = outcome.confidence if found else terms.confidence
     return Recommendation(
         scenario=finished.scenario,
         buffer=None if outcome.buffer is None else finished.size(outcome.buffer),
-        confidence=sure if finished.confident else None,
+        confidence=outcome.confidence if found and finished.confident else None,
         resolution=terms.resolution,
         binding_goal=outcome.binding,
         goals=goals,
@@ -345,8 +364,11 @@ def _answer(
         version=_core.__version__,
         jitter=finished.jitter,
         knob=finished.knob,
-        verdict="met" if found else "impossible",
-        runs=len(finished.at_answer()[1]),
+        verdict="met" if found else "impossible" if outcome.impossible else "undecided",
+        between=None
+        if outcome.between is None
+        else (finished.size(outcome.between[0]), finished.size(outcome.between[1])),
+        runs=outcome.runs,
     )
 
 
@@ -376,7 +398,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
             varied = vary(finished.scenario, what, factor)
             if varied is None:
                 continue
-            before = len(measure.reports) + sum(entry.replications for entry in found)
+            before = measure.runs + sum(entry.replications for entry in found)
             runs = Measurements(
                 varied,
                 measure.engine,
@@ -389,7 +411,7 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
             )
             answer = kind(runs, varied.goals, nearby, runs.expect).run()
             buffer = None if answer.buffer is None else finished.knob.sized(varied, answer.buffer)
-            found.append(Variation(what, factor, buffer, answer.binding, len(runs.reports)))
+            found.append(Variation(what, factor, buffer, answer.binding, runs.runs))
     return tuple(found)
 
 
@@ -478,6 +500,7 @@ class _Terms:
     resolution: float
     replications: int | None
     fraction: float | None
+    least_runs: int = 0
 
     def check(self) -> None:
         """Refuse what no search can keep."""
@@ -511,7 +534,8 @@ def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: floa
     found = knob(scenario, over)
     if not largest:
         return found
-    text = f"{found.key}=1p..{reach(found.scale(scenario))[1]}p"
+    ceiling = reach(found.scale(scenario), at_least=_held(scenario, found))[1]
+    text = f"{found.key}=1p..{ceiling}p"
     return ranged(scenario, text, largest=True, resolution=resolution)
 
 
@@ -533,17 +557,35 @@ class _Rules:
     measured: bool
 
 
-def reach(scale: float) -> tuple[int, int]:
-    """How far the first look goes, and the search at most, where so many packets are one bandwidth-delay product."""
-    ceiling = max(64, math.ceil(CEILING_BDP * scale))
+def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
+    """How far the first look goes, and the search at most.
+
+    Parameters
+    ----------
+    scale : float
+        Packets of one bandwidth-delay product.
+    at_least : float
+        Packets that the search reaches in any case: the configured buffer, the memory of the device.
+    """
+    ceiling = max(64, math.ceil(CEILING_BDP * scale), math.ceil(at_least))
     return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
+
+
+def _held(scenario: Scenario, varied: Knob) -> float:
+    """Packets of the configured buffer, and of the memory that the target link shares."""
+    size = varied.size(scenario)
+    memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}
+    target = next((link for link in scenario.resolved["links"] if link.get("target")), None)
+    shared = memories.get(target.get("memory")) if target is not None and varied.is_target else None
+    in_bytes = 0.0 if shared is None else _core.parse_quantity(shared, "bytes")
+    return max(size.packets, in_bytes / (size.bytes / size.packets) if size.packets else 0.0)
 
 
 def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     if isinstance(varied, Ranged):
         return _plan_of_range(scenario, varied, [*asked, *(rules.packets if rules.measured else ())], terms)
-    largest, ceiling = reach(varied.scale(scenario))
+    largest, ceiling = reach(varied.scale(scenario), at_least=_held(scenario, varied))
     of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
     return Plan(
         smallest=1,
@@ -554,6 +596,8 @@ def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules
         confidence=terms.confidence,
         judge=terms.judge,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
+        met_up_to=delay_bounds(scenario, varied),
+        least_runs=terms.least_runs,
     )
 
 
@@ -572,6 +616,7 @@ def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], ter
         also=tuple(sorted(set(asked))),
         floor=first,
         words=Named(varied),
+        least_runs=terms.least_runs,
     )
 
 

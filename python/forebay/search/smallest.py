@@ -41,7 +41,7 @@ from forebay.search.approach import Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import Verdict, hopeless, observations
+from forebay.search.judging import Looks, Verdict, hopeless, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
@@ -54,6 +54,10 @@ LEANING = 4
 LEAP = 1.3
 #: Replications at least at the buffer that comes nearest, where there is no answer.
 NEAREST = 4
+#: Factor between the answer and the last refusal above which the middle is tried, and how often it may be.
+FAR, BACK = 1.3, 3
+#: Buffers at most at which further runs may prove that there is no answer.
+LOOKS_AT_MISSES = 4
 #: How well is known what each side of a conflict needs.
 EXPLAINED = 0.2
 
@@ -110,9 +114,13 @@ class Search(Observing):
         if outcome.buffer is None and self._averages:
             self._try_sliver(room, outcome)
         if outcome.buffer is None:
+            # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
+            self.sample([self.compromise()], NEAREST)
+            runs = max(NEAREST, self.plan.least_runs)
+            self.conclude(outcome, runs, LOOKS_AT_MISSES, lambda buffer: self.confirms(buffer, outcome))
+        if outcome.buffer is None:
             outcome.compromise = self.compromise()
-            # What is said of it is a mean with an interval, and whether replications differ at all.
-            self.sample([outcome.compromise], NEAREST)
+            outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome, room)
             outcome.up_to = self.upper_end(outcome.buffer)
@@ -417,6 +425,7 @@ class Search(Observing):
             needed = 1 - (1 - plan.confidence) / 2**self._attempts
             weakest = self._put_to_the_test(buffer, needed, outcome, patient=largest)
             if weakest is None:
+                self._refine(buffer, outcome)
                 return
             self._refused.add(buffer)
             outcome.binding = weakest
@@ -434,6 +443,16 @@ class Search(Observing):
             if buffer > plan.ceiling or buffer in self._refused:
                 break
         self._note_no_margin(outcome)
+
+    def _refine(self, buffer: int, outcome: Outcome) -> None:
+        """Where a leap reached the answer: try the middle between it and the last refusal, too."""
+        below = max((at for at in self._refused if at < buffer), default=buffer)
+        while buffer > FAR * below and self._attempts < self.plan.confirmations + BACK:
+            middle = _between(below, buffer)
+            if self.confirms(middle, outcome):
+                buffer = middle
+            else:
+                below = middle
 
     def _note_no_margin(self, outcome: Outcome) -> None:
         text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
@@ -456,6 +475,8 @@ class Search(Observing):
         if not self._averages:
             return None if self.decide(buffer, small) is Verdict.MET else self._worst(buffer, small)
         for goal in small:
+            if self.derived(buffer, goal):
+                continue
             if self._missed_about(buffer, goal):
                 return goal
             points = self._nearby(goal, buffer)
@@ -479,7 +500,10 @@ class Search(Observing):
         """Whether fresh replications confirm another buffer, at half of the error probability that is left."""
         self._attempts += 1
         needed = 1 - (1 - self.plan.confidence) / 2**self._attempts
-        return self._put_to_the_test(buffer, needed, outcome, patient=True) is None
+        confirmed = self._put_to_the_test(buffer, needed, outcome, patient=True) is None
+        if not confirmed:
+            self._refused.add(buffer)
+        return confirmed
 
     @property
     def spent(self) -> bool:
@@ -491,34 +515,45 @@ class Search(Observing):
 
         Where no larger buffer will do better all looks are taken.
         """
-        judge = self.plan.judge
+        judge, near = self.plan.judge, self.runs_near(buffer) if self._averages else 0
         self._known(f"confirming {self.plan.words.counted(buffer)}")
-        looks = judge.confirmations(len(self.samples.get(buffer, ())), needed)
         reports: list[Report] = []
         allowed = 1 - needed
+        looks = self._looks_at(buffer, needed, near)
         for look, part in looks:
             # Each look has its part of the error.
             needed = 1 - allowed * part
             self._expect(look - len(reports))
             reports += self._measured([buffer] * (look - len(reports)), fresh=True)
-            confidences = judge.confidences(reports, self.goals)
-            weakest = min(self.goals, key=lambda goal: (confidences[goal.key], judge.margin(reports, [goal]))).key
-            if enough(different(reports), len(reports)):
-                confirmed = confidences[weakest] >= needed
-                confidence = 1 - (1 - confidences[weakest]) * 2**self._attempts / part
+            worst = self.worst_near(buffer, reports) if self._averages else {}
+            evidence = judge.evidence(reports, self.goals, worst)
+            weakest = min(self.goals, key=lambda goal: (evidence[goal.key], judge.margin(reports, [goal]))).key
+            independent = different(reports)
+            runs = independent + near
+            if enough(independent, len(reports)):
+                confirmed = evidence[weakest] >= needed and runs >= self.plan.least_runs
+                confidence = 1 - (1 - evidence[weakest]) * 2**self._attempts / part
+                confidence = min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
             else:
                 # Hardly more than one observation: what it says is all there is, and nothing says how surely.
                 confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
             if confirmed:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
+                outcome.runs = runs
                 return None
-            if confidence is None or (not patient and hopeless(confidences[weakest], look, looks[-1], allowed)):
+            if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
             # What has refused a buffer is no longer fresh, but says where the edge is.
             self._keep(buffer, reports)
-        outcome.notes.append(self._refusal(buffer, len(reports), weakest, (confidences[weakest], needed)))
+        outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
         return weakest
+
+    def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
+        """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
+        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed)
+        (last, part), least = looks[-1], self.plan.least_runs - near
+        return (*looks[:-1], (max(last, least), part)) if self._averages else looks
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
         """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
@@ -540,14 +575,20 @@ class Search(Observing):
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
         if self._averages and self._attempts > 2:
-            # The edge is less well known than it seemed.
-            return math.ceil(buffer * LEAP)
+            # The edge is less well known than it seemed, and less so with every refusal.
+            return self._leapt(buffer)
         if self._averages:
             met = [at for at in self.samples if at > buffer and self.together(at, room) is Verdict.MET]
             return max(larger, self._approached(min(met), room, outcome)) if met else larger
         while larger <= self.plan.ceiling and self.decide(larger, room) is not Verdict.MET:
             larger = math.ceil(larger * factor)
         return larger
+
+    def _leapt(self, buffer: int) -> int:
+        """A buffer further up with each refusal, and the largest of all before the search gives up."""
+        larger = math.ceil(buffer * LEAP ** (self._attempts - 2))
+        last = self._attempts >= self.plan.confirmations - 1
+        return self.plan.ceiling if last or larger > self.plan.ceiling > buffer else larger
 
     # Judging -------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,8 @@ Begin = Callable[[type[Observing], Scenario, float | None], Finished]
 #: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
 PACKETS = 1e6
 LEAST_PART = 0.25
+#: Packets of the one run that any time is enough for.
+BRIEF_PACKETS = 1e5
 #: Metrics that are about all of the measured time at once, and another number where that is shorter.
 WHOLE = frozenset({"jain_index", "synchronization"})
 
@@ -82,34 +84,23 @@ class Patience:
             What is asked about.
         resumption : Resumption or None
             Told where there is more to do.
-
-        Raises
-        ------
-        InputError
-            Where the time is over before anything is known.
         """
         if self.patient:
             # Without goals there is nothing to search for.
             return _over(begin(Search if scenario.goals else Observing, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
         look = begin(QuickLook, shorter(scenario), until)
-        try:
+        found: Finished | None = None
+        search = look
+        with suppress(TimeoutError):
             found = _quick(look, scenario)
             if until is None:
                 return found
             search = begin(Search, scenario, until)
-        except TimeoutError:
-            search, found = look, None
-        else:
-            with suppress(TimeoutError):
-                return _over(search)
+            return _over(search)
         if resumption is not None:
             resumption.unfinished()
-        best = _best(search, found)
-        if best is None:
-            text = f"found {duration(self.within or 0.0)}, which is over before anything is known; allowed: longer"
-            raise InputError(text, "within")
-        return best
+        return _undecided(search, found, begin)
 
 
 def _over(search: Finished) -> Finished:
@@ -121,7 +112,7 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
     found = _over(look)
     measured, whole = look.scenario.core.duration_s[1], scenario.core.duration_s[1]
     less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
-    replications = counted(len(found.measure.reports), "replication")
+    replications = counted(found.measure.runs, "run")
     text = f"a quick look, {replications}{less}: run without --quick to confirm"
     found.outcome.notes.insert(0, Warning(Kind.QUICK, text, values={"measured_s": measured, "whole_s": whole}))
     expected = look.search.plan.prior
@@ -131,40 +122,77 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
     return found
 
 
-def _best(search: Finished, found: Finished | None) -> Finished | None:
-    """What an interrupted search knows, unless the quick look knows more; None where neither knows anything."""
+def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finished:
+    """What is known where the time is over: between which buffers the answer lies.
+
+    Parameters
+    ----------
+    search : Finished
+        The search that was interrupted: a quick look or a whole one.
+    found : Finished or None
+        The quick look before it, where that ended.
+    begin : Begin
+        Makes a search of the few packets that any time is enough for, where not a single run ended.
+    """
+    outcome, runs = Outcome(confidence=None), search.measure.runs
+    if found is not None:
+        runs += found.measure.runs if found.measure is not search.measure else 0
+    if found is not None and found.outcome.impossible:
+        # At the confidence of a quick look, which is not what was asked for.
+        outcome.between = found.search.plan.floor, found.search.plan.ceiling
+    elif found is not None:
+        last = found.outcome.buffer
+        ends = found.outcome.between if last is None else (found.search.plan.floor, last)
+        low = found.outcome.lower_end
+        outcome.between = (low[0], last) if low is not None and last is not None else ends
+        outcome.binding = found.outcome.binding
+    if not search.measure.reports:
+        if found is not None:
+            search = found
+        else:
+            search = begin(Observing, briefest(search.scenario), None)
+            search.search.run()
+    measured = {at: search.measure.at(at) for at in search.measure.buffers()}
     seen = QuickLook(search.measure, search.scenario.goals, search.search.plan)
-    outcome = seen.seen({buffer: search.measure.at(buffer) for buffer in search.measure.buffers()})
-    if found is not None and (outcome is None or _width(outcome) >= _width(found.outcome)):
-        search, outcome = found, found.outcome
-        outcome.notes = [note for note in outcome.notes if note.kind is not Kind.QUICK]
-    if outcome is None:
-        return None
-    replications = len(search.measure.reports)
-    done = counted(replications, "replication")
-    text = f"the time was over after {done}: repeat with more, or without --within, to confirm"
-    outcome.notes.insert(0, Warning(Kind.TIME_OVER, text, values={"replications": replications}))
-    return dataclasses.replace(search, outcome=outcome)
+    seen.look_at(measured)
+    outcome.between = _common(outcome.between, seen.undecided())
+    outcome.compromise = seen.compromise()
+    outcome.runs = seen.runs_near(outcome.compromise)
+    done = counted(runs, "run")
+    text = f"The time was over after {done}. Repeat the command with a longer time: it goes on from there."
+    outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
+    return dataclasses.replace(search, search=seen, outcome=outcome)
 
 
-def _width(outcome: Outcome) -> float:
-    """By which factor the ends of what the smallest buffer may be differ."""
-    if outcome.buffer is None:
-        return float("inf")
-    return 1.0 if outcome.lower_end is None else outcome.lower_end[1] / outcome.lower_end[0]
+def _common(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, int]:
+    """What two intervals have in common; the first where they have nothing."""
+    if one is None:
+        return other
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else one
+
+
+def briefest(scenario: Scenario) -> Scenario:
+    """The scenario with as little time as a few packets take, for figures where nothing else is known."""
+    warmup, measured = scenario.core.duration_s
+    share = min(1.0, BRIEF_PACKETS / (_packets_per_second(scenario) * (warmup + measured)))
+    return scenario.changed(f"run.warmup={share * warmup:.9g}s", f"run.measure={share * measured:.9g}s")
+
+
+def _packets_per_second(scenario: Scenario) -> float:
+    """Packets of mean size that the target link carries in a second."""
+    return scenario.core.rate_bps / 8 / scenario.core.packet_bytes
 
 
 def shorter(scenario: Scenario) -> Scenario:
     """The scenario with as much less of measured time as a quick look can do without."""
     warmup, measured = scenario.core.duration_s
-    size = scenario.buffer
-    rate = size.packets / size.seconds
     if (
         any(parts_of_key(goal.key)[0].rpartition(".")[2] in WHOLE for goal in scenario.goals)
         or _latest(scenario) > warmup
     ):
         return scenario
-    enough = max(LEAST_PART * measured, PACKETS / rate - warmup)
+    enough = max(LEAST_PART * measured, PACKETS / _packets_per_second(scenario) - warmup)
     return scenario if enough >= measured else scenario.changed(f"run.measure={enough:.9g}s")
 
 

@@ -1,0 +1,381 @@
+//! The random states of flow groups: what each replication, each flow and each source draws. The values come
+//! from the streams that the simulation draws from, in the same order.
+
+use forebay_random::{Purpose, Seed, Stream};
+use forebay_scenario::{FlowCount, FlowGroup, Law, Quantity, RunPlan, Scenario, Workload};
+use forebay_units::{Bytes, Time};
+
+use super::state::{
+    Found, MOST_EVENTS, MOST_FLOWS, MOST_PERIODS, Rarer, StateKind, Window, is_constant, of_any,
+    rarest, rarest_of, seconds,
+};
+use crate::draws::Draws;
+use crate::on_periods::OnPeriods;
+
+/// The most flows of which the draws of single flows matter.
+const FEW_FLOWS: u64 = 8;
+
+/// The random states of one group.
+pub(crate) fn of_group<'a>(scenario: &'a Scenario, number: usize) -> Vec<Found<'a>> {
+    let group = Group {
+        spec: &scenario.flows()[number],
+        number: number as u64,
+        run: scenario.run(),
+        scenario,
+    };
+    let mut all: Vec<Found<'a>> = group.count().into_iter().collect();
+    all.extend(group.common_rtt());
+    all.extend(group.draws());
+    all.extend(group.workload());
+    all.extend(group.missed());
+    all
+}
+
+/// A group of the scenario and its number.
+#[derive(Clone, Copy)]
+struct Group<'a> {
+    spec: &'a FlowGroup,
+    number: u64,
+    run: RunPlan,
+    scenario: &'a Scenario,
+}
+
+impl<'a> Group<'a> {
+    fn key(&self, rest: &str) -> String {
+        format!("flows.{}.{rest}", self.spec.name)
+    }
+
+    fn phrase(&self, subject: &str) -> String {
+        format!("{subject} of group `{}`", self.spec.name)
+    }
+
+    // --- Draws per replication ---
+
+    fn count(&self) -> Option<Found<'a>> {
+        let share = match &self.spec.count_law {
+            FlowCount::Fixed(_) => return None,
+            // More flows hardly vary.
+            FlowCount::Poisson(mean) if *mean > MOST_EVENTS => return None,
+            FlowCount::Poisson(_) => None,
+            FlowCount::Uniform(low, high) => Some(1.0 / (high - low + 1) as f64),
+            FlowCount::Choice(counts) => Some(rarest_of(counts)),
+        };
+        if share == Some(1.0) {
+            return None;
+        }
+        let key = match self.spec.workload {
+            Workload::ClosedLoop { .. } => "workload.closed_loop.users",
+            Workload::Incast { .. } => "workload.incast.servers",
+            _ => "count",
+        };
+        let phrase = self.phrase("The number of flows");
+        let found = Found::new(StateKind::Count, self.key(key), phrase).with_share(share);
+        let Self { spec, number, .. } = *self;
+        Some(found.sampled(move |seed| spec.drawn_count(number, seed) as f64))
+    }
+
+    fn common_rtt(&self) -> Option<Found<'a>> {
+        let Self { spec, number, .. } = *self;
+        if !spec.common_rtt || is_constant(&spec.rtt) {
+            return None;
+        }
+        let phrase = self.phrase("The common round-trip time");
+        let found = Found::new(StateKind::CommonRtt, self.key("rtt.common"), phrase);
+        let found = found.with_share(rarest(&spec.rtt));
+        let rtt = move |seed| spec.drawn_rtt(number, seed).unwrap_or_default();
+        Some(found.sampled(move |seed| rtt(seed).as_secs_f64()))
+    }
+
+    // --- Draws per flow ---
+
+    fn draws(&self) -> Vec<Found<'a>> {
+        let spec = self.spec;
+        let mut all = Vec::new();
+        let redrawn = matches!(
+            spec.workload,
+            Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        );
+        // Round-trip times of closed and open loops belong to transfers, packet sizes of sources to packets.
+        if spec.responsive() && !spec.common_rtt && !redrawn {
+            all.extend(self.draw("rtt", &spec.rtt, Purpose::RoundTrip));
+        }
+        if !spec.under_way && !matches!(spec.workload, Workload::OpenLoop { .. }) {
+            all.extend(self.draw("start", &spec.start, Purpose::Start));
+        }
+        if let Workload::Finite { size } = &spec.workload {
+            all.extend(self.draw("workload.finite.size", size, Purpose::Size));
+        }
+        if spec.responsive() && !matches!(spec.workload, Workload::OpenLoop { .. }) {
+            all.extend(self.draw("packet", &spec.packet, Purpose::Packet));
+        }
+        all
+    }
+
+    /// The mean over the flows of what each draws once, if there are few flows and the distribution has rare
+    /// values.
+    fn draw<T: Quantity>(&self, key: &str, law: &'a Law<T>, purpose: Purpose) -> Option<Found<'a>> {
+        let share = rarest(law)?;
+        if self.spec.count > FEW_FLOWS || is_constant(law) {
+            return None;
+        }
+        let subject = match purpose {
+            Purpose::RoundTrip => "The drawn round-trip time",
+            Purpose::Start => "The drawn start",
+            Purpose::Size => "The drawn size",
+            _ => "The drawn packet size",
+        };
+        let found = Found::new(StateKind::Draw, self.key(key), self.phrase(subject));
+        let found = found.with_share(Some(of_any(self.spec.count, share)));
+        let group = *self;
+        Some(found.sampled(move |seed| {
+            let (count, draws) = group.flows(seed);
+            let draw = |index| law.draw(index, count, &mut draws.stream(index, purpose));
+            (0..count).map(|index| draw(index).to_real()).sum::<f64>() / count as f64
+        }))
+    }
+
+    /// The number of flows in a replication, and what their random numbers are drawn from.
+    fn flows(&self, seed: Seed) -> (u64, Draws) {
+        let count = self.spec.drawn_count(self.number, seed);
+        (count, Draws::new(seed, self.spec))
+    }
+
+    // --- Processes ---
+
+    fn workload(&self) -> Option<Found<'a>> {
+        match &self.spec.workload {
+            Workload::OnOff { on, off, .. } => self.on_off(on, off),
+            Workload::Periodic { every, size } => self.periodic(every, size),
+            Workload::OpenLoop { interarrival, size } => self.open_loop(interarrival, size),
+            Workload::ClosedLoop { think, size, .. } => {
+                let phrase = self.phrase("A transfer");
+                let names = (self.key("workload.closed_loop"), phrase);
+                let rarer = Rarer::of_flows(self.spec.count, self.least_time(size), think.mean());
+                self.slow(StateKind::ClosedLoop, names, rarer)
+            }
+            Workload::Incast { pause, size, .. } => {
+                let names = (self.key("workload.incast"), self.phrase("A round"));
+                let duration = self.least_time(size) * self.spec.count as f64;
+                let rarer = Rarer::of_flows(1, duration, pause.mean());
+                self.slow(StateKind::Incast, names, rarer)
+            }
+            _ => None,
+        }
+    }
+
+    /// A process that depends on the packets, if a run measures less than a cycle on average.
+    fn slow(&self, kind: StateKind, names: (String, String), rarer: Rarer) -> Option<Found<'a>> {
+        let found = || Found::of_process(kind, names, &rarer);
+        (rarer.cycle_s > self.run.measure.as_secs_f64()).then(found)
+    }
+
+    /// Whether so long a cycle, in seconds, comes so rarely in a run that it is a state of the run.
+    fn is_rare(&self, cycle_s: f64) -> bool {
+        self.run.end().as_secs_f64() / cycle_s <= MOST_EVENTS
+    }
+
+    /// Whether the flows start at times that are known.
+    fn starts_are_known(&self) -> bool {
+        let stated = matches!(
+            self.spec.start,
+            Law::Value(_) | Law::List(_) | Law::Linspace(..)
+        );
+        stated && !self.spec.under_way
+    }
+
+    fn on_off(&self, on: &'a Law<Time>, off: &'a Law<Time>) -> Option<Found<'a>> {
+        let (on_s, off_s) = (on.mean(), off.mean());
+        if on_s <= 0.0 || off_s <= 0.0 {
+            return None;
+        }
+        let (subject, duration) = if on_s <= off_s {
+            ("A burst", on_s)
+        } else {
+            ("A pause", off_s)
+        };
+        let rarer = Rarer::of_flows(self.spec.count, duration, on_s + off_s);
+        let names = (self.key("workload.on_off"), self.phrase(subject));
+        if self.starts_are_known() && is_constant(on) && is_constant(off) {
+            return self.slow(StateKind::Schedule, names, rarer);
+        }
+        if !self.is_rare(rarer.cycle_s) {
+            return None;
+        }
+        let found = Found::of_process(StateKind::OnOff, names, &rarer);
+        if self.spec.count > MOST_FLOWS {
+            return Some(found);
+        }
+        let periods = OnPeriods {
+            on: on.clone(),
+            off: off.clone(),
+        };
+        let (group, window) = (*self, rarer.window(&self.run));
+        Some(found.sampled(move |seed| {
+            let (count, draws) = group.flows(seed);
+            let on_time = |index| group.on_time((index, count), &draws, (&periods, window));
+            (0..count).map(on_time).sum()
+        }))
+    }
+
+    /// Seconds of on time of flow `index` of `count` in the window.
+    fn on_time(
+        &self,
+        (index, count): (u64, u64),
+        draws: &Draws,
+        (periods, window): (&OnPeriods, Window),
+    ) -> f64 {
+        let (start, stop) = self.life((index, count), draws);
+        let window = Window {
+            to: window.to.min(stop),
+            ..window
+        };
+        let mut gaps = draws.stream(index, Purpose::Interarrival);
+        let mut period = if self.spec.under_way {
+            let mut phase = draws.stream(index, Purpose::Phase);
+            periods.under_way(&mut gaps, &mut phase).period
+        } else {
+            periods.first(start, &mut gaps)
+        };
+        let mut total = 0.0;
+        for _ in 0..MOST_PERIODS {
+            if period.begin >= window.to {
+                break;
+            }
+            total += window.overlap(period.begin, period.end).as_secs_f64();
+            period = periods.after(period.end, &mut gaps);
+        }
+        total
+    }
+
+    /// When flow `index` of `count` starts and stops.
+    fn life(&self, (index, count): (u64, u64), draws: &Draws) -> (Time, Time) {
+        let spec = self.spec;
+        // Most groups state both.
+        if let (Law::Value(start), None) = (&spec.start, &spec.stop) {
+            return (*start, Time::MAX);
+        }
+        let mut stream = draws.stream(index, Purpose::Start);
+        let mut draw = |law: &Law<Time>| law.draw(index, count, &mut stream);
+        let start = if spec.under_way {
+            Time::ZERO
+        } else {
+            draw(&spec.start)
+        };
+        (start, spec.stop.as_ref().map_or(Time::MAX, draw))
+    }
+
+    /// Transfers that come so rarely that a run measures less than a cycle of each flow.
+    fn periodic(&self, every: &'a Law<Time>, size: &'a Law<Bytes>) -> Option<Found<'a>> {
+        let rarer = Rarer::of_flows(self.spec.count, self.least_time(size), every.mean());
+        if every.mean() <= self.run.measure.as_secs_f64() || !self.is_rare(rarer.cycle_s) {
+            return None;
+        }
+        let names = (self.key("workload.periodic"), self.phrase("A transfer"));
+        if self.starts_are_known() && is_constant(every) {
+            return Some(Found::of_process(StateKind::Schedule, names, &rarer));
+        }
+        let found = Found::of_process(StateKind::Periodic, names, &rarer);
+        if self.spec.count > MOST_FLOWS {
+            return Some(found);
+        }
+        let (group, window) = (*self, rarer.window(&self.run));
+        Some(found.sampled(move |seed| {
+            let (count, draws) = group.flows(seed);
+            let due = |index| group.due((index, count), &draws, (every, window));
+            (0..count).map(due).sum()
+        }))
+    }
+
+    /// The transfers of flow `index` of `count` that are due to begin in the window: no earlier transfer of
+    /// the flow lasts longer than its period.
+    fn due(
+        &self,
+        (index, count): (u64, u64),
+        draws: &Draws,
+        (every, window): (&Law<Time>, Window),
+    ) -> f64 {
+        let (start, stop) = self.life((index, count), draws);
+        let mut at = if self.spec.under_way {
+            let mut phase = draws.stream(index, Purpose::Phase);
+            every.under_way(0, 1, &mut phase).left
+        } else {
+            start
+        };
+        let mut due = 0.0;
+        for transfer in 1..=MOST_PERIODS as u64 {
+            if at >= window.to.min(stop) {
+                break;
+            }
+            due += f64::from(u8::from(window.contains(at)));
+            let mut stream = draws.transfer(index, transfer, Purpose::Think);
+            at = at.saturating_add(every.draw(0, 1, &mut stream));
+        }
+        due
+    }
+
+    fn open_loop(&self, interarrival: &'a Law<Time>, size: &'a Law<Bytes>) -> Option<Found<'a>> {
+        let rarer = Rarer::of_flows(1, self.least_time(size), interarrival.mean());
+        let names = (self.key("workload.open_loop"), self.phrase("A transfer"));
+        if is_constant(interarrival) && is_constant(size) && self.starts_are_known() {
+            return self.slow(StateKind::Schedule, names, rarer);
+        }
+        if !self.is_rare(rarer.cycle_s) {
+            return None;
+        }
+        let (group, window) = (*self, rarer.window(&self.run));
+        let found = Found::of_process(StateKind::OpenLoop, names, &rarer);
+        Some(found.sampled(move |seed| {
+            let draws = Draws::new(seed, group.spec);
+            let mut gaps = draws.stream(0, Purpose::Interarrival);
+            let (mut at, _) = group.life((0, 1), &draws);
+            let mut bytes = 0.0;
+            for transfer in 0..MOST_PERIODS as u64 {
+                let gap = interarrival.draw(0, 1, &mut gaps);
+                at = at.saturating_add(gap.max(Time::from_picos(1)));
+                if at >= window.to {
+                    break;
+                }
+                if window.contains(at) {
+                    let mut stream: Stream = draws.transfer(0, transfer, Purpose::Size);
+                    bytes += size.draw(0, 1, &mut stream).get() as f64;
+                }
+            }
+            bytes
+        }))
+    }
+
+    /// Seconds that a transfer takes at least on average: at the highest rate of the slowest link of the path.
+    fn least_time(&self, size: &Law<Bytes>) -> f64 {
+        let links = self.spec.path.iter().map(|&at| &self.scenario.links()[at]);
+        let rates = links.map(|link| link.highest_rate().as_bytes_per_second());
+        let rate = rates.reduce(f64::min).unwrap_or(f64::INFINITY);
+        size.mean() / rate
+    }
+
+    // --- Schedules ---
+
+    /// A start or a stop that the run does not reach.
+    fn missed(&self) -> Vec<Found<'a>> {
+        let (spec, end) = (self.spec, self.run.end());
+        let start = Some(&spec.start).filter(|_| !spec.under_way);
+        let start = start.and_then(latest).filter(|at| *at >= end);
+        let stop = spec.stop.as_ref().and_then(latest).filter(|at| *at > end);
+        let named = [("start", "The start", start), ("stop", "The stop", stop)];
+        let found = |(key, subject, at): (&str, &str, Option<Time>)| {
+            let at = at?;
+            let phrase = format!("{} at {}", self.phrase(subject), seconds(at.as_secs_f64()));
+            Some(Found::scheduled(self.key(key), phrase, at))
+        };
+        named.into_iter().filter_map(found).collect()
+    }
+}
+
+/// The last of the times that a distribution states, or the earliest of those that it draws.
+fn latest(law: &Law<Time>) -> Option<Time> {
+    match law {
+        Law::Value(at) => Some(*at),
+        Law::List(times) => times.iter().max().copied(),
+        Law::Linspace(first, last) => Some(*first.max(last)),
+        law => Some(Time::from_secs_f64(law.infimum())),
+    }
+}

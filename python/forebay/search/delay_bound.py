@@ -1,0 +1,67 @@
+"""Buffers up to which a goal on the queueing delay holds by derivation, whatever the traffic does.
+
+A packet that a first-in-first-out queue accepts waits for the packets in front of it and for the rest of the one in
+transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C; P is the largest packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from forebay import _core
+from forebay.goals import Goal
+from forebay.metric import find
+from forebay.scenario import Scenario
+from forebay.search.knob import Knob
+
+__all__ = ["delay_bounds"]
+
+#: Disciplines that send in the order of arrival, whatever they drop or mark.
+FIRST_IN_FIRST_OUT = frozenset({"droptail", "red", "step", "codel", "pie", "choke", "drophead", "cobalt"})
+#: Keys of a link that make its rate change, its packets wait for more than the queue, or others share what waits.
+NOT_CONSTANT = ("outages", "shaper", "medium", "memory", "policer")
+#: Part of the bound that is used: what is exact in theory is kept clear of rounding.
+CLEAR = 0.999
+
+
+def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
+    """Goals on the delay of the target link, each with the largest buffer up to which it holds, in packets.
+
+    Empty for queues that are not first in, first out at a constant rate, and where something else than the target
+    link's buffer is varied.
+    """
+    if not isinstance(varied, Knob) or not varied.is_target or scenario.core.queue not in FIRST_IN_FIRST_OUT:
+        return {}
+    tables = scenario.resolved
+    links: Sequence[Mapping[str, Any]] = tables["links"]
+    target = next((link for link in links if link.get("target")), links[0])
+    largest = _largest_packet(tables["flows"])
+    changes = not isinstance(target["rate"], str) or not isinstance(target["delay"], str)
+    if largest is None or changes or target["rate_layer"] != "l3" or any(target.get(key) for key in NOT_CONSTANT):
+        return {}
+    found: dict[Goal, int] = {}
+    for goal in scenario.goals:
+        _, _, name = goal.name.rpartition(".")
+        metric = find(name)
+        if goal.sense == "<=" and metric is not None and metric.goal_name.startswith("queue_delay_"):
+            most = _packets(scenario, varied, CLEAR * goal.threshold, largest)
+            if most >= 1:
+                found[goal] = most
+    return found
+
+
+def _largest_packet(groups: Sequence[Mapping[str, Any]]) -> float | None:
+    """Bytes of the largest packet of any group; None where sizes are drawn."""
+    sizes = [group["packet"] for group in groups]
+    if any(not isinstance(size, str) for size in sizes):
+        return None
+    return max(_core.parse_quantity(size, "bytes") for size in sizes)
+
+
+def _packets(scenario: Scenario, varied: Knob, delay_s: float, largest: float) -> int:
+    """Packets of the largest buffer whose queue is over within a delay, with one more packet in transmission."""
+    size = varied.size(scenario)
+    # A limit in packets may be full of the largest ones; a limit in bytes is what it is.
+    each = largest if scenario.core.packet_limit else size.bytes / size.packets
+    return int((delay_s * scenario.core.rate_bps / 8 - largest) / each)

@@ -1,0 +1,205 @@
+"""Strata: the values that a scenario's declared random states take in a replication, and how often they do.
+
+A flood once in 300 s, or a draw in ten with thirty flows, is seldom part of the few runs of a search, and decides a
+mean when it is. The engines say which values such states take in a replication before it is simulated. The search
+therefore simulates one replication of each stratum and weights it by the stratum's probability (stratified sampling;
+Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are: strata only
+choose which replications are simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forebay import _core
+
+__all__ = ["STREAM_BITS", "Strata", "strata"]
+
+#: Bits of a replication number that count replications of one series; the bits above them name the series.
+STREAM_BITS = 19
+#: Replications that tell the probabilities of strata: an error of a fiftieth for a stratum of one in a hundred.
+POPULATION = 65_536
+#: Fewer where each replication has many occurrences to draw: so many in all, but not fewer replications than these.
+OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
+#: The series that these replications are of, which no search reaches.
+POPULATION_SERIES = (1 << 43) - 1
+#: Strata at most, and the smallest probability of one.
+MOST, RAREST = 6, 1e-3
+#: A state with so few values has a stratum for each.
+FEW = 4
+#: A state whose values have a larger skewness has a stratum for its tail, which begins at this quantile.
+SKEWED, TAIL = 1.0, 0.8
+#: The same of states that are sums over many occurrences, whose strata are worth their runs only in the extreme.
+SKEWED_SUMS = 2.0
+SUMS = frozenset({"open_loop", "periodic"})
+#: A smallest (or largest) value of at least this probability is a stratum: no flood at all, for example.
+ALONE = 0.02
+#: A skewed state with at most so many values is parted at the widest gap between two of them.
+DISCRETE = 32
+#: Replications that are classified at once.
+CHUNK = 512
+
+
+@dataclass(slots=True)
+class _Series:
+    """Replications of one series by stratum, as far as they were classified."""
+
+    classified: int = 0
+    members: list[list[int]] = field(default_factory=list)
+
+
+class Strata:
+    """Strata of one scenario.
+
+    Parameters
+    ----------
+    core : forebay._core.Scenario
+        Which declares the states.
+    cuts : sequence of (int, sequence of float)
+        Number of a state, and the values at which its classes begin.
+    merged : mapping
+        Stratum of each combination of classes.
+    weights : sequence of float
+        Probability of each stratum.
+    keys : sequence of str
+        Keys of the states that have strata.
+    """
+
+    def __init__(
+        self,
+        core: _core.Scenario,
+        cuts: Sequence[tuple[int, Sequence[float]]],
+        merged: Mapping[tuple[int, ...], int],
+        weights: Sequence[float],
+        keys: Sequence[str],
+    ) -> None:
+        self._core, self._cuts, self._merged = core, tuple(cuts), dict(merged)
+        self.weights, self.keys = tuple(weights), tuple(keys)
+        self._series: dict[int, _Series] = {}
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """Replications that together are one observation: one of each stratum.
+
+        Parameters
+        ----------
+        number : int
+            Of the observation: its series in the upper bits, and its place in the series in the lower `STREAM_BITS`.
+        """
+        first = number >> STREAM_BITS << STREAM_BITS
+        place = number - first
+        series = self._series.setdefault(first, _Series(members=[[] for _ in self.weights]))
+        while any(len(known) <= place for known in series.members):
+            numbers = range(first + series.classified, first + series.classified + CHUNK)
+            values = np.asarray(self._core.state_values(self._core.seed, numbers))
+            for each, stratum in zip(numbers, self._strata_of(values), strict=True):
+                series.members[stratum].append(each)
+            series.classified += CHUNK
+        return tuple(known[place] for known in series.members)
+
+    def _strata_of(self, values: NDArray[np.float64]) -> list[int]:
+        """Stratum of each row of values; of a combination that was not seen before the nearest one's."""
+        rows = zip(*(np.searchsorted(cuts, values[:, state], side="right") for state, cuts in self._cuts), strict=True)
+        return [self._known(tuple(int(each) for each in row)) for row in rows]
+
+    def _known(self, classes: tuple[int, ...]) -> int:
+        found = self._merged.get(classes)
+        if found is None:
+            nearest = min(self._merged, key=lambda known: (_distance(known, classes), known))
+            found = self._merged[classes] = self._merged[nearest]
+        return found
+
+
+def strata(core: _core.Scenario) -> Strata | None:
+    """Find the strata of a scenario's declared random states; None where none of them is rare or has few values.
+
+    Parameters
+    ----------
+    core : forebay._core.Scenario
+        With its seed.
+    """
+    states = [state for state in core.random_states() if state["sampled"]]
+    if not states:
+        return None
+    first = POPULATION_SERIES << STREAM_BITS
+    numbers = range(first, first + _population(core, states))
+    values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
+    skewed = [SKEWED_SUMS if state["kind"] in SUMS else SKEWED for state in states]
+    found = ((number, _cuts(values[:, number], skewed[number])) for number in range(len(states)))
+    cuts = [(number, where) for number, where in found if where]
+    if not cuts:
+        return None
+    classes = np.stack([np.searchsorted(where, values[:, state], side="right") for state, where in cuts], axis=1)
+    combinations, counts = np.unique(classes, axis=0, return_counts=True)
+    merged, weights = _merge([tuple(int(each) for each in row) for row in combinations], [int(each) for each in counts])
+    if len(weights) < 2:
+        return None
+    return Strata(core, cuts, merged, weights, [states[number]["key"] for number, _ in cuts])
+
+
+def _population(core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
+    """Replications that tell the probabilities, as many as a fraction of a second draws."""
+    whole = sum(core.duration_s)
+    each = sum(1.0 if not state["cycle_s"] else 1.0 + whole / state["cycle_s"] for state in states)
+    return int(min(POPULATION, max(LEAST_POPULATION, OCCURRENCES / each)))
+
+
+def _cuts(values: NDArray[np.float64], skewed: float) -> list[float]:
+    """Values at which the classes of a state begin, the first left out; empty where one class is enough."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if distinct.size < 2:
+        return []
+    if distinct.size <= FEW:
+        return [float(middle) for middle in (distinct[1:] + distinct[:-1]) / 2]
+    deviation = float(np.std(values))
+    skewness = float(np.mean((values - np.mean(values)) ** 3)) / deviation**3 if deviation > 0 else 0.0
+    if abs(skewness) < skewed:
+        return []
+    if distinct.size <= DISCRETE:
+        gap = int(np.argmax(np.diff(distinct)))
+        return [float(distinct[gap : gap + 2].mean())]
+    found: set[float] = set()
+    rest = values
+    for end, beside in ((0, 0), (-1, -2)):
+        if counts[end] >= ALONE * values.size:
+            found.add(float(distinct[[end, beside]].mean()) if end else float(distinct[:2].mean()))
+            rest = rest[rest != distinct[end]]
+    if rest.size >= ALONE * values.size:
+        tail = float(np.quantile(rest, TAIL if skewness > 0 else 1 - TAIL))
+        if float(np.min(rest)) < tail < float(np.max(rest)):
+            found.add(tail)
+    return sorted(found)
+
+
+def _merge(
+    combinations: Sequence[tuple[int, ...]], counts: Sequence[int]
+) -> tuple[dict[tuple[int, ...], int], list[float]]:
+    """Strata of combinations of classes, the rarest joined with the nearest, and the probabilities of the strata."""
+    groups = [([combination], count) for combination, count in zip(combinations, counts, strict=True)]
+    total = sum(counts)
+    while len(groups) > 1:
+        groups.sort(key=lambda group: (group[1], group[0]))
+        members, count = groups[0]
+        if len(groups) <= MOST and count >= RAREST * total:
+            break
+        others = groups[1:]
+        near = min(
+            range(len(others)),
+            key=lambda at: (min(_distance(one, two) for one in members for two in others[at][0]), others[at][1]),
+        )
+        others[near] = (others[near][0] + members, others[near][1] + count)
+        groups = others
+    groups.sort(key=lambda group: min(group[0]))
+    strata_of = {combination: number for number, (members, _) in enumerate(groups) for combination in members}
+    return strata_of, [count / total for _, count in groups]
+
+
+def _distance(one: tuple[int, ...], two: tuple[int, ...]) -> int:
+    """How many classes apart two combinations are."""
+    return sum(abs(a - b) for a, b in zip(one, two, strict=True))
