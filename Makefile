@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows observed captured circle checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -36,6 +36,7 @@ help:
 	@echo "make observed   captures of 306 scenarios, observed, beside the truth, three minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
 	@echo "make captured   captures of real sockets through emulated links beside tcptrace, tshark and ss, six minutes [ONLY=PART,...] [WRITE=docs/checking.md] [KEEP=DIR]"
 	@echo "make circle     recommend of what was observed beside recommend of what was true, four minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
+	@echo "make coverage   how often recommend is right when it is sure, ten minutes; goes on where it was interrupted [FAMILY=PART,...] [SEARCHES=200] [SYSTEMS=100] [WRITE=docs/checking.md]"
 	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
@@ -190,6 +191,10 @@ observed: $(VENV)/.build
 
 circle: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.circle $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+
+# Goes on where it was interrupted, until the search changes.
+coverage: $(VENV)/.build
+	@$(BIN)/python -m forebay.checks.coverage.study $(if $(FAMILY),--family "$(FAMILY)") $(if $(SEARCHES),--searches $(SEARCHES)) $(if $(SYSTEMS),--systems $(SYSTEMS)) $(if $(WRITE),--write "$(WRITE)")
 
 kernel-rows: $(VENV)/.build
 	@$(BIN)/python -m forebay.checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
