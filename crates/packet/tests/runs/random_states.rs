@@ -15,8 +15,20 @@ fn fast(flows: &str) -> Scenario {
 }
 
 fn of(link: &str, flows: &str) -> Scenario {
+    of_links(&format!("[link]\n{link}"), flows)
+}
+
+/// The same of the second of two links.
+fn of_second(link: &str, flows: &str) -> Scenario {
+    let first = "[[links]]\nname = \"first\"\nrate = \"1Gbps\"\nbuffer = \"99p\"";
+    let second = format!("[[links]]\nname = \"second\"\ntarget = true\n{link}");
+    let flows = format!("path = [\"first\", \"second\"]\n{flows}");
+    of_links(&format!("{first}\n{second}"), &flows)
+}
+
+fn of_links(links: &str, flows: &str) -> Scenario {
     let text = format!(
-        "[link]\n{link}\n[[flows]]\nname = \"some\"\n{flows}\n[run]\nwarmup = \"2s\"\nmeasure = \"8s\"\n\
+        "{links}\n[[flows]]\nname = \"some\"\n{flows}\n[run]\nwarmup = \"2s\"\nmeasure = \"8s\"\n\
          [trace]\nrecord = [\"packets\", \"transfers\", \"cwnd\"]\nevery = \"5ms\"",
     );
     super::scenario::<&str>(&text, &[])
@@ -128,41 +140,48 @@ fn predicted_rates_and_outages_are_those_that_the_link_has() {
         (MARKOV.to_owned(), "markov"),
         (format!("{constant}\n{OUTAGES}"), "outages"),
     ] {
-        let scenario = of(&format!("{link}\nbuffer = \"2p\""), load);
-        let mut values = Vec::new();
-        for seed in seeds() {
-            let found = predicted(&scenario, seed);
-            let [(key, value, before)] = &found[..] else {
-                panic!("not one state: {found:?}")
-            };
-            assert!(key.ends_with(state), "{key}");
-            let from = 2.0 - before;
-            let packets = traces(&scenario, seed).packets;
-            let leaves = |packet: &&PacketRecord| {
-                let leaves = packet.time_s + packet.wait_s;
-                !packet.dropped && from <= leaves && leaves < 10.0
-            };
-            let sent: u32 = packets
-                .iter()
-                .filter(leaves)
-                .map(|packet| packet.bytes)
-                .sum();
-            let bits = f64::from(sent) * 8.0;
-            let expected = if state == "markov" {
-                value * (10.0 - from)
-            } else {
-                20e6 * (10.0 - from - value)
-            };
-            // One packet is in transmission at each end.
-            assert!(
-                (bits - expected).abs() <= 8000.0,
-                "{seed:?}: {bits} {expected}"
-            );
-            values.push(*value);
+        let link = format!("{link}\nbuffer = \"2p\"");
+        for scenario in [of(&link, load), of_second(&link, load)] {
+            assert_rates(&scenario, state);
         }
-        values.dedup();
-        assert!(values.len() as u64 > RUNS / 2, "{values:?}");
     }
+}
+
+/// What leaves the busy target link is what its rate or its outages say.
+fn assert_rates(scenario: &Scenario, state: &str) {
+    let mut values = Vec::new();
+    for seed in seeds() {
+        let found = predicted(scenario, seed);
+        let [(key, value, before)] = &found[..] else {
+            panic!("not one state: {found:?}")
+        };
+        assert!(key.ends_with(state), "{key}");
+        let from = 2.0 - before;
+        let packets = traces(scenario, seed).packets;
+        let leaves = |packet: &&PacketRecord| {
+            let leaves = packet.time_s + packet.wait_s;
+            !packet.dropped && from <= leaves && leaves < 10.0
+        };
+        let sent: u32 = packets
+            .iter()
+            .filter(leaves)
+            .map(|packet| packet.bytes)
+            .sum();
+        let bits = f64::from(sent) * 8.0;
+        let expected = if state == "markov" {
+            value * (10.0 - from)
+        } else {
+            20e6 * (10.0 - from - value)
+        };
+        // One packet is in transmission at each end.
+        assert!(
+            (bits - expected).abs() <= 8000.0,
+            "{seed:?}: {bits} {expected}"
+        );
+        values.push(*value);
+    }
+    values.dedup();
+    assert!(values.len() as u64 > RUNS / 2, "{values:?}");
 }
 
 /// The transfers that a run records, of those that begin in a window.

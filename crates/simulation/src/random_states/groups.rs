@@ -256,11 +256,8 @@ impl<'a> Group<'a> {
         }
         let mut stream = draws.stream(index, Purpose::Start);
         let mut draw = |law: &Law<Time>| law.draw(index, count, &mut stream);
-        let start = if spec.under_way {
-            Time::ZERO
-        } else {
-            draw(&spec.start)
-        };
+        // The start of flows that are under way is zero, and nothing is drawn.
+        let start = draw(&spec.start);
         (start, spec.stop.as_ref().map_or(Time::MAX, draw))
     }
 
