@@ -197,7 +197,7 @@ class _Check:
             ceiling=max(places),
             confidence=self._confidence,
             words=self._checked.words,
-            least_runs=self.least,
+            least=self.least,
         )
         seen = Observing(self._run, self._scenario.goals, plan)
         derived = {place: self._derived(place) for place in places}

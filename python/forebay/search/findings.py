@@ -43,6 +43,7 @@ from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome
+from forebay.search.port_warnings import port_warnings
 from forebay.search.ranged import Ranged
 from forebay.search.rare_states import Lengthened
 from forebay.search.thumbs import Thumb
@@ -352,7 +353,17 @@ def point(finished: Finished, packets: int) -> CurvePoint:
     reports = finished.measure.at(packets)
     report = Report.over(reports)
     groups = {group.name: group.with_quantiles for group in report.groups}
-    return CurvePoint(finished.size(packets), len(reports), report.metrics, groups)
+    runs = tuple(_measured(each) for each in reports)
+    return CurvePoint(finished.size(packets), len(reports), report.metrics, groups, runs)
+
+
+def _measured(report: Report) -> Mapping[str, float]:
+    """What one run measured: metrics of the link by their names, those of groups as "group.NAME"."""
+    of_link = {name: found.mean for name, found in report.metrics.items()}
+    of_groups = {
+        f"{group.name}.{name}": found.mean for group in report.groups for name, found in group.with_quantiles.items()
+    }
+    return of_link | of_groups
 
 
 def curve(finished: Finished) -> tuple[CurvePoint, ...]:
@@ -380,6 +391,8 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
     """What the confidence rests on, what the search noticed, what the runs warned of, and what is a coincidence."""
     return (
         *_of_states(finished),
+        *_of_length(finished),
+        *port_warnings(finished),
         *_of_evidence(finished),
         *_of_jitter(finished.jitter),
         *_of_search(finished),
@@ -387,6 +400,22 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
+
+
+def _of_length(finished: Finished) -> Iterator[Warning]:
+    """That the runs at the answer are too short: what they saw happened once or twice in each."""
+    answer = finished.outcome.buffer
+    if answer is None:
+        return
+    reports = finished.measure.at(answer)
+    few = [one for report in reports for one in report.warnings if one.kind is Kind.FEW_CONGESTION_EVENTS]
+    if 2 * len(few) > len(reports):
+        measured = finished.scenario.core.duration_s[1]
+        text = (
+            f"A run measures {duration(measured)}, in which congestion comes a few times at most. A longer "
+            "`run.measure` may change the answer."
+        )
+        yield Warning(Kind.SHORT_RUN, text, values={"measured_s": measured})
 
 
 def _of_states(finished: Finished) -> Iterator[Warning]:
