@@ -109,7 +109,8 @@ def test_goals_are_judged_one_by_one(share: float | None) -> None:
         assert found.slack == pytest.approx(goal.margin(interval.mean))
         assert found.met == (goal is UTILIZATION if share is None else held >= 4 * share)
         assert found.binding == (goal is DELAY)
-        assert found.confidence == judge.confidences(fresh, SCENARIO.goals)[goal.key]
+        worst = known.search.worst_near(9, fresh)
+        assert found.confidence == judge.confidences(fresh, SCENARIO.goals, worst)[goal.key]
         told = found.to_dict()
         assert told["threshold"] == goal.threshold
         assert "metric" not in told
@@ -380,10 +381,10 @@ def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: rec
     assert repr(answer).endswith(decided)
 
 
-def test_a_conflict_has_the_confidence_that_was_asked_for() -> None:
+def test_a_conflict_is_proven_at_the_confidence_that_was_asked_for() -> None:
     conflict = recommend(SCENARIO, ["utilization>=99.9%", "queue_delay_p99<=1ms"], engine="packet", replications=2)
     assert not conflict.feasible
-    assert conflict.confidence is None, "nothing is proven"
+    assert (conflict.verdict, conflict.confidence) == ("impossible", 0.95)
     assert (conflict.buffer, conflict.packets) == (None, None)
     assert conflict.conflict is not None
     assert "no buffer meets utilization and queue_delay_p99" in repr(conflict)

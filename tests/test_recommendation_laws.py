@@ -78,13 +78,18 @@ def test_looks_at_a_share_can_refuse_at_first_and_accept_from_the_second_on(
 
 
 class Scale:
-    """Stands for a knob of so many packets per bandwidth-delay product."""
+    """Stands for a knob of so many packets per bandwidth-delay product, with so many configured."""
 
-    def __init__(self, packets: float) -> None:
-        self.packets = packets
+    is_target = True
+
+    def __init__(self, packets: float, configured: float = 1.0) -> None:
+        self.packets, self.configured = packets, configured
 
     def scale(self, _scenario: Scenario) -> float:
         return self.packets
+
+    def size(self, _scenario: Scenario) -> BufferSize:
+        return BufferSize(self.configured, 1500 * self.configured, 0.01, None)
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.5, 3.9, 4.0, 4.1, 100.2, 1e4])
@@ -100,6 +105,12 @@ def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float
     assert isinstance(plan.judge, AverageJudge)
     share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).judge  # type: ignore[arg-type]
     assert share == ShareJudge(0.8)
+
+
+def test_the_search_reaches_the_configured_buffer() -> None:
+    none = _Rules([], measured=False)
+    plan = _plan(SCENARIO, Scale(10.0, configured=5000.0), [5000], none, TERMS)  # type: ignore[arg-type]
+    assert (plan.largest, plan.ceiling, plan.also) == (20, 5000, (5000,))
 
 
 def test_buffers_of_rules_are_measured_beyond_the_first_look_or_all() -> None:

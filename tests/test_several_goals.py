@@ -171,7 +171,7 @@ def test_judges_heed_goals_that_were_not_told_apart(order: int) -> None:
         for judge in (AverageJudge(), ShareJudge(0.5)):
             found = judge.confidences(seen, goals)
             assert len(found) == 2
-            assert (min(found.values()) > 0.9) == holds
+            assert (min(found.values()) > 0.85) == holds
         assert (worst_miss(seen, goals, None) is None) == holds
 
 
