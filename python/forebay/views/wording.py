@@ -172,7 +172,7 @@ def best(found: Optimum) -> str:
     measured = formatting.estimate(found.metric, found.measured)
     interval = f"{_between(found.low, found.high)} ({100 * found.confidence:g} % interval)"
     return (
-        f"{_capital(metric_title(found.metric))} is {which} there: {measured}. The true optimum is probably {interval}."
+        f"{_capital(goal_words(found.metric))} is {which} there: {measured}. The true optimum is probably {interval}."
     )
 
 
