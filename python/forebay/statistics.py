@@ -24,7 +24,6 @@ __all__ = [
     "Warmup",
     "batch_means",
     "bootstrap_confidence",
-    "confidence_that",
     "confidence_that_share",
     "mean_interval",
     "mean_intervals",
@@ -192,55 +191,6 @@ def mean_intervals(samples: NDArray[np.float64], confidence: float = 0.95) -> tu
     errors = np.std(samples, ddof=1, axis=1) / math.sqrt(size)
     half = student_quantile((1 + confidence) / 2, size - 1) * errors
     return means, ((means + half) - (means - half)) / 2
-
-
-def confidence_that(values: ArrayLike, sense: Sense, threshold: float, *, independent: int | None = None) -> float:
-    """One-sided confidence that the mean is on the stated side of a threshold.
-
-    This is one minus the p-value of the one-sided t test, so it is the largest confidence at which the one-sided
-    bound still clears the threshold.
-
-    Parameters
-    ----------
-    values : array_like
-        One number per replication.
-    sense : {">=", "<="}
-        Side on which the mean should lie.
-    threshold : float
-        The goal.
-    independent : int, optional
-        How many of the observations count, where some repeat others to the last bit in all that was measured; all of
-        them by default.
-
-    Returns
-    -------
-    float
-        In [0, 1]. Half from one observation. Where all observations are equal, t would claim certainty; n equal
-        observations on one side of a threshold, or at it, only support 1 - 2**-n (the sign test), and that is what is
-        returned.
-    """
-    from scipy.special import stdtr
-
-    sample = _sample(values)
-    count = int(sample.size) if independent is None else independent
-    if not 1 <= count <= sample.size:
-        msg = f"independent observations must be 1 to {sample.size}, found {count}"
-        raise ValueError(msg)
-    # An exact sum: equal observations have a mean that is equal to them, and so is at a threshold that they are at.
-    margin = math.fsum(sample) / sample.size - threshold
-    if sense == "<=":
-        margin = -margin
-    elif sense != ">=":
-        msg = f"sense must be '>=' or '<=', found {sense!r}"
-        raise ValueError(msg)
-    if count == 1:
-        return 0.5
-    sign_test = 1 - 0.5**count
-    error = float(np.std(sample, ddof=1)) / math.sqrt(count)
-    # A spread of a few units in the last place is rounding, not evidence.
-    if error <= 8 * np.finfo(float).eps * max(abs(threshold), float(np.max(np.abs(sample)))):
-        return sign_test if margin >= 0 else 1 - sign_test
-    return float(stdtr(count - 1, margin / error))
 
 
 #: Nodes of the quadrature of `bootstrap_confidence`: enough for nine digits from two observations on.

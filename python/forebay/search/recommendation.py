@@ -227,6 +227,7 @@ def recommend(
         return dataclasses.replace(
             answer,
             confidence=of_all(answer.confidence, len(chosen), asked_for),
+            level=asked_for,
             choice=chosen[best][0],
             alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
@@ -369,6 +370,7 @@ def _answer(
         if outcome.between is None
         else (finished.size(outcome.between[0]), finished.size(outcome.between[1])),
         runs=outcome.runs,
+        level=terms.confidence,
     )
 
 
