@@ -36,7 +36,7 @@ help:
 	@echo "make observed   captures of 306 scenarios, observed, beside the truth, three minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
 	@echo "make captured   captures of real sockets through emulated links beside tcptrace, tshark and ss, six minutes [ONLY=PART,...] [WRITE=docs/checking.md] [KEEP=DIR]"
 	@echo "make circle     recommend of what was observed beside recommend of what was true, four minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
-	@echo "make coverage   how often recommend is right when it is sure, ten minutes; goes on where it was interrupted [FAMILY=PART,...] [SEARCHES=200] [SYSTEMS=100] [WRITE=docs/checking.md]"
+	@echo "make coverage   how often recommend is right when it is sure, half an hour; goes on where it was interrupted [FAMILY=PART,...] [SEARCHES=200] [SYSTEMS=100] [WRITE=docs/checking.md]"
 	@echo "make kernel-rows  this machine's rows of the experiments of REFERENCE, or of FLOWS='2 cubic + 2 bbr', in TO=out/rows [ROWS=PART,...] [AT_ONCE=2]"
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/checking.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"

@@ -21,16 +21,14 @@ from forebay.report import Report
 from forebay.scenario import run_jobs
 
 #: Searches of each scenario and of each system in the sample.
-COUNTS = {"engine": 4, "systems": 10}
+COUNTS = {"engine": 3, "systems": 10}
 #: The seeds of the sample, which the study with its default numbers does not use.
 FIRST = 10_001
 #: Families that fail as yet, by what is searched on.
 FAILING = {
     ("heavy tails", "engine"),
-    ("rare floods", "engine"),
+    ("heavy tails", "systems"),
     ("rare floods", "systems"),
-    ("bimodal counts", "engine"),
-    ("bimodal counts", "systems"),
 }
 
 
@@ -50,7 +48,7 @@ def sampled(family: str) -> dict[str, Tally]:
     ("family", "kind"),
     [
         pytest.param(
-            *each, marks=pytest.mark.xfail(reason="the search is too sure", strict=True) if each in FAILING else ()
+            *each, marks=pytest.mark.xfail(reason="the study fails here, too", strict=True) if each in FAILING else ()
         )
         for each in ((family, kind) for family in FAMILIES for kind in COUNTS)
     ],

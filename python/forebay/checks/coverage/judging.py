@@ -40,7 +40,7 @@ class Result:
     buffer : int or None
         The answer, in packets.
     confidence : float or None
-        What the search states for its verdict; None where it states none.
+        What the search states for its answer; None where it states none.
     runs : int
         Runs that the confidence rests on.
     low, high : int or None
@@ -98,7 +98,9 @@ class Judged:
 
     @property
     def is_stated(self) -> bool:
-        """Whether the search says it with 95 % confidence at least."""
+        """Whether the search says it with 95 % confidence at least; "impossible" is said with no less."""
+        if self.result.verdict == "impossible":
+            return True
         confidence = self.result.confidence
         return self.is_decided and confidence is not None and confidence >= SURE - 1e-9
 

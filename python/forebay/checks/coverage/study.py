@@ -19,7 +19,7 @@ from forebay.build import fingerprint
 from forebay.checks.coverage import systems, truth
 from forebay.checks.coverage.families import CASES, FAMILIES, Case
 from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, tallies
-from forebay.checks.coverage.systems import PLAN, SYSTEMS, System
+from forebay.checks.coverage.systems import SYSTEMS, System
 from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
 from forebay.locks import alone_in
@@ -45,7 +45,11 @@ def searched(subject: Subject, seed: int) -> Result:
 
 
 def _on_engine(case: Case, seed: int, begun: float) -> Result:
-    answer = recommend(case.scenario(seed), jobs=1)
+    scenario = case.scenario(seed)
+    answer = recommend(scenario, jobs=1)
+    if answer.scenario.core.duration_s != scenario.core.duration_s:
+        msg = f"`{case.name}`: the search lengthened the runs, so that the truth is not that of its question"
+        raise ValueError(msg)
     smallest = answer.feasible_from
     ends = (None, None) if smallest is None else (round(smallest.low.number), round(smallest.high.number))
     return Result(
@@ -64,17 +68,15 @@ def _on_engine(case: Case, seed: int, begun: float) -> Result:
 
 def _on_system(system: System, seed: int, begun: float) -> Result:
     outcome, replications = systems.search(system, seed)
-    # The outcome of a search may state its verdict itself.
-    verdict = getattr(outcome, "verdict", None) or ("impossible" if outcome.buffer is None else "met")
+    found = outcome.buffer is not None
     ends = outcome.lower_end or (None, None)
     return Result(
         name=system.name,
         seed=seed,
-        verdict=str(verdict),
+        verdict="met" if found else "impossible" if outcome.impossible else "undecided",
         buffer=outcome.buffer,
-        # As `recommend` states it: without an answer the confidence that was asked for.
-        confidence=PLAN.confidence if outcome.buffer is None else outcome.confidence,
-        runs=len(outcome.confirmation),
+        confidence=outcome.confidence if found else None,
+        runs=outcome.runs,
         low=ends[0],
         high=ends[1],
         replications=replications,
