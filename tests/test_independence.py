@@ -72,7 +72,7 @@ def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], d
     assert kinds(plain) & DOUBTS >= doubts
     assert Kind.LOCK_STEP not in kinds(plain) - doubts
     assert all(goal.confidence is None for goal in plain.goals.values())
-    assert [each.kind for each in plain.warnings if not each.urgent][0] in DOUBTS
+    assert next(each.kind for each in plain.warnings if not each.urgent) in DOUBTS
     assert sum("`--jitter`" in warning for warning in plain.warnings) == 1
     assert json.loads(plain.to_json())["confidence"] is None
 
@@ -81,7 +81,7 @@ def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], d
     assert cured.confidence is not None
     assert cured.confidence >= 0.95
     assert not kinds(cured) & DOUBTS
-    assert [each.kind for each in cured.warnings if not each.urgent][0] is Kind.JITTERED
+    assert next(each.kind for each in cured.warnings if not each.urgent) is Kind.JITTERED
     assert cured.jitter is not None
     assert cured.jitter.round_trips == ("bulk",)
     told = cured.to_dict()
