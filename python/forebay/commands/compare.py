@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from forebay.commands.drawing import ResultFiles
+from forebay.commands.estimate import Announced, Work, packets_of
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebay.comparison.answers import Comparison
-    from forebay.scenario import Scenario
+    from forebay.scenario import Progress, Scenario
 
 __all__ = ["compare"]
 
@@ -82,7 +83,8 @@ def compare(
     files = ResultFiles(f"{given.stem}-comparison", out, picture, pictures=several)
     asked: _Asked = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
     with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, asked, quiet=as_json)) as progress:
-        found = put_side_by_side(scenario, jobs=jobs, progress=progress, **asked)
+        told = progress if as_json or engines else _announced(progress, scenario, asked, jobs)
+        found = put_side_by_side(scenario, jobs=jobs, progress=told, **asked)
     written: list[Path] = []
 
     def draw() -> Figure:
@@ -100,6 +102,17 @@ class _Asked(TypedDict):
     engines: tuple[str, ...]
     replications: int | None
     points: int | None
+
+
+def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, jobs: int | None) -> Progress | None:
+    """Progress that says about how long the packet engine takes, which takes longest."""
+    from forebay.comparison.comparison import buffers, replications_of
+
+    packets = packets_of(scenario)
+    if packets is None:
+        return progress
+    runs = replications_of(scenario, asked["replications"]) * (1 + len(buffers(scenario, asked["points"])))
+    return Announced(progress, lambda _steps: Work(runs, packets), jobs)
 
 
 def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:

@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from forebay.commands.drawing import ResultFiles
+from forebay.commands.estimate import Announced, Work, packets_of
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -39,7 +40,7 @@ from forebay.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forebay.scenario import Scenario
+    from forebay.scenario import Progress, Scenario
     from forebay.search.answer import Recommendation, Verdict
     from forebay.search.feasible import FeasibleMap
 
@@ -207,7 +208,7 @@ def recommend(
         # The other options have the names that the function has.
         answer = find(
             scenario,
-            progress=progress,
+            progress=progress if as_json else _announced(progress, scenario, asked),
             resume=None if fresh else cache_directory() / "recommend",
             tell=remark,
             known=None if progress is None else progress.say,
@@ -231,6 +232,16 @@ def _leave(code: int) -> None:
     """End with an exit code; with 0 by returning."""
     if code:
         sys.exit(code)
+
+
+def _announced(progress: Progress | None, scenario: Scenario, asked: dict[str, Any]) -> Progress | None:
+    """Progress that says about how long the search takes; as it is where machines of a cluster do the work."""
+    from forebay.search.waiting import shorter
+
+    packets = packets_of(shorter(scenario) if asked["quick"] else scenario, asked["engine"])
+    if packets is None or asked["scheduler"] is not None:
+        return progress
+    return Announced(progress, lambda runs: Work(runs, packets, asked["within"]), asked["jobs"])
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forebay.commands.estimate import Work, announced_soon, packets_of
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
@@ -105,7 +106,9 @@ def run(
     if fit:
         scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
     each_s = _each_s(scenario, wanted, quiet=as_json)
-    with progress_bar("running", quiet=as_json, each_s=each_s, expected=wanted.runs(scenario)) as progress:
+    announced = announced_soon(None if as_json else _work(scenario, wanted), jobs)
+    runs = wanted.runs(scenario)
+    with announced, progress_bar("running", quiet=as_json, each_s=each_s, expected=runs) as progress:
         report = _report(scenario, wanted, progress)
     with afterwards(lambda: _tell(report, scenario, given.name, as_json=as_json, verbose=verbose)):
         if trace_to is not None:
@@ -163,6 +166,12 @@ class Wanted:
         if self.batches is not None:
             return 1
         return scenario.core.replications if self.replications is None else self.replications
+
+
+def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
+    """What the packet engine has to do; None of other engines, and where nobody knows how many runs there will be."""
+    runs, packets = wanted.runs(scenario), packets_of(scenario, wanted.engine)
+    return None if runs is None or packets is None else Work(runs, packets)
 
 
 def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:

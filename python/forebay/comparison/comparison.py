@@ -77,7 +77,7 @@ def compare(
     UnavailableError
         Where this machine cannot run an engine that is named.
     """
-    count = _count(scenario, replications)
+    count = replications_of(scenario, replications)
     check_engines(engines)
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
@@ -109,10 +109,10 @@ def runs_in_real_time(
 ) -> int:
     """How many runs `compare` makes of engines in real time."""
     others = 0 if points is None else len(buffers(scenario, points))
-    return len(engines) * _count(scenario, replications) * (1 + others)
+    return len(engines) * replications_of(scenario, replications) * (1 + others)
 
 
-def _count(scenario: Scenario, replications: int | None) -> int:
+def replications_of(scenario: Scenario, replications: int | None) -> int:
     """How many replications are made of every engine."""
     count = max(4, scenario.core.replications) if replications is None else replications
     return whole(count, (1, MOST_REPLICATIONS), "replications")

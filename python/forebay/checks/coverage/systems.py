@@ -30,7 +30,7 @@ Draw = Callable[[np.random.Generator], float]
 Scale = Callable[[float], float]
 
 #: The range of every system: a first look up to two bandwidth-delay products, and a ceiling of sixteen.
-PLAN = Plan(smallest=1, largest=200, ceiling=1600, least_runs=statistics.runs_for_confidence(0.95))
+PLAN = Plan(smallest=1, largest=200, ceiling=1600, least=statistics.runs_for_confidence(0.95))
 #: Metrics with a unit behind the name that goals use.
 _UNITS = {"queue_delay_p99": "queue_delay_p99_s"}
 

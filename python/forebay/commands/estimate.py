@@ -1,0 +1,136 @@
+"""About how long simulated runs take, said in a line before they begin.
+
+A run of the packet engine costs what its packets cost: a full link for the warm-up and the measured time. An engine in
+real time has a forecast of its own (`forebay.real_time`), and other engines take no time worth a line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forebay.commands.streams import remark
+
+if TYPE_CHECKING:
+    from forebay.scenario import Progress, Scenario
+
+__all__ = ["Announced", "Work", "announce", "announced_soon", "packets_of"]
+
+#: Packets that the packet engine simulates in a second of one core, about: less than half of what it does with few
+#: flows on a fast one, and more than it does with thousands.
+PACKETS_PER_S = 10e6
+#: The least time that is worth a line, in seconds.
+WORTH_SAYING = 10.0
+#: Seconds in which a run that cannot be made is refused.
+REFUSED_S = 0.5
+#: The engine whose runs are counted in packets.
+PACKET = "packet"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Runs to make.
+
+    Attributes
+    ----------
+    runs : int
+        How many, about.
+    packets : float
+        Packets of each, at a full link.
+    most_s : float or None
+        Seconds after which the work ends in any case.
+    """
+
+    runs: int
+    packets: float
+    most_s: float | None = None
+
+    def seconds(self, cores: int) -> float:
+        """About how long it takes on so many cores."""
+        found = self.runs * self.packets / PACKETS_PER_S / max(1, min(cores, self.runs))
+        return found if self.most_s is None else min(found, self.most_s)
+
+
+class Announced:
+    """Progress that says, when it is first told how many runs there will be, about how long they take.
+
+    What is wrong with a question is found before that, so that a mistake remains one line.
+
+    Parameters
+    ----------
+    progress : callable or None
+        What is told on.
+    work : callable
+        The work, by the number of the runs to come.
+    jobs : int or None
+        Threads.
+    """
+
+    def __init__(self, progress: Progress | None, work: Callable[[int], Work], jobs: int | None) -> None:
+        self._progress, self._work, self._jobs = progress, work, jobs
+        self._said = False
+
+    def __call__(self, done: int, expected: int) -> None:
+        """Tell on how many of how many runs are done."""
+        if not self._said:
+            self._said = True
+            announce(self._work(expected - done), self._jobs)
+        if self._progress is not None:
+            self._progress(done, expected)
+
+
+@contextmanager
+def announced_soon(work: Work | None, jobs: int | None) -> Iterator[None]:
+    """Say about how long some work takes, unless it is refused, or over, before anybody would wait for it."""
+    if work is None or not _line(work, jobs):
+        yield
+        return
+    timer = threading.Timer(REFUSED_S, announce, (work, jobs))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def announce(work: Work, jobs: int | None) -> None:
+    """Say about how long some work takes where that is worth a line."""
+    line = _line(work, jobs)
+    if line:
+        remark(line)
+
+
+def _line(work: Work, jobs: int | None) -> str:
+    """The estimate in words; nothing where the work takes no time worth a line."""
+    from forebay.formatting import counted
+    from forebay.scenario import threads
+
+    cores = threads(jobs)
+    seconds = work.seconds(cores)
+    if seconds < WORTH_SAYING:
+        return ""
+    runs = f"about {counted(work.runs, 'run')} of {_rounded(work.packets)} packets"
+    return f"this takes about {_rough(seconds)} on {counted(cores, 'core')}: {runs}"
+
+
+def packets_of(scenario: Scenario, engine: str = PACKET) -> float | None:
+    """Packets that cross a full link in one run; None of an engine that does not count in packets."""
+    size = scenario.buffer
+    return sum(scenario.core.duration_s) * size.packets / size.seconds if engine == PACKET else None
+
+
+def _rounded(packets: float) -> str:
+    """A number of packets to two digits."""
+    return f"{float(f'{packets:.2g}'):,.0f}"
+
+
+def _rough(seconds: float) -> str:
+    """A time that is known roughly, to one digit or two."""
+    for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{float(f'{seconds / length:.2g}'):g} {unit}"
+    return f"{10 * round(seconds / 10):g} s"

@@ -1,0 +1,89 @@
+"""About how long runs take: said in one line before them, where that is worth a line."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from forebay import Scenario
+from forebay.commands import estimate
+from forebay.commands.estimate import Announced, Work, announce, announced_soon, packets_of
+from tests.conftest import SMALL, forebay
+
+
+def test_a_run_has_the_packets_of_a_full_link() -> None:
+    # 2 Mb/s for 35 s in packets of 1000 bytes.
+    assert packets_of(Scenario.parse(SMALL)) == pytest.approx(2e6 * 35 / 8000)
+    assert packets_of(Scenario.parse(SMALL), "fluid") is None
+
+
+def test_cores_share_the_runs() -> None:
+    work = Work(runs=6, packets=estimate.PACKETS_PER_S)
+    assert [work.seconds(cores) for cores in (1, 2, 6, 64)] == [6, 3, 1, 1]
+    assert Work(6, estimate.PACKETS_PER_S, most_s=2).seconds(1) == 2
+    assert Work(0, estimate.PACKETS_PER_S).seconds(2) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(9, ""), (12, "about 10 s on 1 core"), (58, "about 60 s"), (170, "about 2.8 minutes"), (9000, "about 2.5 hours")],
+)
+def test_only_what_takes_long_is_said(seconds: float, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    announce(Work(1, seconds * estimate.PACKETS_PER_S), 1)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == (1 if said else 0)
+    assert said in told.err
+
+
+def test_it_is_said_once_and_progress_is_told_on(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[int, int]] = []
+    progress = Announced(lambda done, of: told.append((done, of)), lambda runs: Work(runs, 1e9), 1)
+    assert capsys.readouterr().err == ""
+    progress(5, 25)
+    assert "about 20 runs of 1,000,000,000 packets" in capsys.readouterr().err
+    progress(6, 25)
+    assert capsys.readouterr().err == ""
+    assert told == [(5, 25), (6, 25)]
+    Announced(None, lambda runs: Work(runs, 1.0), 1)(0, 3)
+
+
+def test_what_is_refused_at_once_is_not_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(estimate, "REFUSED_S", 0.01)
+    with announced_soon(Work(1, 1e12), 1):
+        time.sleep(0.2)
+    assert "hours" in capsys.readouterr().err
+    monkeypatch.setattr(estimate, "REFUSED_S", 60)
+    with announced_soon(Work(1, 1e12), 1), announced_soon(None, 1):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [["recommend", "--quick"], ["compare", "--points", "1"], ["sweep", "--over", "link.buffer=5p", "--out", "x"]],
+)
+def test_long_commands_say_about_how_long_they_take(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], call: list[str]
+) -> None:
+    from forebay.commands.program import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(estimate, "WORTH_SAYING", 0.0)
+    verb, *options = call
+    cli([verb, str(small), *options], standalone_mode=False)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "this takes about" in line]
+    assert len(lines) == 1
+    assert " runs of 8,800 packets" in lines[0]
+
+
+def test_a_mistake_remains_one_line(small: Path) -> None:
+    long = ["--set", "link.rate=100Gbps", "--set", "run.measure=1h"]
+    for call in (["recommend", small, "--goal", "bulk.nothing>=3"], ["run", small, "--engine", "none"]):
+        told = forebay(*call, *long)
+        assert told.code == 2
+        assert told.err.count("\n") == 1, told.err
