@@ -194,7 +194,7 @@ fn storages(link: &Link) -> Vec<Storage> {
 /// bucket is not full.
 fn event(scenario: &Scenario) -> f64 {
     if in_wheel(scenario) {
-        1.6 * size_of::<Event>() as f64
+        1.2 * size_of::<Event>() as f64
     } else {
         size_of::<Event>() as f64
     }
