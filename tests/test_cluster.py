@@ -247,24 +247,24 @@ def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path,
 
 
 def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str, tmp_path: Path) -> None:
-    """Half of 1 GB is not enough for 300,000 flows, though `--memory` allows 4 GB: no worker is killed for it."""
+    """Half of 1 GB is not enough for 3,000,000 flows, though `--memory` allows 4 GB: no worker is killed for it."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL.replace('measure = "30s"', 'measure = "1s"'), encoding="utf-8")
-    over = ["--over", "flows.bulk.count=2,300000", "--replications", "1"]
+    over = ["--over", "flows.bulk.count=2,3000000", "--replications", "1"]
     with worker(scheduler, "--nthreads", "2", "--memory-limit", "1GB"):
         there = ["--scheduler", scheduler]
         found = forebay("sweep", path, *over, "--out", tmp_path / "there", *there)
-        allowed = forebay("sweep", path, *over, "--out", tmp_path / "asked", *there, "--memory", "200kB")
+        allowed = forebay("sweep", path, *over, "--out", tmp_path / "asked", *there, "--memory", "100kB")
     assert found.code == 1
     (failed,) = [line for line in (found.out + found.err).splitlines() if line.startswith("failed: ")]
-    assert "cell 1 (flows.bulk.count=300000), replication 0, packet" in failed
-    assert "`flows.bulk.count` may need" in failed
+    assert "cell 1 (flows.bulk.count=3000000), replication 0, packet" in failed
+    assert "of it for `flows.bulk.count`" in failed
     assert "allowed: 400 MB (its worker has 1.00 GB for 2 threads)" in failed
     assert pl.read_parquet(tmp_path / "there" / "rows.parquet").height == 1
     # What is asked for holds on workers as it does here.
     lines = [line for line in (allowed.out + allowed.err).splitlines() if line.startswith("failed: ")]
     assert len(lines) == 2
-    assert all("allowed: 200 kB (`--memory` allows more)" in line for line in lines)
+    assert all("allowed: 100 kB (`--memory` allows more)" in line for line in lines)
 
 
 def test_a_workers_memory_is_shared_by_its_threads() -> None:

@@ -170,6 +170,9 @@ class Job:
         model: str | None = None,
         memory: int | None = None,
     ) -> Job: ...
+    @property
+    def memory_estimate(self) -> float:
+        """Estimate of the memory that the job needs, in bytes."""
 
 @final
 class Live:

@@ -3,12 +3,14 @@
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use forebay_scenario::{Cancel, Engine, EngineError, Report, RunOptions, Scenario, Seed};
+use forebay_scenario::{Engine, EngineError, Report, RunOptions, Scenario, Seed};
 
+use crate::admission::Admission;
+use crate::live_memory::LiveMemory;
 use crate::meter::Meter;
 
 /// One replication of one scenario on one engine.
@@ -76,7 +78,7 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
-fn run_one(job: &Job) -> Outcome {
+fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     let alone = job.in_real_time().then(|| REAL_TIME.lock());
     // The batch may have been stopped while it waited for another's job.
     job.options.cancel.check()?;
@@ -87,7 +89,7 @@ fn run_one(job: &Job) -> Outcome {
     } else {
         Cow::Borrowed(&*job.scenario)
     };
-    let run = || job.engine.run(&drawn, &job.options);
+    let run = || memory.count(|| job.engine.run(&drawn, &job.options));
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let mut report = match answer {
         Ok(answer) => answer?,
@@ -119,24 +121,19 @@ pub type Outcome = Result<Report, BatchError>;
 /// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then canceled:
 /// each ends in the background at its engine's next look.
 pub fn run_batch(
-    mut jobs: Vec<Job>,
+    jobs: Vec<Job>,
     threads: NonZeroUsize,
     mut observe: impl FnMut(Option<(usize, &Outcome)>) -> Next,
 ) -> Result<Vec<Outcome>, BatchError> {
     let count = jobs.len();
-    let cancel = Cancel::default();
-    for job in &mut jobs {
-        job.options.cancel = cancel.clone();
-    }
-    let running = Running {
-        jobs: Arc::new(jobs),
-        cancel,
-    };
-    let real_time = |index: &usize| running.jobs[*index].in_real_time();
+    let jobs = Arc::new(jobs);
+    let real_time = |index: &usize| jobs[*index].in_real_time();
     let (alone, beside): (Vec<usize>, Vec<usize>) = (0..count).partition(real_time);
     let mut outcomes: Vec<Option<Outcome>> = (0..count).map(|_| None).collect();
     for (order, threads) in [(beside, threads.get()), (alone, 1)] {
-        let results = running.start(order, threads)?;
+        let threads = threads.min(order.len());
+        let admission = Arc::new(Admission::new(&jobs, order));
+        let results = start(&jobs, &admission, threads)?;
         loop {
             let verdict = match results.recv_timeout(HEARTBEAT) {
                 Ok((index, outcome)) => {
@@ -149,9 +146,10 @@ pub fn run_batch(
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             };
             if verdict == Next::Stop {
-                running.cancel.request();
+                admission.stop();
                 return Err(BatchError::Interrupted);
             }
+            admission.enforce();
         }
     }
     outcomes
@@ -160,42 +158,44 @@ pub fn run_batch(
         .ok_or(BatchError::Interrupted)
 }
 
-/// A batch in progress.
-struct Running {
-    jobs: Arc<Vec<Job>>,
-    cancel: Cancel,
-}
-
-impl Running {
-    /// Starts the jobs of these numbers on so many threads; each ends by a message.
-    fn start(
-        &self,
-        order: Vec<usize>,
-        threads: usize,
-    ) -> Result<mpsc::Receiver<(usize, Outcome)>, BatchError> {
-        let (send, results) = mpsc::channel();
-        let count = threads.min(order.len());
-        let next = Arc::new(Mutex::new(order.into_iter()));
-        for started in 0..count {
-            let (jobs, next, send) = (self.jobs.clone(), next.clone(), send.clone());
-            let thread = thread::Builder::new().spawn(move || {
-                let begin = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
-                while let Some(index) = begin() {
-                    // Nobody listens to a batch that was stopped.
-                    if send.send((index, run_one(&jobs[index]))).is_err() {
-                        break;
+/// Starts jobs on so many threads, as they are admitted; each ends by a message.
+fn start(
+    jobs: &Arc<Vec<Job>>,
+    admission: &Arc<Admission>,
+    threads: usize,
+) -> Result<mpsc::Receiver<(usize, Outcome)>, BatchError> {
+    let (send, results) = mpsc::channel();
+    for started in 0..threads {
+        let (jobs, admission, send) = (jobs.clone(), admission.clone(), send.clone());
+        let thread = thread::Builder::new().spawn(move || {
+            while let Some(running) = admission.begin() {
+                let index = running.index();
+                let mut job = jobs[index].clone();
+                job.options.cancel = running.cancel.clone();
+                let engine = job.engine.description().name;
+                let outcome = match run_one(&job, &running.memory) {
+                    Err(BatchError::Engine(error)) => admission
+                        .end(&running, engine, Err(error))
+                        .map(|outcome| outcome.map_err(BatchError::Engine)),
+                    outcome => {
+                        let ended = admission.end(&running, engine, Ok(outcome));
+                        ended.and_then(Result::ok)
                     }
+                };
+                // Nobody listens to a batch that was stopped.
+                if outcome.is_some_and(|outcome| send.send((index, outcome)).is_err()) {
+                    break;
                 }
-            });
-            match thread {
-                Ok(_) => {}
-                // Fewer threads take longer and find the same.
-                Err(_) if started > 0 => break,
-                Err(error) => return Err(BatchError::Thread(error)),
             }
+        });
+        match thread {
+            Ok(_) => {}
+            // Fewer threads take longer and find the same.
+            Err(_) if started > 0 => break,
+            Err(error) => return Err(BatchError::Thread(error)),
         }
-        Ok(results)
     }
+    Ok(results)
 }
 
 /// One job per replication number of one scenario.

@@ -14,7 +14,7 @@ pub(crate) fn scenario() -> Scenario {
 }
 
 /// An engine that replicates and does nothing else.
-const fn described(name: &'static str) -> EngineDescription {
+pub(crate) const fn described(name: &'static str) -> EngineDescription {
     EngineDescription {
         name,
         title: "an engine of the tests",

@@ -4,7 +4,7 @@
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
-    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, Medium, Need, Recovery,
+    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, MARGIN, Medium, Need, Recovery,
     Reduction, Scenario, Waiting, Workload, controller_needs,
 };
 use forebay_simulation::{Event, MAX_LANES, Unresponsive, in_turn, is_counted, takes_turns};
@@ -15,12 +15,13 @@ use crate::ends::SimulatedFlow;
 /// What the packet engine keeps.
 pub(crate) struct Kept;
 
-/// Lists double as they grow, and while one is copied both are there.
-const GROWING: f64 = 3.0;
+/// A list that doubles as it grows has half as many places again as values, on the average, and while it is copied
+/// half of them once more.
+const GROWING: f64 = 2.25;
 
 /// The same of rings of which there are many and that shrink late: the windows of many senders are at
 /// their largest one after the other, but what all of them have sent the links must hold.
-const RINGS: f64 = 4.0;
+const RINGS: f64 = 3.0;
 
 /// Seconds: the longest timeout, backed off.
 const LONGEST_TIMEOUT: f64 = 120.0;
@@ -122,7 +123,7 @@ pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<By
     let allowed = allowed.unwrap_or(DEFAULT_MEMORY).get() as f64;
     let told: f64 = needs.iter().map(|need| need.bytes).sum();
     let each = scenario.flows().iter().map(|group| Kept.flow(group));
-    let more = (allowed - told).max(0.0) / each.fold(1.0, f64::max);
+    let more = (MARGIN * allowed - told).max(0.0) / each.fold(1.0, f64::max);
     (scenario.most_alive() + more) as usize
 }
 
@@ -160,7 +161,7 @@ fn boxed(group: &FlowGroup) -> f64 {
         Noted::Times => 1024.0,
         Noted::Rates => 4096.0,
     };
-    1024.0 + notes
+    512.0 + notes
 }
 
 /// What a link keeps of its blocks, where it has some.
@@ -193,7 +194,7 @@ fn storages(link: &Link) -> Vec<Storage> {
 /// bucket is not full.
 fn event(scenario: &Scenario) -> f64 {
     if in_wheel(scenario) {
-        1.6 * size_of::<Event>() as f64
+        1.2 * size_of::<Event>() as f64
     } else {
         size_of::<Event>() as f64
     }
@@ -224,10 +225,10 @@ fn in_wheel(scenario: &Scenario) -> bool {
 }
 
 /// Buckets of the wheels of deliveries and of timers: enough for the longest time ahead, each in four
-/// bytes, twice as many as are needed, twice rounded up, and once more while they are copied.
+/// bytes: twice as many as are needed, rounded up to a power of two, and the old ones while they are copied.
 fn wheels(scenario: &Scenario) -> f64 {
     const MOST: f64 = (1_u64 << 23) as f64;
-    let buckets = |ahead: f64, width: f64| (8.0 * ahead / width).min(1.5 * MOST) * 4.0;
+    let buckets = |ahead: f64, width: f64| (4.5 * ahead / width).min(1.5 * MOST) * 4.0;
     let flows: u64 = scenario
         .flows()
         .iter()
@@ -235,7 +236,11 @@ fn wheels(scenario: &Scenario) -> f64 {
         .map(|group| group.count)
         .sum();
     let end = scenario.run().end().as_secs_f64();
-    let longest = |law: &Law<Time>| law.supremum().min(end);
+    // None of a million times of an unbounded law is that many times as long as they are on the average.
+    let longest = |law: &Law<Time>| match law.supremum() {
+        most if most.is_finite() => most.min(end),
+        _ => (RARE * law.mean()).min(end),
+    };
     let pauses = scenario.flows().iter().map(|group| {
         let own = match &group.workload {
             Workload::ClosedLoop { think, .. } => longest(think),
@@ -243,7 +248,6 @@ fn wheels(scenario: &Scenario) -> f64 {
             Workload::Periodic { every, .. } => longest(every),
             Workload::OnOff { off, .. } => longest(off),
             Workload::OpenLoop { interarrival, .. } => longest(interarrival),
-            // None of a million pauses is that many times as long as they are on the average.
             Workload::Poisson { .. } | Workload::Cbr { .. } => (RARE * between(group)).min(end),
             _ => 0.0,
         };

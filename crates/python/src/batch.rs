@@ -55,7 +55,7 @@ pub(crate) fn engines() -> Vec<Engine> {
 /// Bytes that a run of this process may need where its job does not say; 0 for the default.
 static MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// Allow each run of this process so many bytes.
+/// Allow the runs of a batch so many bytes together.
 #[pyfunction]
 pub(crate) fn allow_memory(size: u64) {
     MEMORY.store(size, Ordering::Relaxed);
@@ -67,7 +67,7 @@ pub(crate) fn yardstick(events: u64) -> u64 {
     forebay_engines::yardstick(events)
 }
 
-/// Bytes that each run of this process may need.
+/// Bytes that the runs of a batch may take together.
 #[pyfunction]
 pub(crate) fn allowed_memory() -> u64 {
     allowed().unwrap_or(forebay_scenario::DEFAULT_MEMORY.get())
@@ -109,6 +109,13 @@ impl Job {
             engine,
             options,
         }))
+    }
+
+    /// Estimate of the memory that the job needs, in bytes.
+    #[getter]
+    fn memory_estimate(&self) -> f64 {
+        let needs = self.0.engine.needs(&self.0.scenario, &self.0.options);
+        needs.iter().map(|need| need.bytes).sum()
     }
 }
 

@@ -17,6 +17,10 @@ mod report;
 mod rules;
 mod scenario;
 
+/// Counts what each run holds, so that a batch can end a run at its limit.
+#[global_allocator]
+static ALLOCATOR: forebay_engines::CountingAllocator = forebay_engines::CountingAllocator;
+
 #[pyo3::pymodule]
 mod _core {
     use pyo3::prelude::*;

@@ -20,6 +20,10 @@ use crate::workload::Workload;
 /// The memory that one replication may need where nobody says otherwise.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(4_000_000_000);
 
+/// The factor by which an estimate of memory may be wrong: a run whose estimate is larger than so many times the limit
+/// is refused before it starts.
+pub const MARGIN: f64 = 2.0;
+
 /// Stands for what a run takes whatever is in it.
 const A_RUN: &str = "run";
 
@@ -141,10 +145,11 @@ impl Scenario {
         needs
     }
 
-    /// Refuses what needs more than `allowed` bytes, by the key that asks for most of it.
+    /// Refuses a run whose needs are more than [`MARGIN`] times `allowed` bytes. An estimate below that may be wrong by
+    /// as much: the run starts, and the batch ends it if it reaches the limit.
     ///
     /// # Errors
-    /// [`EngineError::TooLarge`] with the key, what it needs and what is allowed.
+    /// [`EngineError::TooLarge`] with the sum of the needs, the key that asks for most of it, and the limit.
     pub fn afford(
         &self,
         engine: &'static str,
@@ -157,15 +162,16 @@ impl Scenario {
         let asked = |need: &&Need| needs.len() == 1 || need.key != A_RUN;
         let asked = needs.iter().filter(asked);
         let largest = asked.max_by(|a, b| a.bytes.total_cmp(&b.bytes));
-        let Some(largest) = largest.filter(|_| total > allowed.get() as f64) else {
+        let Some(largest) = largest.filter(|_| total > MARGIN * allowed.get() as f64) else {
             return Ok(());
         };
         Err(EngineError::TooLarge {
             engine,
             why: format!(
-                "`{}` may need {} of memory ({}); allowed: {} ({MORE_MEMORY})",
-                largest.key,
+                "it may need {} of memory, {} of it for `{}` ({}); allowed: {} ({MORE_MEMORY})",
+                rounded(total),
                 rounded(largest.bytes),
+                largest.key,
                 largest.what,
                 rounded(allowed.get() as f64)
             ),
@@ -275,7 +281,7 @@ fn arrivals_per_second(group: &FlowGroup) -> f64 {
 }
 
 /// Bytes in the largest unit that leaves a whole one, to two figures.
-fn rounded(bytes: f64) -> String {
+pub fn rounded(bytes: f64) -> String {
     let units = [
         (1e15, "PB"),
         (1e12, "TB"),

@@ -45,7 +45,9 @@ mod written;
 pub use algorithm::Algorithm;
 pub use classes::TrafficClass;
 pub use delay::Delays;
-pub use demand::{DEFAULT_MEMORY, Footprint, MORE_MEMORY, Need, Waiting, controller_needs};
+pub use demand::{
+    DEFAULT_MEMORY, Footprint, MARGIN, MORE_MEMORY, Need, Waiting, controller_needs, rounded,
+};
 pub use dimension::{Dimension, split_quantity};
 pub use engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,

@@ -44,7 +44,7 @@ SCHEDULER = click.option(
 
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:  # noqa: ARG001
-    """Allow each run of this process so much memory."""
+    """Allow the runs of this process so much memory together."""
     if size is not None:
         from forebay import _core
 
@@ -56,8 +56,8 @@ MEMORY = click.option(
     type=Size(),
     expose_value=False,
     callback=_allow,
-    help="Allow each run this much memory, as in 16GB; 4GB by default. A run that may need more is refused before it "
-    "begins.",
+    help="Allow the runs side by side this much memory together, as in 16GB; 4GB by default. A run that may need more "
+    "than twice as much is refused before it begins; a run that reaches the limit ends.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
 REPLICATIONS = click.option(

@@ -1,14 +1,15 @@
 //! How many flows and packets there may be at once: no more than what a buffer holds, than what can
 //! come in a run, and than windows and sizes let senders send.
 
-use forebay_units::Time;
+use forebay_congestion::packet::Samples;
+use forebay_units::{Bytes, Rate, Time};
 
-use super::{Footprint, Need, TIMERS_OF_A_FLOW, grown};
+use super::{Footprint, Need, TIMERS_OF_A_FLOW, controller_needs, grown};
 use crate::flows::FlowGroup;
 use crate::law::Law;
 use crate::link::{BufferLimit, Link};
 use crate::scenario::Scenario;
-use crate::stack::Recovery;
+use crate::stack::{PartialAckTimer, Recovery};
 use crate::workload::Workload;
 
 /// How far a count may lie above its mean, in roots of that: none of a million runs has more.
@@ -16,6 +17,12 @@ const SWING: f64 = 6.0;
 
 /// Of what is lost at once a flow may lose so many times its share.
 const SWUNG_SHARE: f64 = 4.0;
+
+/// The share of transfers that wait for a timeout where links drop packets.
+const TIMED_OUT: f64 = 0.1;
+
+/// The share of long flows that wait for a lost retransmission at the same time.
+const BEHIND_A_HOLE: f64 = 0.1;
 
 /// Packets that may wait at a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,30 +55,79 @@ impl Scenario {
         }
     }
 
-    /// The most transfers of an open loop at once: those that its links cannot carry, those of a few
-    /// round trips and of a timeout, and those that share what long flows and other transfers leave.
-    /// No more is sure than that all that arrive may be alive, which is far from what happens: an
-    /// engine holds itself to what it is allowed.
+    /// The number of transfers of an open loop that are alive at once, by Little's law: arrivals per second
+    /// times the seconds that a transfer stays, plus the transfers that share a busy link, plus those that an
+    /// overloaded link leaves unfinished. The number swings like a Poisson count. An engine enforces the limit
+    /// itself, because a long tail of sizes may exceed any estimate.
     fn transfers_alive(&self, group: &FlowGroup, interarrival: &Law<Time>) -> f64 {
         let arrivals = self.arrivals(interarrival);
-        let long: f64 = self
-            .flows()
-            .iter()
-            .filter(|group| group.persistent())
-            .map(|g| g.count as f64)
+        let Workload::OpenLoop { size, .. } = &group.workload else {
+            return arrivals;
+        };
+        let long = || self.flows().iter().filter(|group| group.persistent());
+        let windows: f64 = long()
+            .map(|group| group.count as f64 * self.slow_start_window(group))
             .sum();
+        let long: f64 = long().map(|group| group.count as f64).sum();
         let loads = group.path.iter().map(|&at| {
             let here = self.flows().iter().filter(|group| group.path.contains(&at));
             let offered = here.filter_map(|g| g.unresponsive_rate().or(g.open_loop_rate()));
             offered.sum::<f64>() / self.links()[at].lowest_rate().as_bits_per_second() as f64
         });
         let load = loads.fold(0.0, f64::max);
-        let trips = 4.0 * self.longest_trip(group) + 2.0 * group.stack.min_rto.as_secs_f64();
-        let staying = arrivals * (trips / self.seconds().max(1e-12)).min(1.0);
+        // The part of the run in which the buffer is full.
+        let full = if windows * self.packet_bytes() > self.pipe_bytes(group) {
+            1.0
+        } else {
+            let drain: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
+            1.0 - (drain / (load - 1.0).max(1e-9) / self.seconds().max(1e-12)).min(1.0)
+        };
+        let staying =
+            arrivals * (self.stay(group, size, full) / self.seconds().max(1e-12)).min(1.0);
         let sharing = (long + 1.0) * load / (1.0 - load).max(0.01);
-        let swings = SWING * arrivals.sqrt();
-        let most = arrivals * left_over(load) + staying + sharing + swings;
-        most.min(arrivals + swings)
+        let left = arrivals * left_over(load, size);
+        let most = staying + sharing + left;
+        (most + SWING * most.sqrt()).min(swung(arrivals))
+    }
+
+    /// Seconds that a transfer of an open loop stays where no other transfer slows it down: a round trip for
+    /// the handshake and one for each doubling of the window, the time on its access link, and in the part of the run
+    /// in which buffers are `full` the wait there and a share of a timeout.
+    fn stay(&self, group: &FlowGroup, size: &Law<Bytes>, full: f64) -> f64 {
+        let stack = &group.stack;
+        let packet = group.payload().get().max(1) as f64;
+        let rounds = size.representatives(1).into_iter().map(|bytes| {
+            let windows = (bytes / packet).ceil().max(1.0) / stack.initial_window.max(1.0);
+            libm::log2(windows + 1.0).ceil().max(1.0)
+        });
+        let rounds: Vec<f64> = rounds.collect();
+        let handshake = f64::from(u8::from(stack.handshake));
+        let rounds = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 + handshake;
+        let links = group.path.iter().chain(&group.reverse);
+        let extra = links.map(|&at| self.links()[at].most_extra_delay().as_secs_f64());
+        let wait: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
+        let trip = group.rtt.mean() + extra.sum::<f64>() + full * wait;
+        let timeout = full * TIMED_OUT * stack.min_rto.max(stack.clock).as_secs_f64();
+        let access = group.access.as_ref();
+        let access = access.map_or(0.0, |it| size.mean() / it.rate.as_bytes_per_second());
+        rounds * trip + access + timeout
+    }
+
+    /// Bytes that fill the slowest link of a group's path for a round trip.
+    fn pipe_bytes(&self, group: &FlowGroup) -> f64 {
+        let rates = group.path.iter().map(|&at| self.links()[at].lowest_rate());
+        let slowest = rates.map(Rate::as_bytes_per_second);
+        slowest.fold(f64::INFINITY, f64::min) * group.rtt.mean()
+    }
+
+    /// Seconds that a full buffer of a link takes to drain, the whole run at most.
+    fn drain_time(&self, at: usize) -> f64 {
+        let link = &self.links()[at];
+        let bytes = match link.buffer {
+            BufferLimit::Packets(count) => count as f64 * self.packet_bytes(),
+            BufferLimit::Bytes(bytes) => bytes.get() as f64,
+        };
+        (bytes / link.lowest_rate().as_bytes_per_second().max(1e-9)).min(self.seconds())
     }
 
     /// Transfers that an open loop begins in a run, on the average.
@@ -92,10 +148,10 @@ impl Scenario {
     /// be another copy of each, for packets that wait for long are sent again.
     pub(super) fn unanswered(&self, group: &FlowGroup) -> f64 {
         let carried = self.carried(group) + self.first_windows(group) + ahead(group);
-        if matches!(group.workload, Workload::OpenLoop { .. }) {
-            return carried;
-        }
         let size = transfer_packets(group);
+        if matches!(group.workload, Workload::OpenLoop { .. }) {
+            return carried.min(2.0 * self.alive(group).1 * size);
+        }
         let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
         let written = match &group.workload {
             Workload::ApplicationLimited { rate } => {
@@ -104,7 +160,33 @@ impl Scenario {
             _ => f64::INFINITY,
         };
         let each = 2.0 * (window.min(size).min(written) + 1.0);
-        carried.min(group.count as f64 * each)
+        let grown = group.count as f64 * self.slow_start_window(group) + ahead(group);
+        carried
+            .min(group.count as f64 * each)
+            .min(grown)
+            .min(self.window_at_random_loss(group))
+    }
+
+    /// The largest window in packets that a slow start reaches by the end of the run: it doubles in each round trip
+    /// (RFC 5681, section 3.1).
+    fn slow_start_window(&self, group: &FlowGroup) -> f64 {
+        let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
+        // Two more: the window at the end may be there twice, by timeouts, and a last round trip is not whole.
+        group.stack.initial_window * libm::exp2((round_trips + 2.0).min(1000.0))
+    }
+
+    /// Packets of a group that are not acknowledged where a medium loses packets at random and each loss reduces the
+    /// window. A slow start sends 1/p packets until the first loss, on the average, and as many again until the
+    /// loss is noticed; congestion avoidance has less in flight, because it loses about a packet in each cycle
+    /// (Mathis, Semke, Mahdavi and Ott, 1997). Infinite where nothing bounds the window.
+    fn window_at_random_loss(&self, group: &FlowGroup) -> f64 {
+        let rate_based = controller_needs(group).samples == Samples::Rates;
+        if rate_based || grown(group) > 0.0 {
+            return f64::INFINITY;
+        }
+        let losses = group.path.iter().map(|&at| self.links()[at].loss.random);
+        let loss = losses.fold(0.0, f64::max);
+        swung(group.count as f64) * (2.0 / loss + 2.0)
     }
 
     /// Packets of a group that its links can carry in a run.
@@ -162,13 +244,34 @@ impl Scenario {
         self.links()[at].lowest_rate().as_bytes_per_second()
     }
 
+    /// Packets of an open loop that may wait at a link at once: its own that are on their way, and while packets of
+    /// other groups wait, its share of what arrives in that time. As many as are held where the link is overloaded.
+    fn open_loop_waiting(&self, group: &FlowGroup, at: usize) -> f64 {
+        let here = self.flows().iter().filter(|it| it.path.contains(&at));
+        let rate = self.links()[at].lowest_rate().as_bits_per_second() as f64;
+        let offered = here
+            .clone()
+            .filter_map(|it| it.unresponsive_rate().or(it.open_loop_rate()));
+        let load = offered.sum::<f64>() / rate;
+        if load >= 1.0 {
+            return f64::INFINITY;
+        }
+        let closed = here.filter(|it| it.responsive() && it.open_loop_rate().is_none());
+        let others: f64 = closed.map(|it| self.held(it)).sum();
+        self.offered_at_once(group) + others * load / (1.0 - load)
+    }
+
     /// What a group sends over a link, or its acknowledgments.
     fn coming(&self, group: &FlowGroup, at: usize) -> Vec<Coming> {
         let flows = group.count as f64;
         let small = group.stack.header.get().max(1) as f64;
+        let held = match group.open_loop_rate() {
+            Some(_) => self.held(group).min(self.open_loop_waiting(group, at)),
+            None => self.held(group),
+        };
         let all = Coming {
             size: small,
-            packets: self.held(group) + flows,
+            packets: held + flows,
             rate: f64::INFINITY,
             at_once: 0.0,
             goes_on: true,
@@ -226,21 +329,20 @@ impl Scenario {
         own.sum::<f64>().min(memory) + 1.0
     }
 
-    /// Packets that propagate, and what senders note of those that are not acknowledged.
+    /// Packets that propagate, and records that senders keep of packets that are not acknowledged.
     pub(super) fn sent(&self, each: &impl Footprint, waiting: &[Waiting]) -> Vec<Need> {
         let mut needs = Vec::new();
         for group in self.flows().iter().filter(|group| group.responsive()) {
             let key = || format!("flows.{}.rtt", group.name);
-            // What waits at an access link is an event of its delivery already, which may lie beyond the end.
-            let under_way = self.propagating(group).min(self.unanswered(group));
+            // A packet that waits at an access link is an event of its delivery already, which may lie beyond the end.
+            let under_way = self.propagating(group, waiting);
             needs.push(Need::new(
                 key(),
                 under_way,
                 "propagating packet",
                 each.under_way(self),
             ));
-            let paths = group.path.iter().chain(&group.reverse);
-            let queued: f64 = paths.map(|&at| waiting[at].packets).sum();
+            let queued = self.queued(group, waiting);
             let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
             let size = transfer_packets(group);
             // A first window leaves at once, though links drop most of it.
@@ -260,19 +362,59 @@ impl Scenario {
         needs
     }
 
+    /// Packets of a group that wait at the links of its path and of its acknowledgments' path.
+    fn queued(&self, group: &FlowGroup, waiting: &[Waiting]) -> f64 {
+        let paths = group.path.iter().chain(&group.reverse);
+        paths
+            .map(|&at| self.share(group, at) * waiting[at].packets)
+            .sum()
+    }
+
+    /// The share of a link that a group may use. Long flows share it by their number; a group that paces by measured
+    /// rates may hold half of it, however many other flows there are (Ware, Mukerjee, Seshan and Sherry, Modeling
+    /// BBR's interactions with loss-based congestion control, 2019). Transfers are bounded by Little's law instead.
+    fn share(&self, group: &FlowGroup, at: usize) -> f64 {
+        if !group.persistent() {
+            return 1.0;
+        }
+        let here = |it: &&FlowGroup| it.path.contains(&at) || it.reverse.contains(&at);
+        let long = self
+            .flows()
+            .iter()
+            .filter(|it| it.persistent())
+            .filter(here);
+        let share = group.count as f64 / long.map(|it| it.count as f64).sum::<f64>().max(1.0);
+        match controller_needs(group).samples {
+            Samples::Rates => share.clamp(0.5, 1.0),
+            _ => share.min(1.0),
+        }
+    }
+
     /// Packets that arrive behind one that is missing, until it is sent again, once more after a timeout, and once more
     /// after another of twice the length. A coarse clock reads up to a tick more than the round trip, and a timer
     /// begins at three times what it reads (RFC 6298, sections 2.2 and 5.5). Without SACK a round trip fills one of the
     /// holes that a flow has (RFC 6582, section 3.2): a part of what was in the network, `there`, some times its share.
+    /// A timer that only the first partial acknowledgment restarts ends that recovery (RFC 6582, section 4).
     fn behind_a_hole(&self, group: &FlowGroup, there: f64) -> f64 {
-        let tick = group.stack.clock.as_secs_f64();
-        let timer = group.stack.min_rto.as_secs_f64().max(3.0 * tick);
-        let trips = match group.stack.recovery {
-            Recovery::NewReno => (SWUNG_SHARE * there / group.count as f64).min(there),
+        let stack = &group.stack;
+        let tick = stack.clock.as_secs_f64();
+        let timer = stack.min_rto.as_secs_f64().max(3.0 * tick);
+        let trips = match (stack.recovery, stack.partial_ack_timer) {
+            (Recovery::NewReno, PartialAckTimer::Every) => {
+                (SWUNG_SHARE * there / group.count as f64).min(there)
+            }
             _ => 3.0,
         };
         let seconds = 3.0 * timer + trips.max(3.0) * (self.longest_trip(group) + tick);
-        self.carried(group) * (seconds / self.seconds().max(1e-12))
+        let flows = group.count as f64;
+        let at_the_same_time = (swung(BEHIND_A_HOLE * flows) / flows).min(1.0);
+        let share = group.path.last().map_or(1.0, |&at| self.share(group, at));
+        // Nothing is missing before the slow starts have filled the network.
+        let windows = there / flows / group.stack.initial_window.max(1.0);
+        let slow_start = libm::log2(windows.max(1.0)) * group.rtt.mean();
+        let seconds = seconds.min((self.seconds() - slow_start).max(0.0));
+        let rate = self.carried(group) / self.seconds().max(1e-12);
+        at_the_same_time * share * rate * seconds
     }
 
     /// The longest round trip of a group, in seconds, with every delay that changes at its longest.
@@ -282,24 +424,91 @@ impl Scenario {
         most_of(&group.rtt) + extra.sum::<f64>()
     }
 
-    /// Packets of a group that propagate or wait at access links: a link's rate times the delay
-    /// behind it.
-    pub(super) fn propagating(&self, group: &FlowGroup) -> f64 {
+    /// The round trip of a group's packets, in seconds: the mean of many flows, and of a single flow the longest that it
+    /// may have.
+    fn mean_trip(&self, group: &FlowGroup) -> f64 {
+        let extra = (most_of(&group.rtt) - group.rtt.mean()).max(0.0);
+        self.longest_trip(group) - extra * (1.0 - 1.0 / (group.count as f64).max(1.0).sqrt())
+    }
+
+    /// Packets of a group that propagate or wait at access links: a link's rate times the delay behind it, and the
+    /// packets that windows hold back at access links.
+    pub(super) fn propagating(&self, group: &FlowGroup, waiting: &[Waiting]) -> f64 {
         let packet = smallest(group);
-        let rate = |at: usize| self.links()[at].highest_rate().as_bytes_per_second();
+        let rate = |at: usize| {
+            let rate = self.links()[at].highest_rate().as_bytes_per_second();
+            self.share(group, at) * rate
+        };
         let Some((&last, inner)) = group.path.split_last() else {
             return 0.0;
         };
         let between = inner
             .iter()
             .map(|&at| rate(at) * self.links()[at].longest_delay().as_secs_f64());
-        let behind = rate(last) * self.longest_trip(group);
-        let access = group.access.as_ref().map_or(0.0, |access| {
-            access.queue.map_or(f64::INFINITY, |queue| {
-                (queue as f64 + 1.0) * group.count as f64
-            })
-        });
-        (between.sum::<f64>() + behind) / packet + group.count as f64 + access
+        let behind = rate(last) * self.mean_trip(group);
+        let pipe = (between.sum::<f64>() + behind) / packet;
+        let there = pipe + self.queued(group, waiting);
+        (pipe + group.count as f64 + self.at_access(group, there))
+            .min(self.offered_at_once(group))
+            .min(self.unanswered(group))
+    }
+
+    /// Packets of a group that wait at its access links, where the rest of the network holds `there` of them.
+    fn at_access(&self, group: &FlowGroup, there: f64) -> f64 {
+        let Some(access) = &group.access else {
+            return 0.0;
+        };
+        let queues = access
+            .queue
+            .map_or(f64::INFINITY, |queue| queue as f64 + 1.0);
+        let flows = self.alive(group).1;
+        let mut links = group.path.iter().map(|&at| &self.links()[at]);
+        let slower = |link: &Link| 2.0 * link.highest_rate().as_bytes_per_second();
+        let windows = if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
+            // A slow start sends two packets for each that a link delivers (RFC 5681), which is no faster than the
+            // access link: what waits is a first window.
+            flows * group.stack.initial_window
+        } else if self.drops(group) {
+            // Drops keep the windows near what the network holds: a slow start ends at twice as much.
+            there
+        } else {
+            // Nothing is dropped behind an access link that is slower than the rest: windows grow to the end.
+            f64::INFINITY
+        };
+        (queues * flows).min(windows)
+    }
+
+    /// Whether a link of a group's path is offered more than it carries, and so drops packets.
+    fn drops(&self, group: &FlowGroup) -> bool {
+        group.path.iter().any(|&at| {
+            let here = self.flows().iter().filter(|it| it.path.contains(&at));
+            let offered = here.map(|it| {
+                if let Workload::ApplicationLimited { rate } = &it.workload {
+                    return rate.as_bytes_per_second() * it.count as f64;
+                }
+                let known = it.unresponsive_rate().or(it.open_loop_rate());
+                known.map_or_else(|| access_rate(it), |bits| bits / 8.0)
+            });
+            offered.sum::<f64>() > self.links()[at].lowest_rate().as_bytes_per_second()
+        })
+    }
+
+    /// Packets of an open loop that propagate or wait at access links at once, by Little's law: the rate that
+    /// is offered times the seconds that a packet is on its way, twice, because both swing. Infinite for other groups.
+    fn offered_at_once(&self, group: &FlowGroup) -> f64 {
+        let (Workload::OpenLoop { size, .. }, Some(offered)) =
+            (&group.workload, group.open_loop_rate())
+        else {
+            return f64::INFINITY;
+        };
+        // A byte belongs to a transfer of size x with a probability proportional to x.
+        let sizes = size.representatives(1);
+        let squares: f64 = sizes.iter().map(|x| x * x).sum();
+        let transfer = squares / sizes.iter().sum::<f64>().max(1.0);
+        let access = group.access.as_ref();
+        let access = access.map_or(0.0, |it| transfer / it.rate.as_bytes_per_second());
+        let seconds = (self.longest_trip(group) + access).min(self.seconds());
+        swung(2.0 * offered / 8.0 / smallest(group) * seconds)
     }
 }
 
@@ -379,17 +588,23 @@ fn packets_in(limit: BufferLimit, coming: &[Coming]) -> f64 {
     fit.sum()
 }
 
-/// The share x of transfers that are left over where they bring `load` times what can be carried and
-/// share it equally: 1 - x = exp(-load x) for transfers of one size, of which fewer are ever done than
-/// of any others (Jean-Marie and Robert, On the transient behavior of the processor sharing queue,
-/// 1994).
-fn left_over(load: f64) -> f64 {
+/// The share x of transfers that are left over where they bring `load` times what can be carried and share it equally:
+/// x = E[1 - exp(-load x S / E[S])] for transfers of size S (Jean-Marie and Robert, On the transient behavior of
+/// the processor sharing queue, 1994).
+fn left_over(load: f64, size: &Law<Bytes>) -> f64 {
     if load <= 1.0 {
         return 0.0;
     }
+    let sizes = size.representatives(1);
+    let mean = sizes.iter().sum::<f64>() / sizes.len().max(1) as f64;
     let mut share = 1.0;
     for _ in 0..200 {
-        share = 1.0 - libm::exp(-load * share);
+        let left = |bytes: &f64| -libm::expm1(-load * share * bytes / mean);
+        let next = sizes.iter().map(left).sum::<f64>() / sizes.len().max(1) as f64;
+        if next > 0.99 * share {
+            return next;
+        }
+        share = next;
     }
     share
 }

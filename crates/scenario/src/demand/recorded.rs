@@ -86,7 +86,7 @@ impl Scenario {
     /// What the packets say that are on their way.
     fn said(&self, waiting: &[Waiting]) -> Need {
         let groups = self.flows().iter().filter(|group| group.responsive());
-        let under_way = groups.map(|group| self.propagating(group).min(self.unanswered(group)));
+        let under_way = groups.map(|group| self.propagating(group, waiting));
         let queued = waiting.iter().map(|at| at.packets);
         let packets = under_way.sum::<f64>() + queued.sum::<f64>();
         let key = "trace.acknowledgments".to_owned();

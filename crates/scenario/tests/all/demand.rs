@@ -268,22 +268,23 @@ fn records_are_counted_by_samples_flows_and_packets() {
 }
 
 #[test]
-fn what_is_allowed_is_afforded_and_a_byte_more_is_not() {
+fn a_run_that_needs_more_than_twice_the_limit_is_refused_by_the_sum() {
     let scenario = scenario("buffer = \"50p\"", &group("bulk", "count = 7"));
     let needs = scenario.needs(&APART, false);
-    let total = 7_051;
+    // 7 flows of 1000 bytes and 51 packets are 7,051 bytes.
+    let least = 3_526;
     assert!(
         scenario
-            .afford("packet", &needs, Some(Bytes::new(total)))
+            .afford("packet", &needs, Some(Bytes::new(least)))
             .is_ok()
     );
     assert!(scenario.afford("packet", &needs, None).is_ok());
     let refused = scenario
-        .afford("packet", &needs, Some(Bytes::new(total - 1)))
+        .afford("packet", &needs, Some(Bytes::new(least - 1)))
         .unwrap_err();
     assert_eq!(
-        refused.to_string().split_once('`').unwrap().1,
-        "flows.bulk.count` may need 7.0 kB of memory (7 flows); allowed: 7.0 kB (`--memory` allows more)"
+        refused.to_string().split_once(": ").unwrap().1,
+        "it may need 7.1 kB of memory, 7.0 kB of it for `flows.bulk.count` (7 flows); allowed: 3.5 kB (`--memory` allows more)"
     );
 }
 
@@ -334,6 +335,8 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
         outstanding: 1.0,
         ..Each::default()
     };
+    // A tenth of many flows wait for a retransmission at the same time, and swing.
+    let at_once = |flows: f64| (0.1 * flows + 6.0 * f64::sqrt(0.1 * flows)) / flows;
     for (more, most) in [
         // 100 packets of a round trip and one of each of three flows, 11 in the queue, and what
         // arrives in a timeout, one of twice its length and three round trips.
@@ -341,8 +344,18 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
         ("count = 3\nmin_rto = \"2s\"", 100.0 + 3.0 + 11.0 + 6300.0),
         // Without SACK four times a flow's share of all that is lost, a round trip each.
         (
+            "count = 30\nmin_rto = \"1s\"\nrecovery = \"newreno\"\npartial_ack_timer = \"every\"",
+            141.0 + at_once(30.0) * (3000.0 + 100.0 * 4.0 * 141.0 / 30.0),
+        ),
+        // A timer that only the first partial acknowledgment restarts ends that recovery.
+        (
             "count = 30\nmin_rto = \"1s\"\nrecovery = \"newreno\"",
-            141.0 + 3000.0 + 100.0 * 4.0 * 141.0 / 30.0,
+            141.0 + at_once(30.0) * 3300.0,
+        ),
+        // Each loss of a medium reduces a window: twice 1/p packets of each flow, and swings.
+        (
+            "count = 3\nloss = \"random\"",
+            (3.0 + 6.0 * f64::sqrt(3.0)) * (2.0 / 0.1 + 2.0),
         ),
         // First windows leave at once.
         ("count = 3\ninitial_window = \"2000p\"", 6000.0),
@@ -350,7 +363,14 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
         ("count = 3\nreceive_window = \"10p\"", 30.0),
         ("count = 5\nreceive_window = \"10p\"", 50.0),
     ] {
-        let found = room_for_ten(&bulk(&format!("{more}\nhandshake = false")), "");
+        let flows = bulk(&format!("{more}\nhandshake = false"));
+        let found = match flows.split_once("loss = \"random\"\n") {
+            Some((before, after)) => scenario(
+                "buffer = \"10p\"\nloss = { random = \"10%\" }",
+                &(before.to_owned() + after),
+            ),
+            None => room_for_ten(&flows, ""),
+        };
         let need = only(found.needs(&sent, false));
         assert_eq!(need.key, "flows.bulk.rtt", "{more}");
         assert!((need.bytes - most).abs() < 1e-6, "{more}: {}", need.bytes);
@@ -372,17 +392,62 @@ fn transfers_that_are_alive_are_those_that_come_in_the_time_that_they_stay() {
         only(room_for_ten(&open, "").needs(&flows, false)).bytes
     };
     let arrivals = 1001.0;
-    // 5 kB every 10 ms are half of the link.
-    let sharing = 0.5 / (1.0 - 0.5);
-    for (rtt, min_rto, trips) in [
-        ("100ms", "1s", 2.4),
-        ("250ms", "1s", 3.0),
-        ("100ms", "2s", 4.4),
+    // 6 packets of 1000 bytes every 10 ms are three fifths of the link, which drops nothing.
+    let sharing = 0.6 / (1.0 - 0.6);
+    for (rtt, min_rto, trip) in [
+        ("100ms", "1s", 0.1),
+        ("250ms", "1s", 0.25),
+        ("100ms", "2s", 0.1),
     ] {
-        let hand = arrivals * trips / 10.0 + sharing + 6.0 * f64::sqrt(arrivals);
+        let mean = arrivals * trip / 10.0 + sharing;
+        let hand = mean + 6.0 * f64::sqrt(mean);
         let found = of(rtt, min_rto);
-        assert!((found - hand).abs() < 0.02 * hand, "{found} {hand}");
+        assert!((found - hand).abs() < 0.01 * hand, "{found} {hand}");
     }
+}
+
+/// Windows that grow in a lossless network double in each round trip, and so do the records of what they sent.
+#[test]
+fn no_window_outgrows_its_slow_start() {
+    let sent = Each {
+        outstanding: 1.0,
+        ..Each::default()
+    };
+    let text = "[link]\nrate = \"100Gbps\"\nbuffer = \"1BDP\"\n[[flows]]\nname = \"bulk\"\nrtt = \"1s\"\ncount = 3\n\
+                [run]\nwarmup = \"1s\"\nmeasure = \"2s\"\n";
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).unwrap();
+    let need = only(scenario.needs(&sent, false));
+    assert!((need.bytes - 3.0 * 10.0 * 32.0).abs() < 1e-6, "{need:?}");
+}
+
+/// Packets wait at an access link for as long as the run lasts only where it is slower than the rest of the path.
+#[test]
+fn what_waits_at_access_links_is_bounded_by_windows_where_links_drop() {
+    let sent = Each {
+        outstanding: 1.0,
+        ..Each::default()
+    };
+    let of = |rate: &str| {
+        let flows = bulk(&format!(
+            "count = 3\nhandshake = false\naccess = {{ rate = \"{rate}\" }}"
+        ));
+        only(room_for_ten(&flows, "").needs(&sent, false)).bytes
+    };
+    let (free, fast, slow, slowest) = (
+        only(room_for_ten(&bulk("count = 3\nhandshake = false"), "").needs(&sent, false)).bytes,
+        of("20Mbps"),
+        of("4Mbps"),
+        of("2Mbps"),
+    );
+    assert!(
+        (fast - free - 30.0).abs() < 1e-6,
+        "first windows: {fast} {free}"
+    );
+    assert!(
+        (slow - free - 111.0).abs() < 4.0,
+        "as much as the network holds: {slow} {free}"
+    );
+    assert!(slowest > 2.0 * free, "all that is sent: {slowest} {free}");
 }
 
 #[test]

@@ -1,0 +1,125 @@
+"""The memory estimate agrees with the measured peak, and a run that reaches the limit ends with one line."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from forebay import Scenario, _core
+from forebay.checks.memory import Measured, measure
+from forebay.configuration.drafting import Wishes, draft
+from tests.conftest import ROOT, forebay
+
+GB = 1e9
+
+#: Ten BBR flows fill more than 20 MB of records within a second of simulated time.
+BBR = """
+[link]
+rate = "10Gbps"
+buffer = "0.5BDP"
+[[flows]]
+name = "long"
+count = 10
+cca = "bbr"
+rtt = { uniform = ["20ms", "80ms"] }
+[run]
+warmup = "1s"
+measure = "2s"
+"""
+
+
+def estimate(scenario: Scenario) -> float:
+    return _core.Job(scenario.core, "packet", 1, 0).memory_estimate
+
+
+def test_an_estimate_agrees_within_a_factor_of_two_plus_20_mb() -> None:
+    assert Measured(100e6, 219e6).agrees
+    assert Measured(219e6, 100e6).agrees
+    assert not Measured(100e6, 221e6).agrees
+    assert not Measured(221e6, 100e6).agrees
+
+
+@pytest.mark.parametrize("name", ["elastic-access-link", "shaped-access", "fiber-access", "cubic-and-bbr"])
+def test_the_estimate_of_a_shipped_scenario_agrees_with_the_peak(name: str) -> None:
+    found = measure(str(ROOT / "scenarios" / f"{name}.toml"))
+    assert found.agrees, found
+
+
+@pytest.mark.parametrize(
+    ("rate", "traffic"),
+    [
+        ("1Gbps", {"long": 10, "web": 0.3}),
+        ("100Mbps", {"web": 1.2}),
+        ("100Mbps", {"long": 4, "cca": "bbr", "web": 0.3}),
+        ("100Mbps", {"video": 30, "queue": "fq_codel"}),
+    ],
+)
+def test_the_estimate_of_a_draft_agrees_with_the_peak(rate: str, traffic: dict[str, object], tmp_path: Path) -> None:
+    text = draft(Wishes(rate=rate, rtt="20ms..80ms", **traffic))  # type: ignore[arg-type]
+    scenario = Scenario.parse(text, overrides=["run.warmup=2s", "run.measure=4s"])
+    path = tmp_path / "draft.json"
+    path.write_text(scenario.core.canonical_json(), encoding="utf-8")
+    found = measure(str(path))
+    assert found.agrees, found
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "traffic"),
+    list(
+        product(
+            ("512kbps", "100Mbps", "1Gbps", "10Gbps"),
+            ("200us", "20ms..80ms", "300ms"),
+            (
+                {"long": 1},
+                {"long": 10, "cca": "bbr"},
+                {"long": 5000, "cca": "newreno", "web": 0.1},
+                {"long": 10, "web": 0.3},
+                {"web": 0.9},
+                {"background": 1.2},
+                {"video": 30, "background": 0.05, "queue": "fq_codel"},
+            ),
+        )
+    ),
+)
+def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> None:
+    found = estimate(Scenario.parse(draft(Wishes(rate=rate, rtt=rtt, **traffic))))  # type: ignore[arg-type]
+    assert found < GB
+
+
+def test_the_estimate_does_not_grow_with_the_duration_of_long_flows() -> None:
+    text = draft(Wishes(rate="100Mbps", rtt="20ms", long=10))
+    short, long = (
+        estimate(Scenario.parse(text, overrides=["run.warmup=30s", f"run.measure={seconds}s"]))
+        for seconds in (100, 10_000)
+    )
+    assert long <= 1.2 * short + 1e6
+
+
+@pytest.mark.parametrize("stack", ["rfc", "linux", "ns2"])
+def test_no_stack_counts_the_packets_of_the_whole_run(stack: str) -> None:
+    text = draft(Wishes(rate="1Gbps", rtt="20ms..80ms", long=10)).replace("packet =", f'stack = "{stack}"\npacket =')
+    assert estimate(Scenario.parse(text)) < 100e6
+
+
+def test_a_run_that_reaches_the_limit_ends_with_one_line(tmp_path: Path) -> None:
+    """Two replications side by side reach it together; each runs again alone, and reaches it."""
+    path = tmp_path / "bbr.toml"
+    path.write_text(BBR, encoding="utf-8")
+    limit = int(0.55 * estimate(Scenario.load(path)))
+    ended = forebay("run", path, "--replications", "2", "--memory", f"{limit}B")
+    assert ended.code == 2, ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+    assert "it reached " in ended.err
+    assert "`--memory` allows more" in ended.err
+
+
+def test_a_refusal_compares_the_sum_with_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "bbr.toml"
+    path.write_text(BBR, encoding="utf-8")
+    need = estimate(Scenario.load(path))
+    ended = forebay("run", path, "--memory", f"{int(0.49 * need)}B")
+    assert ended.code == 2
+    assert f"it may need {need / 1e6:.0f} MB of memory" in ended.err
+    assert f"allowed: {int(0.49 * need) / 1e6:.0f} MB" in ended.err
