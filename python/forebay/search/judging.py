@@ -23,6 +23,7 @@ __all__ = [
     "Replications",
     "ShareJudge",
     "Verdict",
+    "attempt_share",
     "hopeless",
     "mean_margin",
     "observations",
@@ -34,8 +35,8 @@ Reports = Sequence[Report]
 #: Numbers of replications, each with its part of the error probability; the parts add up to 1.
 Looks = tuple[tuple[int, float], ...]
 
-#: Fresh replications after which is looked whether a mean meets its goal, each with its part of the error.
-FRESH = ((8, 0.25), (16, 0.25), (32, 0.5))
+#: Fresh replications after which is looked whether a mean meets its goal; each look has an equal part of the error.
+FRESH = (8, 16, 32, 64, 128)
 #: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
 HEADING = 0.8
 
@@ -46,6 +47,14 @@ class Verdict(Enum):
     MET = "met"
     MISSED = "missed"
     UNCLEAR = "unclear"
+
+
+def attempt_share(attempt: int) -> float:
+    """Share of the error probability that an attempt at a confirmation may spend, counted from 1: 6 / (pi k)^2.
+
+    The shares of all attempts add up to 1.
+    """
+    return 6 / (math.pi * attempt) ** 2
 
 
 def relative_margin(goal: Goal, report: Report) -> float:
@@ -128,8 +137,11 @@ class Judge(Protocol):
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
 
-    def confirmations(self, seen: int, confidence: float) -> Looks:
-        """After how many fresh replications to look whether they confirm, where the search took `seen`."""
+    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
+        """Numbers of fresh replications after which to look if they confirm; the search took `seen`.
+
+        `most` is the largest number that is worth its cost.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +188,11 @@ class AverageJudge:
         """The smallest margin of a mean, relative to its threshold."""
         return min(mean_margin(goal, reports) for goal in goals)
 
-    def confirmations(self, seen: int, confidence: float) -> Looks:
+    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
         """Few where the margin is clear, more where it is not."""
         del seen, confidence
-        return FRESH
+        looks = [count for count in FRESH if count <= most]
+        return tuple((count, 1 / len(looks)) for count in looks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +248,9 @@ class ShareJudge:
         """Share of the replications beyond the wanted one."""
         return self.held(reports, goals) / len(reports) - self.share
 
-    def confirmations(self, seen: int, confidence: float) -> Looks:
+    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
         """At least twice as many as would do if none of them failed."""
+        del most
         return ((max(seen, 2 * statistics.replications_for_share(self.share, confidence)), 1.0),)
 
 

@@ -68,6 +68,8 @@ class Plan:
         Goals that are derived to hold, each with the largest buffer up to which it does.
     least : int, optional
         Runs at the answer and near it without which no confidence is reached; those that carry `confidence` by default.
+    most_fresh : int
+        Fresh runs at one buffer at most, unless the confidence needs more.
     """
 
     smallest: int
@@ -85,6 +87,7 @@ class Plan:
     prior: Prior | None = None
     met_up_to: Mapping[Goal, int] = field(default_factory=dict)
     least: int | None = None
+    most_fresh: int = 128
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:

@@ -24,7 +24,7 @@ from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, observations
+from forebay.search.judging import Verdict, attempt_share, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
@@ -271,8 +271,8 @@ class QuickLook(Observing):
             return None
         evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
-        # The k-th attempt spends 2^-k of the error probability.
-        error: float = 2.0 ** (len(self._refused) + 1) * (1 - min(evidence.values()))
+        # Each attempt spends a part of the error probability.
+        error = (1 - min(evidence.values())) / attempt_share(len(self._refused) + 1)
         return max(0.0, min(most, 1 - error))
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:

@@ -31,7 +31,7 @@ from forebay.search.answer import JudgedRule, Recommendation, Variation
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, Judge, ShareJudge
+from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
@@ -57,6 +57,8 @@ FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
 #: Confidence of a quick look, unless less is asked for: what four runs that agree carry.
 QUICK_CONFIDENCE = 0.8
+#: Fresh runs at one buffer at most: those that carry so many packets, but not fewer than these.
+AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
 #: What a search without goals looks at: any metric will do.
 ANY = Goal("utilization", ">=", 0.0)
 #: Parts of a range between the values of the first look, at least.
@@ -579,6 +581,13 @@ def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
     return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
 
 
+def _affordable(scenario: Scenario) -> int:
+    """Fresh runs at one buffer that are worth their cost: as many as carry a certain number of packets."""
+    core = scenario.core
+    packets = core.rate_bps / 8 / core.packet_bytes * sum(core.duration_s)
+    return max(LEAST_FRESH, min(FRESH[-1], int(AFFORDABLE_PACKETS / packets)))
+
+
 def _held(scenario: Scenario, varied: Knob) -> float:
     """Packets of the configured buffer, and of the memory that the target link shares."""
     size = varied.size(scenario)
@@ -606,6 +615,7 @@ def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
         met_up_to=delay_bounds(scenario, varied),
         least=terms.least_runs,
+        most_fresh=_affordable(scenario),
     )
 
 
@@ -625,6 +635,7 @@ def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], ter
         floor=first,
         words=Named(varied),
         least=terms.least_runs,
+        most_fresh=_affordable(scenario),
     )
 
 

@@ -14,9 +14,9 @@ What is claimed. All goals have to hold at once, which costs no correction (an i
 the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
 fresh replications which the search has not seen, and the confidence that is reported comes from those alone. They are
 looked at several times, each time at a part of the error probability, and given up where they are not heading for a
-confirmation. A refused confirmation moves on to another buffer at half the error probability, so the total stays within
-the stated level. Replications that repeat each other to the last bit are one observation: where most of the fresh ones
-do, no confidence is stated at all.
+confirmation. A refused confirmation moves on to another buffer at a smaller part of the error probability; the parts
+add up to the stated level. Replications that repeat each other to the last bit are one observation: where most of the
+fresh ones do, no confidence is stated at all.
 
 Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
 larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
@@ -40,7 +40,7 @@ from forebay.search.approach import Approach, beginning
 from forebay.search.crossing import line_at
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import Looks, Verdict, hopeless, observations
+from forebay.search.judging import Looks, Verdict, attempt_share, hopeless, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
@@ -420,8 +420,8 @@ class Search(Observing):
                     return
                 buffer, largest = between, True
             self._attempts += 1
-            # The k-th attempt spends 2^-k of the error probability: the sum stays below the whole of it.
-            needed = 1 - (1 - plan.confidence) / 2**self._attempts
+            # Each attempt spends a part of the error probability: the sum stays below the whole of it.
+            needed = 1 - (1 - plan.confidence) * attempt_share(self._attempts)
             weakest = self._put_to_the_test(buffer, needed, outcome, patient=largest)
             if weakest is None:
                 self._refine(buffer, outcome)
@@ -496,9 +496,9 @@ class Search(Observing):
         return low + share_between(*ends, buffer) * (high - low) < 0
 
     def confirms(self, buffer: int, outcome: Outcome) -> bool:
-        """Whether fresh replications confirm another buffer, at half of the error probability that is left."""
+        """Whether fresh replications confirm another buffer, at the next part of the error probability."""
         self._attempts += 1
-        needed = 1 - (1 - self.plan.confidence) / 2**self._attempts
+        needed = 1 - (1 - self.plan.confidence) * attempt_share(self._attempts)
         confirmed = self._put_to_the_test(buffer, needed, outcome, patient=True) is None
         if not confirmed:
             self._refused.add(buffer)
@@ -531,7 +531,7 @@ class Search(Observing):
             runs = independent + near
             if enough(independent, len(reports)):
                 confirmed = evidence[weakest] >= needed and runs >= self.plan.least_runs
-                confidence = 1 - (1 - evidence[weakest]) * 2**self._attempts / part
+                confidence = 1 - (1 - evidence[weakest]) / attempt_share(self._attempts) / part
                 confidence = min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
             else:
                 # Hardly more than one observation: what it says is all there is, and nothing says how surely.
@@ -550,7 +550,7 @@ class Search(Observing):
 
     def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
         """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed)
+        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed, self.plan.most_fresh)
         (last, part), least = looks[-1], self.plan.least_runs - near
         return (*looks[:-1], (max(last, least), part)) if self._averages else looks
 
