@@ -597,6 +597,10 @@ def test_the_first_line_is_the_answer(one: CheckReport, several: CheckReport) ->
             ["missed", "undecided", "met"],
             "The configured buffer (20 packets, 20.0 kB, 80.0 ms) misses 1 of 3 goals; 1 undecided.",
         ),
+        (
+            ["undecided"] * 3,
+            "Undecided: the configured buffer (20 packets, 20.0 kB, 80.0 ms) may meet or miss all 3 goals.",
+        ),
         (["undecided"], "Undecided: the configured buffer (20 packets, 20.0 kB, 80.0 ms) may meet or miss the goal."),
     ],
 )

@@ -117,8 +117,9 @@ def _one_buffer(found: CheckedBuffer, *, of_classes: bool) -> str:
         return f"{subject} {misses} {'the goal' if alone else f'{missed} of {goals} goals'}{doubt}."
     if not undecided:
         return f"{subject} {meets} {'the goal' if alone else 'both goals' if goals == 2 else f'all {goals} goals'}."
-    if alone:
-        return f"Undecided: {subject[0].lower()}{subject[1:]} may meet or miss the goal."
+    if undecided == goals:
+        which = "the goal" if alone else "both goals" if goals == 2 else f"all {goals} goals"
+        return f"Undecided: {subject[0].lower()}{subject[1:]} may meet or miss {which}."
     return f"{subject} {meets} {goals - undecided} of {goals} goals{doubt}."
 
 
