@@ -38,6 +38,7 @@ ASKED: dict[str, tuple[list[str], int]] = {
         ["recommend", "small.toml", "--quick", "--json", "--no-picture", "--over", "link.queue=droptail,codel"],
         0,
     ),
+    "check": (["check", "small.toml", "--json"], 0),
     "compare": (["compare", "small.toml", "--points", "2", "--json", "--no-picture"], 0),
     "sweep": (["sweep", "small.toml", "--over", "link.buffer=5p,20p", "--out", "grid", "--json"], 0),
     "explain": (["explain", "sqrt-n", "--json"], 0),

@@ -59,7 +59,7 @@ def test_help_lists_the_verbs() -> None:
     """That it is fast is held by what it may load (tests/test_layering.py)."""
     command = [sys.executable, "-m", "forebay.command_line", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert {"run", "recommend", "compare", "sweep", "explain", "plot"} <= set(done.stdout.split())
+    assert {"run", "recommend", "check", "compare", "sweep", "explain", "plot"} <= set(done.stdout.split())
 
 
 def test_run_prints_the_report_of_the_contract(small: Path) -> None:
@@ -165,7 +165,7 @@ def test_transfers_are_recorded_and_drawn(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_gives_one_line(small: Path, text: str, parts: list[str]) -> None:
     small.write_text(text, encoding="utf-8")
-    for command in ("run", "recommend", "compare"):
+    for command in ("run", "recommend", "check", "compare"):
         answer = forebay(command, small)
         assert answer.code == 2
         assert answer.out == ""

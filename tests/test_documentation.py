@@ -89,6 +89,7 @@ SHORTER = {
     "forebay recommend FILE --over link.rate=1Gbps..10Gbps --over link.buffer=10p..1000p": (
         "forebay recommend small.toml --over link.rate=1Mbps..10Mbps --over link.buffer=10p..100p --set run.measure=5s"
     ),
+    "forebay check FILE --buffer 4.5MB --buffer 9MB": "forebay check small.toml --buffer 10p --buffer 20p",
     "forebay sweep FILE --over ... --out DIR --bundle results.zip": (
         "forebay sweep small.toml --over link.buffer=5p,20p --out again --bundle results.zip"
     ),

@@ -42,6 +42,7 @@ CALLS: tuple[tuple[list[str], set[str]], ...] = (
     (["--help"], set()),
     (["--version"], set()),
     (["recommend", "small.toml", "--quick", "--fresh", "--out", "made", "--report", "a.html"], set()),
+    (["check", "small.toml", "--fresh"], set()),
     (["run", "small.toml"], set()),
     (["run", "small.toml", "--trace", "made"], {"polars"}),
     (["compare", "small.toml", "--points", "2", "--out", "made"], set()),

@@ -23,6 +23,7 @@ SHORT = ("--set", "run.warmup=1s", "--set", "run.measure=2s")
 CALLS = {
     "run": ("run", "small.toml", *SHORT, "--seed", "5"),
     "recommend": ("recommend", "small.toml", "--quick", *SHORT, "--for", "linux"),
+    "check": ("check", "small.toml", *SHORT),
     "compare": ("compare", "small.toml", *SHORT, "--points", "2"),
     "sweep": ("sweep", "small.toml", *SHORT, "--over", "link.buffer=5p,20p", "--out", "swept"),
     "emulate": ("emulate", "nothing.toml"),

@@ -86,11 +86,12 @@ def striking(command: list[str], times: int, gap_s: float) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("times", "gap_s"), [(1, 0.0), (5, 0.0), (5, 0.005), (5, 0.05)])
-@pytest.mark.parametrize("verb", ["run", "recommend", "compare", "sweep"])
+@pytest.mark.parametrize("verb", ["run", "recommend", "check", "compare", "sweep"])
 def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: int, gap_s: float) -> None:
     more = {
         "sweep": ["--over", "link.buffer=5p,9p", "--out", str(tmp_path / "out")],
         "recommend": ["--no-picture", "--fresh"],
+        "check": ["--fresh"],
     }
     options = [*more.get(verb, []), "--set", LONG[0]]
     command = [sys.executable, "-m", "forebay.command_line", verb, str(small), *options]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forebay import InputError, Scenario, _core, compare, recommend, reproduce, sweep
+from forebay import InputError, Scenario, _core, check, compare, recommend, reproduce, sweep
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, real, whole
 from forebay.commands.program import cli
 from forebay.commands.values import Whole as WholeOption
@@ -32,6 +32,7 @@ SCENARIO = Scenario.parse(SMALL)
 CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "run": (lambda _, **given: SCENARIO.run(**given), ("seed", "replications", "jobs")),
     "recommend": (lambda _, **given: recommend(SCENARIO, **given), ("replications", "jobs")),
+    "check": (lambda _, **given: check(SCENARIO, **given), ("replications", "jobs")),
     "sweep": (lambda out, **given: sweep(SCENARIO, [], out, **given), ("seed", "replications", "jobs")),
     "compare": (lambda _, **given: compare(SCENARIO, **given), ("points", "replications", "jobs")),
     "reproduce": (lambda out, **given: reproduce("auge/fig1", out=out, **given), ("jobs",)),

@@ -131,6 +131,8 @@ class CheckReport:
         The engine that measured, and forebay's version.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
+    strata : int
+        Runs of each observation: one for each stratum of the scenario's random states.
     """
 
     scenario: Scenario
@@ -142,6 +144,7 @@ class CheckReport:
     engine: str
     version: str
     jitter: Jitter | None = None
+    strata: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dictionaries and lists, as in the JSON."""
@@ -156,6 +159,7 @@ class CheckReport:
                 "engine": self.engine,
                 "version": self.version,
                 **({} if self.jitter is None else {"jitter": self.jitter}),
+                **({} if self.strata == 1 else {"strata": self.strata}),
             }
         )
         return told

@@ -151,6 +151,7 @@ def check(
             engine=engine,
             version=_core.__version__,
             jitter=added,
+            strata=1 if measure.strata is None else len(measure.strata.weights),
             # Last of what takes time.
             cost=findings.cost([measure], time.perf_counter() - started),
         )

@@ -20,6 +20,7 @@ from forebay.search.checked_buffers import setting_words
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.wording import count, difference, rate_of_link, sign, threshold
+from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -50,7 +51,8 @@ def check_text(report: CheckReport) -> RenderableType:
         Fits the console that it is printed on, from 60 columns.
     """
     urgent = [warning for warning in report.warnings if warning.urgent]
-    others = [warning for warning in report.warnings if not warning.urgent]
+    # A metric that was left out is the metric of no goal.
+    others = [each for each in report.warnings if not each.urgent and each.kind is not Kind.METRIC_LEFT_OUT]
     core = report.scenario.core
     title = f": {report.scenario.title}" if report.scenario.title else ""
     one = len(report.buffers) == 1
@@ -115,8 +117,9 @@ def _one_buffer(found: CheckedBuffer, *, of_classes: bool) -> str:
         return f"{subject} {misses} {'the goal' if alone else f'{missed} of {goals} goals'}{doubt}."
     if not undecided:
         return f"{subject} {meets} {'the goal' if alone else 'both goals' if goals == 2 else f'all {goals} goals'}."
-    if alone:
-        return f"Undecided: {subject[0].lower()}{subject[1:]} may meet or miss the goal."
+    if undecided == goals:
+        which = "the goal" if alone else "both goals" if goals == 2 else f"all {goals} goals"
+        return f"Undecided: {subject[0].lower()}{subject[1:]} may meet or miss {which}."
     return f"{subject} {meets} {goals - undecided} of {goals} goals{doubt}."
 
 
@@ -264,8 +267,11 @@ def _overall(verdict: GoalVerdict) -> Text:
 def _confidence(report: CheckReport) -> str:
     """The meaning of the confidence, and how many runs it rests on."""
     runs = sorted({each.runs for each in report.buffers})
-    each_runs = counted(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {counted(runs[-1], 'run')}"
+    noun = "run" if report.strata == 1 else "observation"
+    each_runs = counted(runs[0], noun) if len(runs) == 1 else f"{runs[0]} to {counted(runs[-1], noun)}"
     where = "at the buffer" if len(report.buffers) == 1 else "at each buffer"
+    if report.strata > 1:
+        where = f"of {counted(report.strata, 'run')} each {where}"
     methods = {goal.evidence.method for each in report.buffers for goal in each.goals.values()}
     told = [f"{each_runs} {where}."]
     if "bootstrap" in methods:

@@ -14,6 +14,7 @@ from forebay.formatting import counted
 from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
+from forebay.search.check_report import CheckReport
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import wording
@@ -125,6 +126,24 @@ def _(found: FeasibleMap) -> Note:
     ]
     heading = headline(found.scenario.resolved, otherwise="Where goals hold")
     return Note(heading, where_it_holds(found), _table(columns, rows, limited=False), tuple(found.warnings))
+
+
+@_note.register(CheckReport)
+def _(found: CheckReport) -> Note:
+    from forebay.views.check_text import answer_line, goal_words, size_words
+
+    goals = list(found.buffers[0].goals.values())
+    columns = ("buffer", *map(goal_words, goals), "every goal")
+    rows = [
+        (
+            size_words(each),
+            *(f"{formatting.estimate(goal.goal.name, goal.measured)} {goal.verdict}" for goal in each.goals.values()),
+            each.verdict,
+        )
+        for each in found.buffers
+    ]
+    heading = headline(found.scenario.resolved, otherwise="Check")
+    return Note(heading, answer_line(found), _table(columns, rows, limited=False), tuple(found.warnings))
 
 
 def _recommended(answer: Recommendation) -> str:
