@@ -76,7 +76,15 @@ class Oracle:
             return Verdict.UNCLEAR
         return Verdict.MET if self._met(buffer, goals) else Verdict.MISSED
 
-    def confidences(self, reports: Sequence[Report], goals: Sequence[Goal]) -> Mapping[str, float]:
+    def evidence(
+        self, reports: Sequence[Report], goals: Sequence[Goal], worst: Mapping[str, float] | None = None
+    ) -> Mapping[str, float]:
+        return self.confidences(reports, goals, worst)
+
+    def confidences(
+        self, reports: Sequence[Report], goals: Sequence[Goal], worst: Mapping[str, float] | None = None
+    ) -> Mapping[str, float]:
+        assert worst is None or not self.averages
         buffer = buffer_of(reports)
         if reports[0].metrics["loss_rate"].mean < 16:
             return {goal.key: float(self._met(buffer, [goal])) for goal in goals}
@@ -86,7 +94,8 @@ class Oracle:
     def margin(self, reports: Sequence[Report], goals: Sequence[Goal]) -> float:
         return 1.0 if self._met(buffer_of(reports), goals) else -1.0
 
-    def confirmations(self, seen: int, confidence: float) -> tuple[tuple[int, float], ...]:
+    def confirmations(self, seen: int, confidence: float, most: int) -> tuple[tuple[int, float], ...]:
+        assert most >= 8
         self.asked_to_confirm.append((seen, confidence))
         return ((self.fresh, 1.0),)
 

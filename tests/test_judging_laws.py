@@ -121,7 +121,7 @@ def test_a_margin_of_a_threshold_at_or_below_zero_has_its_sign() -> None:
 def test_fresh_replications_are_looked_at_ever_later_however_many_the_search_took() -> None:
     """From the first look on the bootstrap can confirm; the last is no more than the most at any buffer."""
     for taken in (0, 2, 9, 100):
-        looks = AverageJudge().confirmations(taken, 0.99)
+        looks = AverageJudge().confirmations(taken, 0.99, 32)
         counts = [count for count, _ in looks]
         assert counts == sorted(set(counts))
         assert (counts[0], counts[-1]) == (8, 32)
@@ -182,8 +182,8 @@ def test_a_level_that_is_just_reached_is_reached(count: int, share: float) -> No
 def test_fresh_draws_are_twice_as_many_as_would_do_if_all_held(share: float, confidence: float) -> None:
     would_do = next(count for count in itertools.count(1) if 1 - share**count >= confidence)
     judge = ShareJudge(share)
-    assert judge.confirmations(1, confidence) == ((2 * would_do, 1.0),)
-    assert judge.confirmations(2 * would_do + 1, confidence) == ((2 * would_do + 1, 1.0),)
+    assert judge.confirmations(1, confidence, 32) == ((2 * would_do, 1.0),)
+    assert judge.confirmations(2 * would_do + 1, confidence, 32) == ((2 * would_do + 1, 1.0),)
 
 
 # How many observations -------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from forebay import InputError, Scenario, recommend
+from forebay import Scenario, recommend
 from forebay.atlas.prior import Place, Prior
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
+from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome, Plan
-from forebay.search.quick import ATTEMPTS, FRESH, QuickLook
+from forebay.search.quick import ATTEMPTS, FRESH, LOOKS_AT_MISSES, QuickLook
 from forebay.search.smallest import Search
 from forebay.search.waiting import LEAST_PART, Patience, shorter
 from forebay.warning import Kind
@@ -29,7 +29,7 @@ from tests.test_search import EDGE, Link, Shaped, saturating, slow, steady, step
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PLAN = Plan(smallest=1, largest=1000, ceiling=8000)
+PLAN = Plan(smallest=1, largest=1000, ceiling=8000, confidence=0.8)
 ENOUGH = Goal("utilization", ">=", 0.9)
 SEEDS = 100
 
@@ -50,8 +50,8 @@ NOISY = pytest.mark.parametrize(
         ("rare", steady, 0.005, 1.6),
         ("rare", utilization, 0.004, 1.15),
         ("rare", slow, 0.01, 1.4),
-        ("normal", utilization, 0.1, 2.2),
-        ("heavy", steady, 0.03, 2.2),
+        ("normal", utilization, 0.1, 8.0),
+        ("heavy", steady, 0.03, 3.0),
     ],
 )
 
@@ -59,12 +59,12 @@ NOISY = pytest.mark.parametrize(
 @NOISY
 def test_claims_hold_whatever_the_noise(shape: str, mean: Callable[[int], float], noise: float, far: float) -> None:
     taken, middle = claims_hold(shape, mean, noise, PLAN)
-    assert taken <= 22
+    assert taken <= 30
     assert middle <= far
 
 
 @NOISY
-@pytest.mark.parametrize(("off", "spread", "most"), [(1.0, 1.3, 20), (1.4, 1.5, 20), (0.25, 1.2, 24), (5.0, 1.2, 24)])
+@pytest.mark.parametrize(("off", "spread", "most"), [(1.0, 1.3, 31), (1.4, 1.5, 31), (0.25, 1.2, 31), (5.0, 1.2, 31)])
 def test_what_is_expected_takes_no_claim_away(
     shape: str, mean: Callable[[int], float], noise: float, far: float, off: float, spread: float, most: float
 ) -> None:
@@ -105,7 +105,8 @@ def claims_hold(shape: str, mean: Callable[[int], float], noise: float, plan: Pl
         assert 1 <= low <= high <= outcome.buffer
         inside += low <= edge <= high or (high == outcome.buffer < edge)
     count = len(answers)
-    assert count >= 0.85 * SEEDS
+    # The others are undecided: four runs carry little where noise is large.
+    assert count >= 0.75 * SEEDS
     assert inside / count >= LOWER_END - 3 * math.sqrt(LOWER_END * (1 - LOWER_END) / count)
     assert wrong <= sum(doubts) + 3 * math.sqrt(sum(doubt * (1 - doubt) for doubt in doubts))
     return taken / SEEDS, float(np.median(answers)) / edge
@@ -198,7 +199,7 @@ def test_no_more_than_some_answers_are_put_to_fresh_replications() -> None:
         link = Link({"utilization": utilization}, 0.1, seed)
         QuickLook(link, [ENOUGH], PLAN).run()
         fresh = sum(PLAN.is_fresh(number) for _, number in link.asked)
-        assert FRESH <= fresh <= (ATTEMPTS + 1) * FRESH
+        assert FRESH <= fresh <= (ATTEMPTS + 2 + LOOKS_AT_MISSES) * FRESH
 
 
 def test_what_refused_a_buffer_says_where_the_edge_is() -> None:
@@ -265,13 +266,22 @@ class Timed(Measurements):
         return [self.reports[pair] for pair in pairs]
 
 
-def width(outcome: Outcome) -> float:
-    assert outcome.lower_end is not None
-    return outcome.lower_end[1] / outcome.lower_end[0]
+def holds_the_answer(found: Finished, scenario: Scenario) -> None:
+    """The range that is said where the time is over has the answer of a search that was waited for in it."""
+    assert found.outcome.buffer is None
+    assert not found.outcome.impossible
+    assert found.outcome.between is not None
+    low, high = found.outcome.between
+    whole = recommend(scenario)
+    assert whole.feasible_from is not None
+    assert low <= whole.feasible_from.high.packets
+    assert high >= whole.feasible_from.low.packets
+    assert [note.kind for note in found.outcome.notes].count(Kind.TIME_OVER) == 1
+    assert all(note.kind is not Kind.QUICK for note in found.outcome.notes)
 
 
 @pytest.mark.parametrize("left", [0, 3, 5, 8, 12, 16, 20, 25])
-def test_what_a_search_knows_when_the_time_is_over_is_the_answer(left: int) -> None:
+def test_a_search_whose_time_is_over_says_where_the_answer_is(left: int) -> None:
     scenario = Scenario.parse(SMALL)
     plan = Plan(smallest=1, largest=40, ceiling=200)
     begun: list[type] = []
@@ -285,50 +295,28 @@ def test_what_a_search_knows_when_the_time_is_over_is_the_answer(left: int) -> N
 
     found = Patience(within=60.0).wait(begin, scenario, None)
     assert begun == [QuickLook, Search]
-    over = [note for note in found.outcome.notes if note.kind is Kind.TIME_OVER]
-    assert len(over) == 1
-    assert all(note.kind is not Kind.QUICK for note in found.outcome.notes)
-    assert found.outcome.buffer is not None
-    assert found.outcome.confirmation
-    if found.measure.reports and isinstance(found.search, Search):
-        assert found.outcome.confidence is None, "nothing fresh confirmed it"
-        assert not found.confident
-    if left == 0:
-        assert isinstance(found.search, QuickLook)
+    holds_the_answer(found, scenario)
     quick = QuickLook(Measurements(scenario, "packet", 1, None), scenario.goals, plan).run()
-    assert width(found.outcome) <= width(quick), "whichever knows more"
-    whole = recommend(scenario)
-    low, high = found.outcome.lower_end or (1, 1)
-    assert whole.feasible_from is not None
-    assert low <= whole.feasible_from.high.packets
-    assert high >= whole.feasible_from.low.packets
+    ends = quick.between or ((quick.lower_end or (1, 1))[0], quick.buffer or plan.ceiling)
+    assert found.outcome.between is not None
+    low, high = found.outcome.between
+    assert high / low <= ends[1] / ends[0], "whichever knows more"
 
 
 @pytest.mark.parametrize("left", [0, 1, 8, 12])
-def test_what_a_quick_look_knows_when_the_time_is_over_is_the_answer(left: int) -> None:
+def test_a_quick_look_whose_time_is_over_says_where_the_answer_is(left: int) -> None:
     scenario = Scenario.parse(SMALL)
-    plan = Plan(smallest=1, largest=40, ceiling=200)
+    plan = Plan(smallest=1, largest=40, ceiling=200, also=(20,))
 
-    def begin(kind: type[Search | QuickLook], looked: Scenario, _until: float | None) -> Finished:
-        assert kind is QuickLook
+    def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
         measure = Timed(looked, "packet", 1, None)
-        measure.left = left
+        measure.left = left if kind is QuickLook else math.inf
+        assert (until is None) == (kind is Observing), "a run of few packets has any time"
         return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
 
-    if left < 2:
-        with pytest.raises(InputError, match="over before anything is known"):
-            Patience(within=60.0).wait(begin, scenario, None)
-        return
     found = Patience(within=60.0).wait(begin, scenario, None)
-    assert found.outcome.buffer is not None
-    assert not found.confident
-    assert [note.kind for note in found.outcome.notes][:1] == [Kind.TIME_OVER]
-    assert len(found.measure.reports) == left
-    whole = recommend(scenario)
-    low, high = found.outcome.lower_end or (1, 1)
-    assert whole.feasible_from is not None
-    assert low <= whole.feasible_from.high.packets
-    assert high >= whole.feasible_from.low.packets
+    holds_the_answer(found, scenario)
+    assert len(found.measure.reports) == max(left, 1)
 
 
 def test_with_enough_time_the_answer_is_that_of_the_search() -> None:
@@ -346,10 +334,8 @@ def test_a_search_whose_time_is_over_goes_on_from_there(tmp_path: Path) -> None:
     within = 0.05
     while True:
         within *= 1.3
-        with suppress(InputError):
-            answer = None
-            answer = recommend(scenario, within=within, resume=cache, tell=told.append)
-        if answer is not None and not any(warning.kind is Kind.TIME_OVER for warning in answer.warnings):
+        answer = recommend(scenario, within=within, resume=cache, tell=told.append)
+        if not any(warning.kind is Kind.TIME_OVER for warning in answer.warnings):
             break
     assert any(line.startswith("resuming: ") for line in told)
     assert not list(cache.glob("*.jsonl"))
@@ -375,8 +361,19 @@ def test_a_quick_answer_says_that_it_is_one(small: Path) -> None:
     assert low <= whole["feasible_from"]["high"]["packets"]
     assert high >= whole["feasible_from"]["low"]["packets"]
     text = forebay("recommend", small, "--no-picture", "--quick").out
-    assert "confidence" in text.splitlines()[1]
+    assert "probably meet all goals (" in " ".join(text.split())
+    assert found["confidence"] <= found["runs"] / (found["runs"] + 1)
     assert "run without --quick to confirm" in " ".join(text.split())
+
+
+def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    answer = forebay("recommend", small, "--within", "1us", "--json")
+    assert answer.code == 3, answer.err
+    found = json.loads(answer.out)
+    assert (found["verdict"], found["recommendation"]) == ("undecided", None)
+    low, high = found["between"]
+    assert 1 <= low["packets"] <= high["packets"]
 
 
 @pytest.mark.parametrize(
@@ -390,10 +387,6 @@ def test_a_quick_answer_says_that_it_is_one(small: Path) -> None:
         (["--quick", "--within", "3s"], "forebay: --within: found it beside `quick`; allowed: one of them"),
         (["--quick", "--fraction", "90%"], "forebay: --fraction: found it beside `quick`; allowed: one of them"),
         (["--within", "3s", "--replications", "4"], "forebay: --replications: found it beside `within`; allowed"),
-        (
-            ["--within", "1us"],
-            "forebay: --within: found 1.00 µs, which is over before anything is known; allowed: longer",
-        ),
     ],
 )
 def test_what_cannot_be_waited_for_is_refused(

@@ -23,13 +23,13 @@ from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, se
 
 
 def needed(attempt: int, confidence: float = 0.95) -> float:
-    """Of the whole error each attempt has half of what the one before had."""
-    return 1 - (1 - confidence) / 2**attempt
+    """Of the whole error each attempt has a part, and all parts add up to it: 6 / pi^2 times the sum of 1 / k^2 is 1."""
+    return 1 - (1 - confidence) * 6 / (math.pi * attempt) ** 2
 
 
 @pytest.mark.parametrize("attempt", range(1, 7))
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_each_attempt_has_half_the_error_of_the_one_before(attempt: int, confidence: float) -> None:
+def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: int, confidence: float) -> None:
     def found(now: int) -> float:
         return needed(now, confidence) + (1e-12 if now == attempt else -1e-9)
 
@@ -57,7 +57,7 @@ def test_what_is_just_needed_is_enough_and_a_better_confidence_is_told_as_it_is(
     assert exact.notes == []
     assert exact.confidence == pytest.approx(0.95)
     better, *_ = searched(Oracle(since(300), confidence=lambda attempt: 0.999 if attempt == 2 else 0.9))
-    assert better.confidence == pytest.approx(1 - 0.001 * 2**2), "of the fourth that this attempt has"
+    assert better.confidence == pytest.approx(1 - 0.001 * (2 * math.pi) ** 2 / 6), "of the part that this attempt has"
 
 
 @pytest.mark.parametrize("confirmations", [1, 2, 6])
@@ -405,7 +405,7 @@ def test_an_island_is_confirmed_like_any_answer() -> None:
     outcome, link, search, _ = searched(judge, BOTH, also=(18, 42, 56))
     assert outcome.buffer in {15, 16}
     assert link.fresh(search.plan) == [outcome.buffer]
-    assert outcome.confidence == pytest.approx(1 - 2 * 1e-5)
+    assert outcome.confidence == pytest.approx(1 - 1e-5 / (6 / math.pi**2))
     assert (56, ROOM.key) in outcome.gaps
     assert outcome.up_to[0] < 56
     assert outcome.notes == []

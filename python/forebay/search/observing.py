@@ -323,7 +323,7 @@ class Observing:
                 outcome.impossible = True
                 return
             fresh = [at for at in promising if at not in self._refused]
-            if fresh and confirms(max(fresh, key=lambda at: self.plan.judge.margin(self.samples[at], self.goals))):
+            if fresh and confirms(self._smallest_clear(fresh)):
                 return
             at = self._most_telling(left) if left else None
             if at is None or at in looked or len(looked) >= rounds:
@@ -344,6 +344,11 @@ class Observing:
     def look_at(self, measured: Mapping[int, Sequence[Report]]) -> None:
         """Take what others have measured for what was seen."""
         self.samples = {buffer: Replications(reports) for buffer, reports in measured.items()}
+
+    def _smallest_clear(self, buffers: Sequence[int]) -> int:
+        """The smallest of some buffers whose margin is at least half of the largest margin of them."""
+        margins = {at: self.plan.judge.margin(self.samples[at], self.goals) for at in buffers}
+        return min(at for at, margin in margins.items() if 2 * margin >= max(margins.values()))
 
     def _seems_met(self, buffer: int) -> bool:
         """Whether the means of some runs at a buffer meet every goal."""

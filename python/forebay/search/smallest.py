@@ -96,7 +96,9 @@ class Search(Observing):
             # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
             self.sample([self.compromise()], NEAREST)
             runs = max(NEAREST, self.plan.least_runs)
-            self.conclude(outcome, runs, LOOKS_AT_MISSES, lambda buffer: self.confirms(buffer, outcome))
+            # Where goals are about shares of the draws, each buffer was decided by itself.
+            again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
+            self.conclude(outcome, runs, LOOKS_AT_MISSES, again)
         if outcome.buffer is None:
             outcome.compromise = self.compromise()
             outcome.runs = self.runs_near(outcome.compromise)
@@ -446,7 +448,7 @@ class Search(Observing):
     def _refine(self, buffer: int, outcome: Outcome) -> None:
         """Where a leap reached the answer: try the middle between it and the last refusal, too."""
         below = max((at for at in self._refused if at < buffer), default=buffer)
-        while buffer > FAR * below and self._attempts < self.plan.confirmations + BACK:
+        while self._averages and buffer > FAR * below and self._attempts < self.plan.confirmations + BACK:
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
