@@ -119,12 +119,13 @@ def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> N
     for each in answer.alternatives:
         (value,) = each.choice.values()
         scenario = Scenario.parse(SHORT, overrides=[f"flows.bulk.cca={value}"])
-        alone = recommend(scenario, ["utilization>=90%"], confidence=for_each(0.95, 3), replications=None)
+        alone = recommend(scenario, ["utilization>=90%"], confidence=for_each(0.95, 3))
         assert alone.buffer == each.recommendation
         assert alone.binding_goal == each.binding_goal
-        assert alone.cost.replications == each.replications
+        assert alone.cost.replications >= each.replications, "alone it asks for more runs"
         if alone.buffer is not None:
-            assert each.confidence == pytest.approx(of_all(alone.confidence, 3, 0.95))
+            assert each.confidence is not None
+            assert 0.95 <= each.confidence <= alone.confidence
             at = alone.at(alone.buffer)
             assert at is not None
             assert each.measured == at.metrics
@@ -190,7 +191,9 @@ def test_a_choice_that_is_worse_in_everything_is_dominated(answer: Recommendatio
         return replace(answer, points=(point,))
 
     _, found = compared(
-        [{"n": str(number)} for number in range(3)], [measured(0.95, 0.02), measured(0.99, 0.03), measured(0.94, 0.04)]
+        [{"n": str(number)} for number in range(3)],
+        [measured(0.95, 0.02), measured(0.99, 0.03), measured(0.94, 0.04)],
+        0.95,
     )
     assert {each.choice["n"]: each.on_front for each in found} == {"0": True, "1": True, "2": False}
 

@@ -323,7 +323,9 @@ def test_conflicting_goals_end_with_1_and_say_which(small: Path, tmp_path: Path)
     assert found["recommendation"] is None
     least, most = found["conflict"]["needs_at_least"], found["conflict"]["needs_at_most"]
     assert (least["goals"], most["goals"]) == (["utilization"], ["queue_delay_p99"])
-    assert least["buffer"]["packets"] > most["buffer"]["packets"]
+    assert found["verdict"] == "impossible"
+    assert found["goals"]["utilization"]["at_smallest"]["verdict"] == "missed"
+    assert found["goals"]["queue_delay_p99"]["at_largest"]["verdict"] == "missed"
 
 
 def test_recommend_without_a_goal_asks_for_one(small: Path) -> None:

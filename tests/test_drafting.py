@@ -62,7 +62,7 @@ def test_a_draft_limits_loss_and_says_of_what(traffic: dict[str, object], limit:
 def test_the_loss_goal_of_a_draft_can_be_met(options: list[str], tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
     assert forebay("new", path, "--rate", "50Mbps", "--rtt", "40ms", *options).code == 0
-    told = forebay("recommend", path, "--quick", "--no-picture", "--set", "run.measure=10s", "--json")
+    told = forebay("recommend", path, "--set", "run.measure=10s", "--json")
     assert '"loss_rate"' in told.out
     assert told.code == 0, told.out[:400]
 

@@ -17,7 +17,7 @@ from forebay.checks.atlas.cells import Cell
 from forebay.goals import Goal
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
-from forebay.search.quick import QuickLook
+from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.recommendation import reach
 
 RATES, ROUND_TRIPS, FLOWS, BACKGROUNDS, AIMS = (1e7, 1e8, 1e9), (0.01, 0.1), (1, 10, 100), (0.0, 0.5), (0.95, 0.99)
@@ -189,7 +189,7 @@ def test_what_lies_between_links_is_found_by_simulation(cell: Cell, utilization:
     )
     assert found is not None
     largest, ceiling = reach(cell.bdp)
-    plan = Plan(smallest=1, largest=largest, ceiling=ceiling)
+    plan = Plan(smallest=1, largest=largest, ceiling=ceiling, confidence=QUICK_CONFIDENCE)
     measure = Measurements(cell.scenario(seed=99), "packet", None, None)
     outcome = QuickLook(measure, [Goal("utilization", ">=", utilization)], plan).run()
     assert outcome.lower_end is not None

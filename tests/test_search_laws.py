@@ -23,7 +23,7 @@ from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, se
 
 
 def needed(attempt: int, confidence: float = 0.95) -> float:
-    """Of the whole error each attempt has a part, and all parts add up to it: 6 / pi^2 times the sum of 1 / k^2 is 1."""
+    """Each attempt has a part of the error; all add up to it, because the sum of 1 / k^2 is pi^2 / 6."""
     return 1 - (1 - confidence) * 6 / (math.pi * attempt) ** 2
 
 

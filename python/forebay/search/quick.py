@@ -29,7 +29,10 @@ from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
 
-__all__ = ["QuickLook"]
+__all__ = ["QUICK_CONFIDENCE", "QuickLook"]
+
+#: Confidence of a quick look, unless less is asked for: what four runs that agree carry.
+QUICK_CONFIDENCE = 0.8
 
 #: Power of the factor between buffers of a search's first look that is left here, and the factor by which buffers grow
 #: where the largest of them is not enough.
@@ -40,7 +43,7 @@ BESIDE = 1.5
 #: Single replications of each further round, and where the edge was expected.
 ROUNDS = (3, 4)
 EXPECTED_ROUNDS = (2, 3)
-#: Fresh replications at an answer, and how many answers are put to some.
+#: Fresh replications at an answer at least, and how many answers are put to some.
 FRESH = 4
 ATTEMPTS = 3
 #: Buffers at most at which further runs may prove that there is no answer.
@@ -85,6 +88,11 @@ class QuickLook(Observing):
     #: The largest buffer up to which goals that ask for room are thought to hold on.
     _top = math.inf
 
+    @property
+    def _fresh(self) -> int:
+        """Fresh runs at an answer: more if the confidence needs more."""
+        return max(FRESH, statistics.runs_for_confidence(self.plan.confidence))
+
     def run(self) -> Outcome:
         """Look, and put what was found to fresh replications."""
         outcome, rounds = Outcome(), ROUNDS
@@ -107,11 +115,11 @@ class QuickLook(Observing):
         if outcome.buffer is None:
             # Where margins have a peak, or much noise, it may do though the edges do not say so.
             nearest = self.compromise()
-            self.sample([nearest], FRESH)
+            self.sample([nearest], self._fresh)
             if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
         if outcome.buffer is None:
-            self.conclude(outcome, FRESH, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
+            self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
         if outcome.buffer is None:
             if not outcome.impossible:
                 text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
@@ -132,7 +140,7 @@ class QuickLook(Observing):
         if ends[1] >= plan.largest:
             return None
         also = (buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling)
-        self._expect(3 + 2 + sum(EXPECTED_ROUNDS) + FRESH)
+        self._expect(3 + 2 + sum(EXPECTED_ROUNDS) + self._fresh)
         self.sample([*ends, plan.largest, *also], 1)
         room, small = self.directions()
         edge = self._edge(room, 1)
@@ -144,7 +152,7 @@ class QuickLook(Observing):
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
         rungs = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap**COARSER)
-        self._expect(len(rungs) + 2 + sum(ROUNDS) + FRESH)
+        self._expect(len(rungs) + 2 + sum(ROUNDS) + self._fresh)
         self.sample(rungs, 1)
         room, small = self.directions()
         while self._edge(room, 1).met == math.inf:
@@ -252,8 +260,8 @@ class QuickLook(Observing):
     def _put_to_the_test(self, buffer: int, outcome: Outcome) -> bool:
         """Whether fresh replications speak for a buffer, which is then the answer."""
         self._known(f"confirming {self.plan.words.counted(buffer)}")
-        self._expect(FRESH)
-        reports = self._measured([buffer] * FRESH, fresh=True)
+        self._expect(self._fresh)
+        reports = self._measured([buffer] * self._fresh, fresh=True)
         found = self._sureness(buffer, reports)
         met = self.plan.judge.margin(reports, self.goals) >= 0
         if not met or (found is not None and found < self.plan.confidence):

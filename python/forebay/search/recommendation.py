@@ -38,7 +38,7 @@ from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.optimizing import objective, optimized
 from forebay.search.plan import Outcome, Plan
-from forebay.search.quick import QuickLook
+from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.ranking import compared
 from forebay.search.rare_states import Lengthened, lengthened
@@ -55,8 +55,6 @@ __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_g
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
-#: Confidence of a quick look, unless less is asked for: what four runs that agree carry.
-QUICK_CONFIDENCE = 0.8
 #: Fresh runs at one buffer at most: those that carry so many packets, but not fewer than these.
 AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
 #: What a search without goals looks at: any metric will do.

@@ -10,7 +10,7 @@ choose which replications are simulated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,12 +47,16 @@ DISCRETE = 32
 CHUNK = 512
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Series:
     """Replications of one series by stratum, as far as they were classified."""
 
-    classified: int = 0
-    members: list[list[int]] = field(default_factory=list)
+    members: list[list[int]]
+
+    @property
+    def classified(self) -> int:
+        """How many were classified."""
+        return sum(map(len, self.members))
 
 
 class Strata:
@@ -94,13 +98,13 @@ class Strata:
         """
         first = number >> STREAM_BITS << STREAM_BITS
         place = number - first
-        series = self._series.setdefault(first, _Series(members=[[] for _ in self.weights]))
+        series = self._series.setdefault(first, _Series([[] for _ in self.weights]))
         while any(len(known) <= place for known in series.members):
-            numbers = range(first + series.classified, first + series.classified + CHUNK)
+            begin = first + series.classified
+            numbers = range(begin, begin + CHUNK)
             values = np.asarray(self._core.state_values(self._core.seed, numbers))
             for each, stratum in zip(numbers, self._strata_of(values), strict=True):
                 series.members[stratum].append(each)
-            series.classified += CHUNK
         return tuple(known[place] for known in series.members)
 
     def _strata_of(self, values: NDArray[np.float64]) -> list[int]:

@@ -209,6 +209,6 @@ def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
         own, product = (counted(round(number), "packet") for number in (buffer.packets, whole))
         yield Paragraph(
             f"bdp: {own} are {share:.2g} BDP of the link (1 BDP is {product}). The rule multiplies the BDP of the rate "
-            "that other traffic leaves by 1/β − 1, which is 1 for Reno and 0.43 for CUBIC.",
+            "that other traffic leaves by 1 / beta - 1, which is 1 for Reno and 0.43 for CUBIC.",
             "dim",
         )

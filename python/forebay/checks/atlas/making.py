@@ -20,7 +20,7 @@ from forebay.formatting import counted
 from forebay.goals import Goal
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
-from forebay.search.quick import QuickLook
+from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.recommendation import reach
 
 __all__ = ["computed", "main"]
@@ -33,7 +33,7 @@ def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
     """What one cell needs for every utilization; what was simulated for one counts for the next."""
     measure = Measurements(cell.scenario(), "packet", jobs, None)
     largest, ceiling = reach(cell.bdp)
-    plan = Plan(smallest=1, largest=largest, ceiling=ceiling, resolution=RESOLUTION)
+    plan = Plan(smallest=1, largest=largest, ceiling=ceiling, resolution=RESOLUTION, confidence=QUICK_CONFIDENCE)
     for target in TARGETS:
         before = len(measure.reports)
         outcome = QuickLook(measure, [Goal("utilization", ">=", target)], plan).run()
