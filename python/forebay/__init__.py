@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
     from forebay.search.check_report import CheckReport
     from forebay.search.checking import check
+    from forebay.search.class_sizing import ClassSizing, size_classes
     from forebay.search.recommendation import recommend
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
@@ -51,6 +52,7 @@ __all__ = [
     "Axis",
     "BufferSize",
     "CheckReport",
+    "ClassSizing",
     "Comparison",
     "Cost",
     "Estimate",
@@ -77,6 +79,7 @@ __all__ = [
     "feasible_map",
     "recommend",
     "reproduce",
+    "size_classes",
     "sweep",
 ]
 
@@ -85,6 +88,7 @@ _HOMES = {
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.report",
     "CheckReport": "forebay.search.check_report",
+    "ClassSizing": "forebay.search.class_sizing",
     "Comparison": "forebay.comparison.answers",
     "Cost": "forebay.report",
     "Estimate": "forebay.report",
@@ -105,6 +109,7 @@ _HOMES = {
     "feasible_map": "forebay.search.surveying",
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",
+    "size_classes": "forebay.search.class_sizing",
     "sweep": "forebay.sweeps.sweeping",
 }
 

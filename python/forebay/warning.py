@@ -47,6 +47,9 @@ class Kind(StrEnum):
     MET_BELOW = "met_below"
     REFUSED = "refused"
     NO_MARGIN = "no_margin"
+    # Of the sizing of all classes: a class (the subject) whose buffer no goal asks for room, or holds few packets.
+    UNDEMANDED = "undemanded"
+    FEW_PACKETS = "few_packets"
     # Of an answer that was not waited for: measured seconds of each run, and of how many; replications so far.
     QUICK = "quick"
     TIME_OVER = "time_over"

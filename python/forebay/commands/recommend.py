@@ -60,6 +60,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
         "recommend link.toml --goal 'utilization>=98%' --for linux",
         "Ask for more, and for a router's lines:",
     ),
+    ("recommend port.toml --classes", "Size the buffers of all classes of a port together:"),
     ("recommend link.toml --quick", "Look first:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
     ("recommend link.toml --picture answer.png", "Write the picture alone:"),
@@ -158,6 +159,11 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     "link.queue=droptail,codel: the best, and the answer with each. Two ranges: a map of where the goals hold.",
 )
 @click.option(
+    "--classes",
+    is_flag=True,
+    help="Size the buffers of all classes of the target link, and confirm all goals with these buffers together.",
+)
+@click.option(
     "--minimize",
     metavar="METRIC",
     help="Find where this metric is lowest, of all that meets the goals, if any are asked.",
@@ -186,6 +192,7 @@ def recommend(
     fresh: bool,
     verbose: bool,
     as_json: bool,
+    classes: bool,
     **asked: Any,
 ) -> None:
     """Find the smallest buffer that meets the goals, and put beside it what every rule says.
@@ -197,6 +204,9 @@ def recommend(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    if classes:
+        _size_classes(scenario, asked, fresh=fresh, as_json=as_json, verbose=verbose)
+        return
     if len(_varied(asked["over"])) > 1:
         files = ResultFiles(f"{given.stem}-map", out, picture)
         _map(scenario, files, asked, fresh=fresh, as_json=as_json)
@@ -268,6 +278,51 @@ def _varied(over: Iterable[str]) -> list[str]:
     from forebay.search.choice import choice
 
     return [text for text in over if choice(text) is None]
+
+
+#: The options that `--classes` takes.
+OF_CLASSES = frozenset(
+    {
+        "goals",
+        "engine",
+        "confidence",
+        "resolution",
+        "quick",
+        "within",
+        "platforms",
+        "jitter",
+        "jobs",
+        "scheduler",
+    }
+)
+
+
+def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> None:
+    """Size all classes together, and print the answer."""
+    from forebay.search.class_sizing import size_classes
+    from forebay.search.resumption import cache_directory
+
+    context = click.get_current_context()
+    for name in (*asked, "out", "picture", "report_to"):
+        if name not in OF_CLASSES and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError("found it beside --classes; allowed: one of both", name)
+    each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
+    with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
+        answer = size_classes(
+            scenario,
+            progress=progress,
+            resume=None if how["fresh"] else cache_directory() / "recommend",
+            tell=remark,
+            known=None if progress is None else progress.say,
+            **{name: asked[name] for name in OF_CLASSES},
+        )
+    if how["as_json"]:
+        say_json(answer.to_json(indent=2))
+    else:
+        from forebay.views.class_sizing_text import class_sizing_text
+
+        show(class_sizing_text(answer, everything=how["verbose"]))
+    _leave(EXITS[answer.verdict])
 
 
 #: What a map takes besides its keys.

@@ -45,6 +45,7 @@ __all__ = [
     "is_quick",
     "level",
     "metrics_there",
+    "percent",
     "proof",
     "recommended",
     "undecided",
@@ -94,11 +95,11 @@ def level(answer: Recommendation) -> str:
     """The confidence as it is stated: the level that was asked for where it is reached, else rounded down."""
     assert answer.confidence is not None, "where there is no confidence, `doubt` says why"
     if answer.confidence >= answer.level:
-        return f"at least {_percent(answer.level)} confidence"
-    return f"{_percent(answer.confidence)} confidence"
+        return f"at least {percent(answer.level)} confidence"
+    return f"{percent(answer.confidence)} confidence"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A share below 1 in whole percent, rounded down; with a decimal where only that keeps it below 100 %."""
     whole = math.floor(100 * share + 1e-9)
     return f"{whole} %" if whole < 99 else f"{min(99.9, math.floor(1000 * share + 1e-9) / 10):g} %"

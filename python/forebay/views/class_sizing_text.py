@@ -1,0 +1,165 @@
+"""The text that `recommend --classes` prints: the buffers in one sentence, then a row for each class and each goal.
+
+The tables keep every column: those without room go into a further table below. The width is that of the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.views.answer_sentences import asked, percent
+from forebay.views.configuration_text import configuration_lines
+from forebay.views.fitting import Column, Grid, Wrapped
+from forebay.views.heading import Paragraph
+from forebay.views.wording import count, difference, goal_title, rate_of_link
+from forebay.warning import Kind
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from forebay.search.answer import SearchCost
+    from forebay.search.class_sizing import ClassSize, ClassSizing
+    from forebay.warning import Warning
+
+__all__ = ["class_sizing_text", "sentence"]
+
+STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
+#: Metrics of the link that are told, whatever the goals.
+TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
+#: Kinds of warnings on the way to the answer.
+STORY = frozenset({Kind.REFUSED})
+
+
+def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> RenderableType:
+    """The answer as text.
+
+    Parameters
+    ----------
+    answer : ClassSizing
+        The answer of `size_classes`.
+    everything : bool
+        Whether refused combinations are told, too.
+
+    Returns
+    -------
+    RenderableType
+        Fits the console that it is printed on, from 60 columns.
+    """
+    core = answer.scenario.core
+    title = f": {answer.scenario.title}" if answer.scenario.title else ""
+    urgent = [warning for warning in answer.warnings if warning.urgent]
+    others = [each for each in answer.warnings if not each.urgent and (everything or each.kind not in STORY)]
+    parts: list[RenderableType] = [
+        Text(f"{rate_of_link(answer.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
+        Paragraph(sentence(answer), STYLES[answer.verdict]),
+        *(Paragraph(f"warning: {warning}", "bold yellow") for warning in urgent),
+        *(Paragraph(line) for line in _proof(answer)),
+        Text(),
+        Wrapped([_classes(answer)]),
+        Text(),
+        Wrapped([_goals(answer)]),
+        Text(),
+        Paragraph(_link(answer)),
+    ]
+    for configuration in answer.configurations:
+        parts += [Text(), *configuration_lines(configuration, urgent)]
+    return Group(*parts, *_warnings(others), Paragraph(_cost(answer.cost), "dim"))
+
+
+def sentence(answer: ClassSizing) -> str:
+    """The answer in one sentence."""
+    if answer.total is not None:
+        total = answer.total
+        return (
+            f"We recommend {counted(len(answer.classes), 'class buffer')}, {count(total)} in all "
+            f"({formatting.size(total.bytes)})."
+        )
+    if answer.verdict == "impossible":
+        return "No class buffers meet every goal."
+    return "Undecided: the runs do not show whether any class buffers meet every goal."
+
+
+def _proof(answer: ClassSizing) -> Iterator[str]:
+    """How surely all goals hold together, or why nothing is recommended."""
+    if answer.total is None:
+        yield answer.reason
+        return
+    goals = "the goal" if len(answer.goals) == 1 else "all goals"
+    runs = counted(answer.runs, "run")
+    if answer.confidence is None:
+        yield f"Together they meet {goals} as far as measured (no confidence: the runs do not differ enough)."
+        return
+    if answer.confidence < answer.level or any(warning.kind is Kind.QUICK for warning in answer.warnings):
+        yield f"Together they probably meet {goals} ({percent(answer.confidence)} confidence, {runs})."
+        return
+    sure = f"at least {percent(answer.level)}"
+    yield f"Together they meet {goals} with {sure} confidence ({runs})."
+
+
+def _classes(answer: ClassSizing) -> Grid:
+    """A row for each class: the configured and the recommended buffer, and the goal that decides."""
+    found = answer.classes
+    head = "recommended" if answer.feasible else "nearest miss"
+    return Grid(
+        [Column("class", [each.name for each in found], number=False)],
+        [
+            Column("configured", [count(each.configured) for each in found]),
+            Column(head, [count(each.nearest) for each in found]),
+            Column("size", [formatting.size(each.nearest.bytes) for each in found]),
+            *([Column("decided by", [_decided_by(each) for each in found], number=False)] if answer.feasible else []),
+        ],
+        ["" for _ in found],
+    )
+
+
+def _decided_by(found: ClassSize) -> str:
+    """The goal that keeps a buffer from being smaller."""
+    if found.binding_goal is not None:
+        return goal_title(found.binding_goal)
+    return "no goal: not reduced" if found.kept else "1 packet is enough"
+
+
+def _goals(answer: ClassSizing) -> Grid:
+    """Each goal with its metric and its margin, with all buffers together."""
+    goals = list(answer.goals.values())
+    margins = [f"{'' if each.slack >= 0 else '-'}{difference(each.goal.name, each.slack)}" for each in goals]
+    return Grid(
+        [Column("goal", [asked(each) for each in goals], number=False)],
+        [
+            Column("measured", [formatting.estimate(each.goal.name, each.measured) for each in goals]),
+            Column("margin", margins),
+        ],
+        ["" if each.met else "red" for each in goals],
+    )
+
+
+def _link(answer: ClassSizing) -> str:
+    """Utilization, loss, p99 delay and goodput of the link."""
+    told = [
+        f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
+        for name in TOLD
+        if name in answer.metrics
+    ]
+    return f"The link: {', '.join(told)}."
+
+
+def _warnings(found: list[Warning]) -> Iterator[RenderableType]:
+    """The warnings below the tables."""
+    if found:
+        yield Text()
+    for warning in found:
+        yield Paragraph(f"warning: {warning}", "yellow")
+
+
+def _cost(cost: SearchCost) -> str:
+    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    return (
+        f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
+        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
+    )
