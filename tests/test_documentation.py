@@ -62,6 +62,9 @@ SHORTER = {
     "forebay recommend FILE --over link.queue.classes.voice.buffer": (
         "forebay recommend scenarios/voice-and-data.toml --over link.queue.classes.voice.buffer --quick"
     ),
+    "forebay recommend FILE --classes --for linux": (
+        "forebay recommend scenarios/voice-and-data.toml --classes --for linux --quick"
+    ),
     "forebay recommend FILE --over links.uplink.buffer": (
         "forebay recommend two.toml --over links.uplink.buffer --quick"
     ),
@@ -99,7 +102,7 @@ SHORTER = {
         " --out out/whole --bundle out/whole.zip"
     ),
     "forebay recommend scenarios/elastic-access-link.toml --quick --out slides": (
-        "forebay recommend scenarios/elastic-access-link.toml --quick --set run.measure=10s --out slides"
+        "forebay recommend scenarios/elastic-access-link.toml --quick --set run.measure=60s --out slides"
     ),
 }
 
