@@ -189,7 +189,6 @@ def test_a_combination_that_was_not_seen_is_of_the_nearest_stratum() -> None:
     assert each._strata_of(np.array([[0.0, 0.0], [9.0, 1.5], [9.0, 7.0]])) == [0, 1, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="a combination that was not seen joins those that the next one is compared with")
 def test_the_stratum_of_a_combination_does_not_depend_on_what_was_asked_before() -> None:
     def made() -> Strata:
         return Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
