@@ -138,14 +138,28 @@ def test_a_peak_is_found_from_either_side(largest: bool) -> None:
     assert abs(math.log(value / edge)) <= math.log(1.06)
 
 
-def test_where_nothing_will_do_the_nearest_miss_lies_between_both_sides() -> None:
+def test_where_goals_contradict_clearly_the_first_look_is_enough() -> None:
+    """Between 10 and 50 ms neither goal is met: no edge is looked for, and the sides only name their goals."""
     found = knob(RANGES["decades"])
-    means = {"utilization": rising(50.0, 20.0), "jain_index": falling(10.0, 5.0)}
-    system = System(found, means, 0.0)
+    system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(10.0, 5.0)}, 0.0)
     outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
-    assert outcome.buffer is None
     assert outcome.impossible
-    assert 10 <= system.value(outcome.compromise) <= 50
+    assert outcome.buffer is None
+    assert outcome.needs_at_least == (("utilization",), None)
+    assert outcome.needs_at_most == (("jain_index",), None)
+    assert 9.9 <= system.value(outcome.compromise) < 50
+
+
+def test_where_goals_nearly_hold_together_both_sides_say_what_they_need() -> None:
+    """To within a fifth."""
+    found = knob(RANGES["decades"])
+    system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(47.0, 5.0)}, 0.0)
+    outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
+    assert outcome.impossible
+    (_, needed), (_, allowed) = outcome.needs_at_least, outcome.needs_at_most
+    assert 50 <= system.value(needed) <= 60
+    assert 40 <= system.value(allowed) <= 47
+    assert 40 < system.value(outcome.compromise) < 55
 
 
 @pytest.mark.parametrize("kind", RANGES)

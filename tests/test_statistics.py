@@ -62,21 +62,51 @@ def test_mean_interval_covers_mm1k(mm1k: dict[str, tuple[float, NDArray]], quant
     assert coverage_is_nominal(covered), covered / REPETITIONS
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("quantity", ["mean number", "loss"])
-def test_one_sided_claims_cover_mm1k(mm1k: dict[str, tuple[float, NDArray]], quantity: str) -> None:
-    """A 95 % claim of either side is made where the one-sided bound clears the threshold, and wrong in 5 % of cases."""
+def test_claims_at_the_truth_are_seldom_made(
+    mm1k: dict[str, tuple[float, NDArray]], quantity: str, sign: float
+) -> None:
+    """A 95 % claim about the true mean is made in at most 5 % of the cases, whichever side is asked about."""
     truth, samples = mm1k[quantity]
-    below = sum(statistics.confidence_that(sample, ">=", truth) <= 0.95 for sample in samples)
-    above = sum(statistics.confidence_that(sample, "<=", truth) <= 0.95 for sample in samples)
-    assert coverage_is_nominal(below), below / REPETITIONS
-    assert coverage_is_nominal(above), above / REPETITIONS
+    margins = sign * (samples - truth)
+    claims = 0
+    for sample, further in zip(margins, np.roll(margins, 1, axis=0), strict=True):
+        claims += statistics.bootstrap_confidence(sample, float(np.min(further))) >= 0.95
+    assert claims / REPETITIONS <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+    assert claims > 0
 
 
-def test_confidence_at_the_truth_is_uniform(mm1k: dict[str, tuple[float, NDArray]]) -> None:
-    """Asked about the true mean, a 95 % claim is made in 5 % of the cases and no oftener."""
-    truth, samples = mm1k["mean number"]
-    claims = sum(statistics.confidence_that(sample, ">=", truth) >= 0.95 for sample in samples)
-    assert 0.02 <= claims / REPETITIONS <= 0.08
+def draws(shape: str, generator: np.random.Generator, size: tuple[int, int]) -> NDArray:
+    """Margins with mean zero: a goal that is met exactly at its edge."""
+    if shape == "normal":
+        return generator.normal(size=size)
+    if shape == "lognormal":
+        return generator.lognormal(sigma=1.0, size=size) - math.exp(0.5)
+    if shape == "lognormal down":
+        return math.exp(0.5) - generator.lognormal(sigma=1.0, size=size)
+    sign = -1.0 if shape == "exponential down" else 1.0
+    return sign * (generator.exponential(size=size) - 1)
+
+
+@pytest.mark.parametrize("count", [8, 16, 32])
+@pytest.mark.parametrize("shape", ["normal", "exponential", "exponential down", "lognormal", "lognormal down"])
+def test_claims_at_the_edge_are_wrong_as_seldom_as_stated(shape: str, count: int) -> None:
+    """The pessimistic observation is the worst of 12 further ones."""
+    generator = np.random.default_rng(20261125)
+    margins, further = draws(shape, generator, (REPETITIONS, count)), draws(shape, generator, (REPETITIONS, 12))
+    claims = sum(
+        statistics.bootstrap_confidence(sample, worst) >= 0.95
+        for sample, worst in zip(margins, further.min(axis=1), strict=True)
+    )
+    assert claims / REPETITIONS <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+
+
+def test_claims_without_a_pessimistic_observation_are_wrong_too_often() -> None:
+    """The limit of the method, so that the test above cannot pass by accident."""
+    margins = draws("lognormal down", np.random.default_rng(7), (REPETITIONS, 8))
+    claims = sum(statistics.bootstrap_confidence(sample, math.inf) >= 0.95 for sample in margins)
+    assert claims / REPETITIONS > 0.08
 
 
 def ar1(generator: np.random.Generator, rows: int, length: int, correlation: float) -> NDArray:
@@ -101,28 +131,13 @@ def test_batch_means_of_too_short_batches_undercover() -> None:
     assert covered / REPETITIONS < 0.75
 
 
-def test_observations_that_repeat_others_do_not_count() -> None:
-    """As Student's t would have it of so many observations with the spread of all."""
-    from scipy.special import stdtr
-
-    values = [0.91, 0.92, 0.93, 0.95] * 2
-    error = float(np.std(values, ddof=1)) / math.sqrt(4)
-    expected = float(stdtr(3, (np.mean(values) - 0.9) / error))
-    assert statistics.confidence_that(values, ">=", 0.9, independent=4) == pytest.approx(expected, rel=1e-12)
-    assert statistics.confidence_that(values, ">=", 0.9, independent=8) == statistics.confidence_that(values, ">=", 0.9)
-    assert statistics.confidence_that(values, ">=", 0.9, independent=1) == 0.5
-    assert statistics.confidence_that([1.0] * 8, ">=", 0.9, independent=3) == 1 - 2**-3
-    for count in (0, 9):
-        with pytest.raises(ValueError, match="independent observations must be 1 to 8"):
-            statistics.confidence_that(values, ">=", 0.9, independent=count)
-
-
 def test_small_samples_do_not_pretend() -> None:
     assert statistics.mean_interval([3.0]).half_width is None
-    assert statistics.confidence_that([3.0], ">=", 0.0) == 0.5
-    # Four equal results are four fair coins, not certainty.
-    assert statistics.confidence_that([1.0] * 4, ">=", 0.9) == 1 - 2**-4
-    assert statistics.confidence_that([1.0] * 4, "<=", 0.9) == 2**-4
+    # One run and a pessimistic one as far on the other side are a fair coin.
+    assert statistics.bootstrap_confidence([3.0], -3.0) == pytest.approx(0.5, abs=1e-9)
+    # Four equal runs carry no more than 1 - (1/2)^4 against an equal pessimistic one.
+    assert statistics.bootstrap_confidence([1.0] * 4, -1.0) == pytest.approx(1 - 2**-4, abs=1e-9)
+    assert statistics.most_confidence(1) == 0.5
 
 
 def test_t_interval_by_hand() -> None:
@@ -188,6 +203,9 @@ def test_log_spaced_is_sorted_and_keeps_its_ends(one: int, other: int, count: in
         (lambda: statistics.mean_interval([1.0, 2.0], 1.0), "strictly between 0 and 1, found 1.0"),
         (lambda: statistics.batch_means([1.0, 2.0], 3), "batches must be 2 to 2, found 3"),
         (lambda: statistics.replications_for([1.0, 2.0]), "give `absolute`"),
+        (lambda: statistics.bootstrap_confidence([], -1.0), "at least 1 observations, found 0"),
+        (lambda: statistics.bootstrap_confidence([math.nan], -1.0), "found NaN or infinity"),
+        (lambda: statistics.bootstrap_confidence([[1.0]], -1.0), "one-dimensional"),
     ],
 )
 def test_wrong_samples_are_named(call, message: str) -> None:

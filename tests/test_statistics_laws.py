@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -110,89 +111,102 @@ def test_statements_cannot_be_changed_afterwards() -> None:
 # One-sided claims ------------------------------------------------------------------------------------------------
 
 
-@given(samples, st.floats(-1e3, 1e3))
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 19, 64])
+@pytest.mark.parametrize("margin", [0.05, 0.3, 1.0, 50.0])
+def test_equal_margins_have_a_closed_form(count: int, margin: float) -> None:
+    """The weight of the pessimistic observation is Beta(1, n), so the confidence is 1 - (D / (m + D))^n."""
+    for worst in (0.1, 1.0, 3.0):
+        found = statistics.bootstrap_confidence([margin] * count, -worst)
+        assert found == pytest.approx(1 - (worst / (margin + worst)) ** count, abs=1e-6 if count == 1 else 1e-8)
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 30])
+@pytest.mark.parametrize("shift", [-0.3, 0.0, 0.4])
+def test_a_confidence_is_the_share_of_random_weights_with_a_good_mean(count: int, shift: float) -> None:
+    generator = np.random.default_rng(count)
+    margins, worst = generator.normal(shift, 1.0, count), -2.5
+    every = np.append(margins, min(worst, float(margins.min())))
+    tries = 200_000
+    share = float(np.mean(generator.dirichlet(np.ones(count + 1), tries) @ every >= 0))
+    error = math.sqrt(max(share * (1 - share), 1 / tries) / tries)
+    assert abs(statistics.bootstrap_confidence(margins, worst) - share) <= 4 * error
+
+
+@given(samples, st.floats(-1e3, 1e3), st.data())
 @settings(max_examples=200)
-def test_a_claim_is_one_minus_the_p_value(values: list[float], threshold: float) -> None:
-    for sense, other in ((">=", "greater"), ("<=", "less")):
-        expected = 1 - stats.ttest_1samp(values, threshold, alternative=other).pvalue
-        assert statistics.confidence_that(values, sense, threshold) == pytest.approx(expected, abs=1e-9)  # type: ignore[arg-type]
+def test_a_better_observation_makes_no_goal_less_sure(values: list[float], worst: float, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(values) - 1))
+    better = list(values)
+    better[at] += data.draw(st.floats(0.0, 1e3))
+    before = statistics.bootstrap_confidence(values, worst)
+    assert statistics.bootstrap_confidence(better, worst) >= before - 1e-6
+    assert statistics.bootstrap_confidence(values, worst + data.draw(st.floats(0.0, 1e3))) >= before - 1e-6
+    # A better pessimistic observation than the worst margin counts as that margin.
+    assert statistics.bootstrap_confidence(values, math.inf) == statistics.bootstrap_confidence(values, min(values))
 
 
-@given(samples, st.floats(-10.0, 10.0))
-@settings(max_examples=100)
-def test_the_two_sides_share_one(values: list[float], threshold: float) -> None:
-    both = [statistics.confidence_that(values, sense, threshold) for sense in (">=", "<=")]  # type: ignore[arg-type]
-    assert sum(both) == pytest.approx(1.0)
+def test_the_pessimistic_observation_matters_strictly() -> None:
+    found = [statistics.bootstrap_confidence([0.5, 1.0, 1.5, 2.0], worst) for worst in (-9.0, -3.0, -1.0, -0.1, 0.0)]
+    assert found == sorted(set(found))
+    assert found[-1] == 1.0
 
 
 @given(samples, st.integers(-40, 40))
 @settings(max_examples=100)
-def test_a_claim_does_not_depend_on_the_unit(values: list[float], power: int) -> None:
-    """Powers of two change no digit, neither of a spread nor of what is no spread."""
+def test_a_confidence_does_not_depend_on_the_unit(values: list[float], power: int) -> None:
     unit = 2.0**power
-    for sample in (values, [values[0]] * 5, [values[0], math.nextafter(values[0], 9e9), values[0]]):
-        scaled = [unit * value for value in sample]
-        for threshold in (1.0, values[0]):
-            one = statistics.confidence_that(sample, ">=", threshold)
-            assert statistics.confidence_that(scaled, ">=", unit * threshold) == pytest.approx(one)
+    one = statistics.bootstrap_confidence(values, -1.0)
+    assert statistics.bootstrap_confidence([unit * value for value in values], -unit) == pytest.approx(one, abs=1e-12)
 
 
-@pytest.mark.parametrize("count", [2, 3, 8, 20])
-@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
-def test_a_spread_of_rounding_is_no_spread(count: int, size: float) -> None:
-    """As sure as so many coins that agree; met, too, where all are exactly at the threshold."""
-    last_place = math.nextafter(size, math.inf)
-    for sample in ([size] * count, [size] * (count - 1) + [last_place]):
-        assert statistics.confidence_that(sample, ">=", 0.9 * size) == 1 - 0.5**count
-        assert statistics.confidence_that(sample, "<=", 0.9 * size) == 0.5**count
-        assert statistics.confidence_that(sample, "<=", 1.1 * size) == 1 - 0.5**count
-        assert statistics.confidence_that(sample, ">=", 1.1 * size) == 0.5**count
-    for sense in (">=", "<="):
-        assert statistics.confidence_that([size] * count, sense, size) == 1 - 0.5**count  # type: ignore[arg-type]
-        assert statistics.confidence_that([0.0] * count, sense, 0.0) == 1 - 0.5**count  # type: ignore[arg-type]
+@given(samples, st.randoms(use_true_random=False))
+@settings(max_examples=50)
+def test_the_order_of_observations_says_nothing(values: list[float], chance: Random) -> None:
+    shuffled = list(values)
+    chance.shuffle(shuffled)
+    one = statistics.bootstrap_confidence(values, -1.0)
+    assert statistics.bootstrap_confidence(shuffled, -1.0) == pytest.approx(one, abs=1e-9)
 
 
-def test_rounding_is_judged_by_the_largest_of_the_figures() -> None:
-    """A sample around 0 that is held against 1e9 has lost its digits there; around 1e9 and against 0, too."""
-    tiny = 1e-9
-    assert statistics.confidence_that([0.0, tiny, 0.0], "<=", 1e9) == 1 - 0.5**3
-    assert statistics.confidence_that([1e9, 1e9 + 1e-7, 1e9], ">=", 0.0) == 1 - 0.5**3
-    assert statistics.confidence_that([-1e9, -1e9 - 1e-7, -1e9], ">=", 0.0) == 0.5**3
-    # A millionth of the figures is a spread.
-    spread = [1.0, 1.000001, 1.0]
-    expected = 1 - stats.ttest_1samp(spread, 1.0, alternative="greater").pvalue
-    assert statistics.confidence_that(spread, ">=", 1.0) == pytest.approx(expected)
+def test_nothing_negative_is_certain_and_nothing_positive_is_excluded() -> None:
+    assert statistics.bootstrap_confidence([1.0, 2.0], 0.0) == 1.0
+    assert statistics.bootstrap_confidence([0.0, 0.0], math.inf) == 1.0
+    assert statistics.bootstrap_confidence([-1.0, 0.0], math.inf) == 0.0
+    assert statistics.bootstrap_confidence([0.0, 0.0], -1.0) == 0.0
+    # The worst margin counts, however good the pessimistic observation is.
+    assert 0.0 < statistics.bootstrap_confidence([-1.0, 2.0], 9.0) < 1.0
 
 
-@given(samples, st.data())
+@given(samples, st.floats(-1e3, 1e3))
 @settings(max_examples=100)
-def test_fewer_independent_observations_are_less_sure(values: list[float], data: st.DataObject) -> None:
-    count = data.draw(st.integers(1, len(values)))
-    threshold = data.draw(st.floats(-1e3, 1e3))
-    some = statistics.confidence_that(values, ">=", threshold, independent=count)
-    if count == 1:
-        assert some == 0.5
-        return
-    error = float(np.std(values, ddof=1)) / math.sqrt(count)
-    assert some == pytest.approx(stats.t.cdf((np.mean(values) - threshold) / error, count - 1), abs=1e-9)
-    whole = statistics.confidence_that(values, ">=", threshold)
-    assert abs(some - 0.5) <= abs(whole - 0.5) + 1e-12
+def test_a_confidence_is_a_probability(values: list[float], worst: float) -> None:
+    assert 0.0 <= statistics.bootstrap_confidence(values, worst) <= 1.0
 
 
-def test_a_claim_has_a_side_and_observations() -> None:
-    for sense in ("<", "==", ""):
-        with pytest.raises(ValueError, match="sense must be '>=' or '<='"):
-            statistics.confidence_that([1.0, 2.0], sense, 1.0)  # type: ignore[arg-type]
-    for count in (-1, 0, 3):
-        with pytest.raises(ValueError, match=f"must be 1 to 2, found {count}"):
-            statistics.confidence_that([1.0, 2.0], ">=", 1.0, independent=count)
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.9, 0.95, 0.975, 0.99, 0.999])
+def test_the_fewest_runs_that_carry_a_confidence(confidence: float) -> None:
+    runs = statistics.runs_for_confidence(confidence)
+    assert statistics.most_confidence(runs) >= confidence - 1e-9
+    assert runs == 1 or statistics.most_confidence(runs - 1) < confidence
+
+
+def test_runs_carry_a_confidence_and_back() -> None:
+    for runs in (*range(1, 200), 999):
+        assert statistics.most_confidence(runs) == pytest.approx(1 - 1 / (runs + 1), abs=1e-15)
+        assert statistics.runs_for_confidence(statistics.most_confidence(runs)) == runs
+    assert statistics.runs_for_confidence(0.95) == 19
+    assert statistics.runs_for_confidence(0.99) == 99
+    assert statistics.most_confidence(0) == 0.0
+    for confidence in (0.0, 1.0, -0.1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1"):
+            statistics.runs_for_confidence(confidence)
 
 
 @pytest.mark.parametrize("values", [[], [[1.0, 2.0]], [1.0, math.inf], [math.nan, 1.0]])
 def test_what_is_no_sample_is_refused_everywhere(values: list[float]) -> None:
     for function in (
         statistics.mean_interval,
-        lambda sample: statistics.confidence_that(sample, ">=", 0.0),
+        lambda sample: statistics.bootstrap_confidence(sample, -1.0),
         lambda sample: statistics.replications_for(sample, absolute=1.0),
         lambda sample: statistics.batch_means(sample, 2),
         statistics.mser5,

@@ -142,10 +142,11 @@ class Outcome:
         With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
         not (None where all larger ones that were measured do).
     needs_at_least : tuple of (keys of goals, buffer)
-        What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough.
+        What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough, and where
+        the goals contradict each other so clearly that no edge is looked for.
     needs_at_most : tuple of (keys of goals, buffer)
         What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
-        large, and where there are no such goals.
+        large, where there are no such goals, and where no edge is looked for.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)

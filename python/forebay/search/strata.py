@@ -85,6 +85,8 @@ class Strata:
         keys: Sequence[str],
     ) -> None:
         self._core, self._cuts, self._merged = core, tuple(cuts), dict(merged)
+        #: Combinations that were seen when the strata were made; later ones are compared with these alone.
+        self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
         self._series: dict[int, _Series] = {}
 
@@ -115,7 +117,7 @@ class Strata:
     def _known(self, classes: tuple[int, ...]) -> int:
         found = self._merged.get(classes)
         if found is None:
-            nearest = min(self._merged, key=lambda known: (_distance(known, classes), known))
+            nearest = min(self._seen, key=lambda known: (_distance(known, classes), known))
             found = self._merged[classes] = self._merged[nearest]
         return found
 

@@ -1,0 +1,232 @@
+"""Strata have the probabilities of their states, and their weighted mean is that of runs as they come."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from forebay import Scenario, _core
+from forebay.search.measurements import Measurements
+from forebay.search.strata import MOST, STREAM_BITS, Strata, strata
+
+#: A flood once in 300 s, seen for 25 s.
+FLOOD = """
+[link]
+rate = "10Mbps"
+buffer = "50p"
+[[flows]]
+name = "steady"
+workload = { poisson = { rate = "6Mbps" } }
+[[flows]]
+name = "burst"
+workload = { on_off = { peak = "20Mbps", on = { exponential = "1s" }, off = { exponential = "300s" } } }
+[run]
+warmup = "5s"
+measure = "20s"
+[goal]
+loss_rate = "<= 0.5%"
+queue_delay_p99 = "<= 400ms"
+"""
+#: One flow, and thirty in one of ten draws.
+BIMODAL = """
+[link]
+rate = "20Mbps"
+buffer = "100p"
+[[flows]]
+name = "bulk"
+cca = "newreno"
+count = { choice = [1, 1, 1, 1, 1, 1, 1, 1, 1, 30] }
+rtt = { uniform = ["40ms", "120ms"] }
+start = { uniform = ["0s", "3s"] }
+[run]
+warmup = "20s"
+measure = "40s"
+[goal]
+loss_rate = "<= 0.3%"
+utilization = ">= 80%"
+"""
+#: Some packets, so that thousands of runs take seconds.
+CHEAP = """
+[link]
+rate = "2Mbps"
+buffer = "20p"
+[[flows]]
+name = "steady"
+workload = { poisson = { rate = "1Mbps" } }
+[[flows]]
+name = "bulk"
+rtt = "20ms"
+count = { choice = [1, 1, 1, 1, 1, 1, 1, 8] }
+[run]
+warmup = "0.2s"
+measure = "1s"
+[goal]
+loss_rate = "<= 1%"
+"""
+
+
+def core(text: str) -> _core.Scenario:
+    return Scenario.parse(text).core
+
+
+def found(text: str) -> Strata:
+    each = strata(core(text))
+    assert each is not None
+    return each
+
+
+def choices(counts: list[int]) -> str:
+    return BIMODAL.replace("[1, 1, 1, 1, 1, 1, 1, 1, 1, 30]", str(counts))
+
+
+def within_four_errors(weight: float, probability: float, population: int = 65_536) -> bool:
+    return abs(weight - probability) <= 4 * math.sqrt(probability * (1 - probability) / population)
+
+
+@pytest.mark.parametrize("counts", [[1] * 9 + [30], [1, 1, 1, 30], [2, 5], [1, 1, 2, 2, 2, 9], [1, 2, 3, 4, 4, 4]])
+def test_a_choice_has_a_stratum_for_each_value_with_its_probability(counts: list[int]) -> None:
+    each = found(choices(counts))
+    assert each.keys == ("flows.bulk.count",)
+    assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
+    known = [times / len(counts) for _, times in sorted(Counter(counts).items())]
+    assert len(each.weights) == len(known)
+    assert all(within_four_errors(*pair) for pair in zip(each.weights, known, strict=True))
+
+
+def test_a_flood_has_strata_for_none_and_for_a_large_one() -> None:
+    each = found(FLOOD)
+    assert each.keys == ("flows.burst.workload.on_off",)
+    assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
+    none, some, large = each.weights
+    values = np.array(core(FLOOD).state_values(77, range(20_000)))[:, 0]
+    free = float(np.mean(values == 0))
+    error = math.sqrt(none * (1 - none) * (1 / 65_536 + 1 / values.size))
+    assert abs(none - free) <= 4 * error
+    # The state is stationary, and the process begins anew at the start of a run or within it: a flood is on at the
+    # start with the probability 1 / 301, and none begins in 25 s with exp(-25 / 300).
+    assert abs(none - 300 / 301 * math.exp(-25 / 300)) <= 0.02
+    # The tail is the last fifth of the floods.
+    assert large / (some + large) == pytest.approx(0.2, abs=0.01)
+
+
+def test_independent_states_multiply() -> None:
+    each = found(choices([1, 1, 1, 9]) + '[[flows]]\nname = "more"\nrtt = "50ms"\ncount = { choice = [1, 4] }\n')
+    assert set(each.keys) == {"flows.bulk.count", "flows.more.count"}
+    expected = [3 / 8, 3 / 8, 1 / 8, 1 / 8]
+    for weight, probability in zip(sorted(each.weights, reverse=True), expected, strict=True):
+        assert within_four_errors(weight, probability)
+
+
+@pytest.mark.parametrize("text", [FLOOD, BIMODAL, CHEAP])
+def test_members_are_of_their_strata_and_of_the_series(text: str) -> None:
+    each, scenario = found(text), core(text)
+    runs: list[int] = []
+    for series, place in itertools.product((0, 3, 1 << 20), range(12)):
+        first = series << STREAM_BITS
+        members = each.members(first + place)
+        assert len(members) == len(each.weights)
+        assert all(first <= member < first + (1 << STREAM_BITS) for member in members)
+        values = np.array(scenario.state_values(scenario.seed, members))
+        assert each._strata_of(values) == list(range(len(members)))
+        runs.extend(members)
+    assert len(runs) == len(set(runs)), "no run is part of two observations"
+
+
+def test_members_of_a_count_have_its_values() -> None:
+    each, scenario = found(BIMODAL), core(BIMODAL)
+    for number in (0, 5, (7 << STREAM_BITS) + 3):
+        values = scenario.state_values(scenario.seed, each.members(number))
+        assert [row[0] for row in values] == [1, 30]
+
+
+def test_members_do_not_depend_on_the_order_of_calls() -> None:
+    numbers = [(series << STREAM_BITS) + place for series in (0, 2) for place in (0, 1, 5, 30)]
+    one, other = found(FLOOD), found(FLOOD)
+    forward = {number: one.members(number) for number in numbers}
+    backward = {number: other.members(number) for number in reversed(numbers)}
+    assert forward == backward
+    assert forward == {number: one.members(number) for number in numbers}
+
+
+def test_members_are_the_first_of_their_strata() -> None:
+    """Nothing is passed over: the runs of a stratum come in the order of their numbers."""
+    each, scenario = found(BIMODAL), core(BIMODAL)
+    values = [row[0] for row in scenario.state_values(scenario.seed, range(200))]
+    rare = [number for number, value in enumerate(values) if value == 30]
+    assert [each.members(place)[1] for place in range(len(rare))] == rare
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CHEAP.replace("{ choice = [1, 1, 1, 1, 1, 1, 1, 8] }", "2"),
+        CHEAP.replace("{ choice = [1, 1, 1, 1, 1, 1, 1, 8] }", "{ choice = [2, 2] }"),
+        CHEAP.replace("{ choice = [1, 1, 1, 1, 1, 1, 1, 8] }", "{ poisson = 40 }"),
+    ],
+)
+def test_without_rare_states_there_is_nothing_to_stratify(text: str) -> None:
+    assert strata(core(text)) is None
+
+
+@pytest.mark.parametrize("groups", [2, 3, 4])
+def test_there_are_six_strata_at_most_and_none_too_rare(groups: int) -> None:
+    group = '[[flows]]\nname = "more{}"\nrtt = "50ms"\ncount = {{ choice = [1, 2, 3, 9] }}\n'
+    each = found(choices([1] * 9 + [30]) + "".join(group.format(number) for number in range(groups)))
+    assert 2 <= len(each.weights) <= MOST == 6
+    assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
+    assert min(each.weights) >= 1e-3
+    scenario = each._core
+    members = each.members(4)
+    assert each._strata_of(np.array(scenario.state_values(scenario.seed, members))) == list(range(len(members)))
+
+
+def test_a_combination_that_was_not_seen_is_of_the_nearest_stratum() -> None:
+    each = Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0, 2.0, 3.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
+    assert each._strata_of(np.array([[0.0, 0.0], [9.0, 1.5], [9.0, 7.0]])) == [0, 1, 1]
+
+
+def test_the_stratum_of_a_combination_does_not_depend_on_what_was_asked_before() -> None:
+    def made() -> Strata:
+        return Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
+
+    at_once, later = made(), made()
+    later._known((0, 2))
+    assert at_once._known((1, 3)) == later._known((1, 3))
+
+
+def test_the_weighted_mean_of_strata_is_that_of_runs_as_they_come() -> None:
+    """400 observations of strata and 3,000 runs agree within four standard errors, and strata vary less."""
+    scenario = Scenario.parse(CHEAP)
+    parts = strata(scenario.core)
+    assert parts is not None
+    series = 1 << STREAM_BITS
+    composite = Measurements(scenario, "packet", 2, None, strata=parts)
+    plain = Measurements(scenario, "packet", 2, None)
+    of_strata = composite([(20, series + place) for place in range(400)])
+    as_they_come = plain([(20, (5 << STREAM_BITS) + place) for place in range(3000)])
+    assert composite.runs == 400 * len(parts.weights)
+    for name in ("loss_rate", "queue_mean_packets", "queue_delay_p99_s"):
+        one, other = (
+            np.array([report.metrics[name].mean for report in reports]) for reports in (of_strata, as_they_come)
+        )
+        errors = [float(np.std(values, ddof=1)) / math.sqrt(values.size) for values in (one, other)]
+        # The probabilities of the strata are those of 65,536 draws.
+        weights = math.sqrt(1 / 8 * 7 / 8 / 65_536) * 8 * float(np.std(other))
+        assert abs(float(one.mean() - other.mean())) <= 4 * math.hypot(*errors, weights), name
+        assert float(np.std(one)) < float(np.std(other)), name
+
+
+def test_an_observation_is_the_weighted_mean_of_its_runs() -> None:
+    scenario = Scenario.parse(CHEAP)
+    parts = strata(scenario.core)
+    assert parts is not None
+    (observation,) = Measurements(scenario, "packet", 1, None, strata=parts)([(20, 3)])
+    runs = Measurements(scenario, "packet", 1, None)([(20, member) for member in parts.members(3)])
+    expected = math.fsum(
+        weight * run.metrics["loss_rate"].mean for weight, run in zip(parts.weights, runs, strict=True)
+    )
+    assert observation.metrics["loss_rate"].mean == pytest.approx(expected, rel=1e-12)
