@@ -10,12 +10,46 @@ from typing import Any
 from forebay import _core, formatting
 from forebay.warning import Kind, Warning
 
-__all__ = ["phase_effects"]
+__all__ = ["cautions", "phase_effects", "rare_states"]
 
 #: Relative distance from a whole number that still counts as one: a part in a thousand of a packet time.
 WITHIN = 1e-3
+#: Occurrences of a declared state that all runs together show on average; below that the state is rare for them.
+SHOWN = 3.0
 #: Flows of one link up to which ties are told of; among many, other flows' packets break the pattern up.
 MOST = 20
+
+
+def cautions(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
+    """Warn of coincidences of round trips, and of declared states that so many runs can hardly show."""
+    return [*phase_effects(scenario, engine), *rare_states(scenario, engine, runs)]
+
+
+def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
+    """Warn of random states that the scenario declares and that so many runs show less than a few times.
+
+    Returns
+    -------
+    list of Warning
+        One for each state; none for engines that draw nothing.
+    """
+    if not any(known.name == engine and known.replicates for known in _core.engines()):
+        return []
+    measured = scenario.duration_s[1]
+    found = []
+    for state in scenario.random_states():
+        cycle, share = state["cycle_s"], state["share"]
+        each = share if cycle is None else (measured + (state["duration_s"] or 0.0)) / cycle
+        if state["kind"] == "schedule" or each is None or runs * each >= SHOWN:
+            continue
+        counted = "one run" if runs == 1 else f"{runs} runs"
+        text = (
+            f"{state['phrase']} is rare here: {counted} of {formatting.duration(measured)} show it {runs * each:.2g} "
+            "times on average. More replications or longer runs tell its effect."
+        )
+        values = {"runs": runs, "shown": runs * each}
+        found.append(Warning(Kind.RARE_STATE, text, subject=state["key"], values=values))
+    return found
 
 
 def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warning]:

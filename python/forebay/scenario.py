@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Protocol
 
 from forebay import _core, display
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
-from forebay.cautions import phase_effects
+from forebay.cautions import cautions
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
 from forebay.link_files import changes_of_files
@@ -279,7 +279,7 @@ class Scenario:
         -------
         Report
             Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and where its
-            packets would meet by a coincidence of round trips (`forebay.cautions`).
+            packets would meet by a coincidence of round trips, or a declared state is rare (`forebay.cautions`).
         """
         count = self.core.replications if replications is None else replications
         count = whole(count, (1, MOST_REPLICATIONS), "replications")
@@ -291,7 +291,8 @@ class Scenario:
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
-        return Report.over(run_jobs(work, jobs, progress), self.resolved).warned(phase_effects(self.core, engine))
+        report = Report.over(run_jobs(work, jobs, progress), self.resolved)
+        return report.warned(cautions(self.core, engine, count))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"

@@ -14,7 +14,7 @@ import numpy as np
 
 from forebay import _core, statistics
 from forebay.bounds import MOST_SEED, whole
-from forebay.cautions import phase_effects
+from forebay.cautions import cautions
 from forebay.errors import InputError
 from forebay.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
@@ -86,7 +86,7 @@ def run_in_batches(
             metrics[metric] = dataclasses.replace(metrics[metric], half_width=half_width)
             warnings += _correlation(metric, series, batches)
     told = report.in_batches(batches, scenario.resolved, scenario.core.sha256, _with_scaled_delay(metrics))
-    return told.warned([*warnings, *phase_effects(scenario.core, engine)])
+    return told.warned([*warnings, *cautions(scenario.core, engine, 1)])
 
 
 def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list[Warning]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.bounds import MOST_SEED, whole
-from forebay.cautions import phase_effects
+from forebay.cautions import cautions
 from forebay.errors import InputError, naming
 from forebay.goals import metric_value
 from forebay.metric import unit_of
@@ -126,7 +126,8 @@ def run_to_precision(
         ]
         needed = min(MOST, max(len(reports), *counts))
     missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
-    return Report.over(reports, scenario.resolved).warned([*missed, *phase_effects(scenario.core, engine)])
+    found = cautions(scenario.core, engine, len(reports))
+    return Report.over(reports, scenario.resolved).warned([*missed, *found])
 
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:

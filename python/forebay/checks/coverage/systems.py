@@ -174,11 +174,17 @@ def _student(degrees: int) -> Draw:
 
 
 def _jump(probability: float, part: float) -> Draw:
-    """Return draws of which a rare one carries the `part` of the mean that the others lack."""
+    """Return observations of a system that declares a rare state, which carries the `part` of the mean.
+
+    As the search makes them of strata: the weighted mean of a run without the rare state and a run with it.
+    """
+
+    def usual(random: np.random.Generator) -> float:
+        return (1.0 - part) * (1.0 + 0.1 * float(random.normal()))
 
     def draw(random: np.random.Generator) -> float:
-        usual = (1.0 - part) * (1.0 + 0.1 * float(random.normal()))
-        return usual + (part / probability if random.random() < probability else 0.0) - 1.0
+        rare = usual(random) + part / probability * (1.0 + 0.3 * float(random.normal()))
+        return (1.0 - probability) * usual(random) + probability * rare - 1.0
 
     return draw
 
