@@ -145,7 +145,7 @@ def test_a_bound_is_of_the_target_alone_and_holds_for_every_group() -> None:
 def test_no_goal_is_called_missed_within_its_bound(queue: str, quick: bool) -> None:
     """No verdict is impossible, and no note refuses a buffer within the bound for its delay."""
     for threshold_ms, share in itertools.product((20, 60), (60, 90)):
-        scenario = Scenario.parse(OVERLOAD.split("[goal]")[0]).changed(f"link.queue={queue}")
+        scenario = Scenario.parse(OVERLOAD.partition("[goal]")[0]).changed(f"link.queue={queue}")
         answer = recommend(
             scenario, [f"queue_delay_max<={threshold_ms}ms", f"utilization>={share}%"], quick=quick, jobs=2
         )

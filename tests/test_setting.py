@@ -73,6 +73,12 @@ def test_over_a_decade_equal_ratios_are_equal_steps_and_else_equal_differences()
         assert wide.place(0.001 * 1000**share) == pytest.approx(wide.first * 1000**share)
 
 
+@given(RANGES | WHOLE, st.floats(1.0, 1e15))
+def test_a_value_far_outside_has_a_number_outside(found: Range, factor: float) -> None:
+    place = found.place(found.high + factor * (found.high - found.low))
+    assert place <= found.first if found.mirrored else place >= found.last
+
+
 @given(RANGES)
 def test_a_step_is_finer_than_any_resolution_and_a_value_has_few_digits(found: Range) -> None:
     place = round(math.sqrt(found.first * found.last))

@@ -11,6 +11,7 @@ import pytest
 
 from forebay import Scenario, _core
 from forebay.search.measurements import Measurements
+from forebay.search.plan import Plan
 from forebay.search.strata import MOST, STREAM_BITS, Strata, strata
 
 #: A flood once in 300 s, seen for 25 s.
@@ -134,6 +135,18 @@ def test_members_are_of_their_strata_and_of_the_series(text: str) -> None:
         assert each._strata_of(values) == list(range(len(members)))
         runs.extend(members)
     assert len(runs) == len(set(runs)), "no run is part of two observations"
+
+
+def test_the_search_and_fresh_runs_are_of_different_series() -> None:
+    """So that what confirms an answer was not seen by the search, and no two buffers share a run."""
+    plan = Plan(smallest=1, largest=1000, ceiling=8000)
+    places = [(buffer, fresh) for buffer in (20, 21, 8000) for fresh in (False, True)]
+    numbers = [plan.number(buffer, 0, fresh=fresh) for buffer, fresh in places]
+    assert len({number >> STREAM_BITS for number in numbers}) == len(numbers)
+    assert all(number % (1 << STREAM_BITS) == 0 for number in numbers)
+    each = found(BIMODAL)
+    members = [member for number in numbers for place in range(3) for member in each.members(number + place)]
+    assert len(members) == len(set(members))
 
 
 def test_members_of_a_count_have_its_values() -> None:

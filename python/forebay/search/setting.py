@@ -20,6 +20,8 @@ DECADE = 10.0
 SPAN = 2.0
 #: Numbers to begin at, so that from one to the next is a thousandth; no number is above the other.
 FINE, MOST = 1000, 2**42
+#: Powers of e from which on a number may be larger than a float holds.
+LARGEST_POWER = 670.0
 
 #: How units of scenario files are written in a sentence.
 _SHOWN = {"p": "packets", "us": "µs", "bps": "b/s", "kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s"}
@@ -129,9 +131,13 @@ class Range:
         return next((end for end in (self.low, self.high) if math.isclose(rounded, end)), rounded)
 
     def place(self, number: float) -> float:
-        """The number of the search that stands for a value, whether or not in the range; the inverse of `number`."""
+        """The number of the search that stands for a value, whether or not in the range; the inverse of `number`.
+
+        Infinite where the value lies so far outside that no float holds the number.
+        """
         share = math.log(number / self.low) if self.by_decades else SPAN * (number - self.low) / (self.high - self.low)
-        return self.first * math.exp(self._span - share if self.mirrored else share)
+        power = self._span - share if self.mirrored else share
+        return self.first * math.exp(power) if power < LARGEST_POWER else math.inf
 
     def snapped(self, place: int) -> int:
         """The number that stands for a value among those which do."""
