@@ -59,12 +59,12 @@ NOISY = pytest.mark.parametrize(
 @NOISY
 def test_claims_hold_whatever_the_noise(shape: str, mean: Callable[[int], float], noise: float, far: float) -> None:
     taken, middle = claims_hold(shape, mean, noise, PLAN)
-    assert taken <= 30
+    assert taken <= 34
     assert middle <= far
 
 
 @NOISY
-@pytest.mark.parametrize(("off", "spread", "most"), [(1.0, 1.3, 31), (1.4, 1.5, 31), (0.25, 1.2, 31), (5.0, 1.2, 31)])
+@pytest.mark.parametrize(("off", "spread", "most"), [(1.0, 1.3, 35), (1.4, 1.5, 35), (0.25, 1.2, 35), (5.0, 1.2, 35)])
 def test_what_is_expected_takes_no_claim_away(
     shape: str, mean: Callable[[int], float], noise: float, far: float, off: float, spread: float, most: float
 ) -> None:

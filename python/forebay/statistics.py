@@ -193,7 +193,7 @@ def mean_intervals(samples: NDArray[np.float64], confidence: float = 0.95) -> tu
     return means, ((means + half) - (means - half)) / 2
 
 
-#: Nodes of the quadrature of `bootstrap_confidence`: enough for nine digits from two observations on.
+#: Nodes of the quadrature of `bootstrap_confidence`: nine digits where margins are of one size, four where not.
 _NODES = 240
 
 
@@ -259,7 +259,7 @@ def most_confidence(runs: int) -> float:
 
 def runs_for_confidence(confidence: float) -> int:
     """The fewest runs that carry a confidence: the inverse of `most_confidence`."""
-    return math.ceil(_open_unit("confidence", confidence) / (1 - confidence) - 1e-9)
+    return math.ceil(_open_unit("confidence", confidence) / (1 - confidence) * (1 - 1e-9))
 
 
 def confidence_that_share(successes: int, count: int, share: float) -> tuple[float, float]:

@@ -27,6 +27,8 @@ ENOUGH, DEGREES = 3, 2
 OFTEN = 4
 #: Factor between two buffers within which more room helps a goal that asks for it: further off curves may fall again.
 ALIKE = 4.0
+#: Factor between the nearest miss and its neighbors above which a peak may hide, and how often to look for one.
+WIDEST, FILLS = 1.4, 8
 #: Runs at a buffer itself without which nothing is excluded there.
 FEWEST = 4
 NOTHING = Replications()
@@ -317,6 +319,8 @@ class Observing:
         """
         level = 1 - (1 - self.plan.confidence) / max(rounds, 1)
         looked: set[int] = set()
+        if self._averages:
+            self._look_beside_the_best()
         while True:
             left, promising = self.left(level), [at for at in self.samples if self._seems_met(at)]
             if not left and not promising:
@@ -332,6 +336,18 @@ class Observing:
             self._known(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
         outcome.between = self.undecided()
+
+    def _look_beside_the_best(self) -> None:
+        """Look between the buffer that comes nearest and its neighbors, so that no peak hides in a wide gap."""
+        for _ in range(FILLS):
+            best, rising = self.compromise(), sorted(self.samples)
+            at = rising.index(best)
+            beside = [
+                (low, high) for low, high in itertools.pairwise(rising[max(at - 1, 0) : at + 2]) if high > WIDEST * low
+            ]
+            if not beside:
+                return
+            self.sample([round(math.sqrt(low * high)) for low, high in beside], 2)
 
     def undecided(self) -> tuple[int, int]:
         """Between which buffers the smallest that meets every goal lies, as far as is known."""
