@@ -119,9 +119,7 @@ class QuickLook(Observing):
             if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
         if outcome.buffer is None:
-            self.conclude(
-                outcome, 2 * self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome)
-            )
+            self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
         if outcome.buffer is None:
             if not outcome.impossible:
                 text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
