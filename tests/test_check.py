@@ -187,7 +187,7 @@ def test_a_bad_run_at_a_buffer_nearby_makes_another_less_sure() -> None:
         return 0.905 + 1e-3 * random.normal() - 0.3 * bad
 
     alone = sequential(Link(utilization)).judged(100, HIGH)
-    near = sequential(Link(utilization), buffers=(100, 130)).judged(100, HIGH)
+    near = sequential(Link(utilization), buffers=(100, 120)).judged(100, HIGH)
     far = sequential(Link(utilization), buffers=(100, 2000)).judged(100, HIGH)
     assert (alone.verdict, near.verdict, far.verdict) == ("met", "undecided", "met")
 
