@@ -64,7 +64,7 @@ def sequential(
     derived: dict[int, set[Goal]] | None = None,
 ) -> SequentialTest:
     """A test that is over."""
-    plan = Plan(min(buffers), max(buffers), max(buffers), least_runs=LEAST)
+    plan = Plan(min(buffers), max(buffers), max(buffers), least=LEAST)
     test = SequentialTest(Observing(link, goals, plan), looks_for(LEAST, replications), independent, derived or {})
     test.run(buffers)
     return test
@@ -111,7 +111,7 @@ def test_a_clear_goal_is_decided_at_the_first_look() -> None:
 def test_nothing_is_decided_with_fewer_runs_than_the_confidence_takes() -> None:
     """Eight runs that agree do not exclude a state that one run in nine has."""
     link = Link(normal(0.95, 0.001))
-    seen = Observing(link, [HIGH], Plan(100, 100, 100, least_runs=LEAST))
+    seen = Observing(link, [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, ((8, 0.25), (16, 0.25)), independent, {})
     test.run([100])
     assert test.judged(100, HIGH).verdict == "undecided"
@@ -187,7 +187,7 @@ def test_a_bad_run_at_a_buffer_nearby_makes_another_less_sure() -> None:
         return 0.905 + 1e-3 * random.normal() - 0.3 * bad
 
     alone = sequential(Link(utilization)).judged(100, HIGH)
-    near = sequential(Link(utilization), buffers=(100, 130)).judged(100, HIGH)
+    near = sequential(Link(utilization), buffers=(100, 120)).judged(100, HIGH)
     far = sequential(Link(utilization), buffers=(100, 2000)).judged(100, HIGH)
     assert (alone.verdict, near.verdict, far.verdict) == ("met", "undecided", "met")
 
@@ -198,7 +198,7 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
     margins = [1 + 1e-3 * number for number in range(17)] + [-1.5, -1.49]
     assert statistics.bootstrap_confidence(margins, min(margins)) > 1 - 0.05 / 4
     of = iter(HIGH.threshold * (1 + 0.1 * sign * margin) for margin in margins)
-    seen = Observing(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least_runs=LEAST))
+    seen = Observing(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, looks_for(LEAST)[:1], independent, {})
     test.run([100])
     found = test.judged(100, HIGH)
@@ -229,7 +229,7 @@ def test_a_goal_that_holds_by_derivation_is_met_whatever_was_measured() -> None:
 def test_progress_says_how_many_verdicts_are_reached() -> None:
     told: list[str] = []
     expected: list[int] = []
-    seen = Observing(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least_runs=LEAST))
+    seen = Observing(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, looks_for(LEAST), independent, {}, expected.append, told.append)
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]
