@@ -197,6 +197,26 @@ def test_there_are_six_strata_at_most_and_none_too_rare(groups: int) -> None:
     assert each._strata_of(np.array(scenario.state_values(scenario.seed, members))) == list(range(len(members)))
 
 
+def test_a_combination_rarer_than_a_thousandth_joins_a_neighbor() -> None:
+    """Two states of one in forty: both at once are one in 1,600, and count to the stratum of one of them."""
+    rare = choices([1] * 39 + [30])
+    more = f'[[flows]]\nname = "more"\nrtt = "50ms"\ncount = {{ choice = {[1] * 39 + [20]} }}\n'
+    each, scenario = found(rare + more), core(rare + more)
+    none, one, both = 39 / 40 * 39 / 40, 39 / 40 / 40, 1 / 40 / 40
+    assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
+    for weight, probability in zip(sorted(each.weights), (one, one + both, none), strict=True):
+        assert within_four_errors(weight, probability)
+    values = np.array(scenario.state_values(scenario.seed, range(20_000)))
+    known = each._strata_of(values)
+    at_once = {known[number] for number, row in enumerate(values) if tuple(row) == (30, 20)}
+    assert len(at_once) == 1, "it is never parted"
+    assert at_once != {known[number] for number, row in enumerate(values) if tuple(row) == (1, 1)}
+
+
+def test_a_single_value_rarer_than_a_thousandth_has_no_stratum() -> None:
+    assert strata(core(choices([1] * 1999 + [30]))) is None
+
+
 def test_a_combination_that_was_not_seen_is_of_the_nearest_stratum() -> None:
     each = Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0, 2.0, 3.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
     assert each._strata_of(np.array([[0.0, 0.0], [9.0, 1.5], [9.0, 7.0]])) == [0, 1, 1]

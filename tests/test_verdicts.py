@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -11,14 +12,16 @@ import pytest
 
 from forebay import Scenario, recommend
 from forebay.goals import Goal
+from forebay.report import Report
 from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QuickLook
 from forebay.search.smallest import Search
-from tests.conftest import SMALL
+from tests.conftest import SMALL, forebay
 from tests.test_search import EDGE, PLAN, Link, Shaped, delay, utilization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 QUICK = replace(PLAN, confidence=0.8)
 KINDS = [(Search, PLAN), (QuickLook, QUICK)]
@@ -186,6 +189,45 @@ def test_no_miss_is_sure_without_enough_runs_nearby(kind: type[Search | QuickLoo
     assert not search.missed_surely(1000, AT_LEAST, 0.95)
 
 
+class Fixed(Link):
+    """A link whose replications at some buffers are listed."""
+
+    listed: Mapping[int, Sequence[float]] = {}
+
+    def report(self, buffer: int, replication: int) -> Report:
+        values = self.listed[buffer]
+        metrics = {UTILIZATION: {"mean": values[replication % 4]}}
+        return Report.of({"engine": "test", "metrics": metrics, "groups": []})
+
+
+def test_runs_elsewhere_say_how_bad_a_further_run_may_be() -> None:
+    """The worst of a larger buffer up to four times as large, and of what single runs nearby deviate by."""
+    link = Fixed({}, 0.0)
+    # Relative to the threshold of 0.9; the first look is at the smallest and the largest buffer.
+    link.listed = {
+        at: [0.9 * (1 + margin) for margin in margins]
+        for at, margins in {
+            10: (-0.9, -0.5, -0.5, -0.5),
+            190: (0.1, 0.1, 0.1, 0.02),
+            200: (0.1, 0.11, 0.12, 0.13),
+            790: (0.2, 0.2, 0.2, -0.15),
+            900: (0.2, 0.2, 0.2, -0.8),
+        }.items()
+    }
+    search = Search(link, [AT_LEAST], PLAN)
+    search.sample(link.listed, 4)
+    reports = search.samples[200]
+    assert search.worst_near(200, reports)[AT_LEAST.key] == pytest.approx(-0.15)
+    # Without the larger buffer the deviation nearby counts: its mean is 0.08.
+    del search.samples[790]
+    assert search.worst_near(200, reports)[AT_LEAST.key] == pytest.approx(0.115 + 0.02 - 0.08)
+    # Whether it is missed: the best run of smaller buffers up to a quarter as large, and the same deviations.
+    assert search.worst_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.115 + 0.1 - 0.08)
+    link.listed = {**link.listed, 60: [0.9 * 1.4] * 4}
+    search.sample([60], 4)
+    assert search.worst_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.4)
+
+
 def test_derived_goals_exclude_nothing() -> None:
     goal = at_most(100)
     search = Search(Link({DELAY: lambda _buffer: delay(500)}, 0.0), [goal], replace(PLAN, met_up_to={goal: 50}))
@@ -222,3 +264,34 @@ def test_a_quick_look_at_a_path_without_length_works(rtt: str) -> None:
     assert answer.verdict in {"met", "undecided", "impossible"}
     assert (answer.buffer is not None) == (answer.verdict == "met")
     assert (answer.between is not None) == (answer.verdict == "undecided")
+
+
+@pytest.mark.parametrize(
+    ("goals", "options", "code", "verdict"),
+    [
+        (["utilization>=90%"], [], 0, "met"),
+        (["utilization>=90%"], ["--quick"], 0, "met"),
+        (["utilization>=95%", "queue_delay_p99<=1ms"], [], 1, "impossible"),
+        (["utilization>=95%"], ["--within", "1us"], 3, "undecided"),
+    ],
+)
+def test_the_exit_code_is_that_of_the_verdict(
+    goals: list[str],
+    options: list[str],
+    code: int,
+    verdict: str,
+    small: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = [word for goal in goals for word in ("--goal", goal)]
+    answer = forebay("recommend", small, "--json", *asked, *options)
+    assert answer.code == code, answer.err
+    told = json.loads(answer.out)
+    assert told["verdict"] == verdict
+    assert (told["recommendation"] is not None) == (verdict == "met")
+    assert (told["between"] is not None) == (verdict == "undecided")
+    if verdict == "undecided":
+        low, high = told["between"]
+        assert 1 <= low["packets"] < high["packets"]
