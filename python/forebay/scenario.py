@@ -191,6 +191,11 @@ class Scenario:
         return BufferSize(**self.core.buffer())
 
     @property
+    def packets_per_second(self) -> float:
+        """Packets of mean size that the target link carries in a second."""
+        return self.core.rate_bps / 8 / self.core.packet_bytes
+
+    @property
     def goals(self) -> list[Goal]:
         """What `recommend` must meet: all of them, also where several are about one metric."""
         found: list[Goal] = []

@@ -182,7 +182,7 @@ fn start(
                         ended.and_then(Result::ok)
                     }
                 };
-                // Nobody listens to a batch that was stopped.
+                // A batch that was stopped has no reader.
                 if outcome.is_some_and(|outcome| send.send((index, outcome)).is_err()) {
                     break;
                 }

@@ -116,7 +116,7 @@ def _place(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
     if not alike or not aims or max(aims) >= 1 or core.queue != "droptail" or len(scenario.resolved["links"]) > 1:
         return None
     assert core.bdp_packets is not None, "a link of responsive flows has one"
-    packets_per_s = core.rate_bps / 8 / core.packet_bytes
+    packets_per_s = scenario.packets_per_second
     rtt = core.bdp_packets / packets_per_s
     if flows > 1 and not SPREAD[0] <= (core.longest_rtt_s or math.inf) / rtt <= SPREAD[1]:
         return None

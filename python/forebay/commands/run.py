@@ -169,7 +169,7 @@ class Wanted:
 
 
 def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
-    """What the packet engine has to do; None of other engines, and where nobody knows how many runs there will be."""
+    """The work of the packet engine; None for other engines, and if the number of runs is not known."""
     runs, packets = wanted.runs(scenario), packets_of(scenario, wanted.engine)
     return None if runs is None or packets is None else Work(runs, packets)
 

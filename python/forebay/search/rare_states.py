@@ -53,7 +53,7 @@ def lengthened(scenario: Scenario) -> Lengthened:
     if not hidden:
         return Lengthened(scenario, (), decided=True)
     wanted = max(_wanted(state) for state in hidden)
-    packets = scenario.core.rate_bps / 8 / scenario.core.packet_bytes * (warmup + wanted)
+    packets = scenario.packets_per_second * (warmup + wanted)
     affordable = wanted <= MOST_TIMES * measured and packets <= MOST_PACKETS
     if not affordable:
         return Lengthened(scenario, tuple(_unseen(state, measured) for state in hidden), decided=False)

@@ -581,8 +581,7 @@ def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
 
 def _affordable(scenario: Scenario) -> int:
     """Fresh runs at one buffer that are worth their cost: as many as carry a certain number of packets."""
-    core = scenario.core
-    packets = core.rate_bps / 8 / core.packet_bytes * sum(core.duration_s)
+    packets = scenario.packets_per_second * sum(scenario.core.duration_s)
     return max(LEAST_FRESH, min(FRESH[-1], int(AFFORDABLE_PACKETS / packets)))
 
 

@@ -421,14 +421,10 @@ class Search(Observing):
                     outcome.binding = missed.key
                     return
                 buffer, largest = between, True
-            self._attempts += 1
-            # Each attempt spends a part of the error probability: the sum stays below the whole of it.
-            needed = 1 - (1 - plan.confidence) * attempt_share(self._attempts)
-            weakest = self._put_to_the_test(buffer, needed, outcome, patient=largest)
+            weakest = self._attempt(buffer, outcome, patient=largest)
             if weakest is None:
                 self._refine(buffer, outcome)
                 return
-            self._refused.add(buffer)
             outcome.binding = weakest
             if weakest not in {goal.key for goal in room}:
                 self._refused_as_too_large = buffer
@@ -499,12 +495,19 @@ class Search(Observing):
 
     def confirms(self, buffer: int, outcome: Outcome) -> bool:
         """Whether fresh replications confirm another buffer, at the next part of the error probability."""
+        return self._attempt(buffer, outcome, patient=True) is None
+
+    def _attempt(self, buffer: int, outcome: Outcome, *, patient: bool) -> str | None:
+        """Spend the next part of the error probability on a buffer; the goal that is not confirmed, if any.
+
+        The sum of all parts stays below the whole error probability.
+        """
         self._attempts += 1
         needed = 1 - (1 - self.plan.confidence) * attempt_share(self._attempts)
-        confirmed = self._put_to_the_test(buffer, needed, outcome, patient=True) is None
-        if not confirmed:
+        weakest = self._put_to_the_test(buffer, needed, outcome, patient=patient)
+        if weakest is not None:
             self._refused.add(buffer)
-        return confirmed
+        return weakest
 
     @property
     def spent(self) -> bool:

@@ -175,13 +175,8 @@ def _common(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, i
 def briefest(scenario: Scenario) -> Scenario:
     """The scenario with as little time as a few packets take, for figures where nothing else is known."""
     warmup, measured = scenario.core.duration_s
-    share = min(1.0, BRIEF_PACKETS / (_packets_per_second(scenario) * (warmup + measured)))
+    share = min(1.0, BRIEF_PACKETS / (scenario.packets_per_second * (warmup + measured)))
     return scenario.changed(f"run.warmup={share * warmup:.9g}s", f"run.measure={share * measured:.9g}s")
-
-
-def _packets_per_second(scenario: Scenario) -> float:
-    """Packets of mean size that the target link carries in a second."""
-    return scenario.core.rate_bps / 8 / scenario.core.packet_bytes
 
 
 def shorter(scenario: Scenario) -> Scenario:
@@ -192,7 +187,7 @@ def shorter(scenario: Scenario) -> Scenario:
         or _latest(scenario) > warmup
     ):
         return scenario
-    enough = max(LEAST_PART * measured, PACKETS / _packets_per_second(scenario) - warmup)
+    enough = max(LEAST_PART * measured, PACKETS / scenario.packets_per_second - warmup)
     return scenario if enough >= measured else scenario.changed(f"run.measure={enough:.9g}s")
 
 

@@ -147,7 +147,7 @@ fn predicted_rates_and_outages_are_those_that_the_link_has() {
     }
 }
 
-/// What leaves the busy target link is what its rate or its outages say.
+/// The busy target link sends as much as its rate and its outages allow.
 fn assert_rates(scenario: &Scenario, state: &str) {
     let mut values = Vec::new();
     for seed in seeds() {

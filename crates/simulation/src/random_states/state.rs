@@ -71,7 +71,7 @@ impl StateKind {
 pub struct RandomState {
     /// Path of the key in the scenario, such as `flows.burst.workload.on_off`.
     pub key: String,
-    /// What kind of state it is.
+    /// Kind of the state.
     pub kind: StateKind,
     /// Mean time in seconds from one occurrence of the rarer phase to the next, in any flow of the group.
     /// Infinite if the distribution has no mean; none for a draw per replication. For a scheduled event that
@@ -159,7 +159,7 @@ pub(crate) struct Rarer {
 }
 
 impl Rarer {
-    /// Of `flows` flows that are each in the phase for `duration_s` in every `cycle_s` seconds, on average.
+    /// The rarer phase of `flows` flows that are each in the phase for `duration_s` in every `cycle_s` seconds, on average.
     pub(crate) fn of_flows(flows: u64, duration_s: f64, cycle_s: f64) -> Self {
         let share = if cycle_s > 0.0 && cycle_s.is_finite() {
             (duration_s / cycle_s).min(1.0)

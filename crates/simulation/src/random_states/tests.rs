@@ -453,7 +453,7 @@ fn states_are_named_by_their_keys_and_cycles() {
     }
 }
 
-/// What averages out, what a run sees whole and what never varies.
+/// States that average out, that a run sees whole, or that never vary are not listed.
 #[test]
 fn states_that_no_run_misses_are_left_out() {
     let load = "workload = { poisson = { rate = \"1Mbps\" } }";
