@@ -1,8 +1,9 @@
 //! What a run may need, said before anything runs: memory by the key that asks for it, and arrivals
 //! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
-//! `at_once.rs` says how many flows and packets there may be at once, `recorded.rs` what `[trace]` keeps.
+//! `at_once.rs` says how many flows and packets there may be at once, `open_loop.rs` how many transfers, `recorded.rs` what `[trace]` keeps.
 
 mod at_once;
+mod open_loop;
 mod recorded;
 
 use forebay_congestion::packet::{Needs, Samples};
