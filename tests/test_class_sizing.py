@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import io
 import json
 from pathlib import Path
@@ -10,14 +11,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from forebay import ClassSizing, Scenario, _core, size_classes
+from forebay import ClassSizing, Scenario, Warning, _core, size_classes
 from forebay.errors import InputError
 from forebay.goals import metric_value
 from forebay.scenario import run_jobs
 from forebay.search.class_sizing import _classes
 from forebay.search.joint_buffers import SERIES, JointBuffers, with_sizes
 from forebay.search.measurements import Measurements
-from forebay.views.class_sizing_text import class_sizing_text
+from forebay.views.answer_sentences import asked
+from forebay.views.class_sizing_text import class_sizing_text, link_line, paragraphs, sentence
+from forebay.views.wording import count
+from forebay.warning import Kind
 from tests.conftest import forebay
 
 #: Calls before downloads on a slow link.
@@ -265,6 +269,22 @@ def test_the_text_begins_with_the_buffers_and_fits_80_columns(file: Path, answer
     assert all(len(line) <= 80 for line in console.export_text().splitlines())
     for each in answer.classes:
         assert f"pfifo limit {each.nearest.packets:.0f}" in found.out
+
+
+def test_a_notebook_shows_the_sentences_every_class_and_every_goal(answer: ClassSizing) -> None:
+    undecided = dataclasses.replace(answer, verdict="undecided", total=None, reason="The time was over.")
+    urgent = dataclasses.replace(answer, warnings=(Warning(Kind.HIGH_LOSS, "much is lost"),))
+    for each in (answer, undecided, urgent):
+        page = html.unescape(each._repr_html_())
+        assert page.index(sentence(each)) < page.index("<table>")
+        assert all(line in page for line in (*paragraphs(each), link_line(each)))
+        for found in each.classes:
+            assert f'<th scope="row">{found.name}</th><td>{count(found.configured)}</td>' in page
+            assert f"<td>{count(found.nearest)}</td>" in page
+        for goal in each.goals.values():
+            assert f'<th scope="row">{asked(goal)}</th>' in page
+        assert ("recommended" in page) == each.feasible
+    assert 0 <= page.index("much is lost") < page.index(sentence(urgent))
 
 
 def test_the_json_has_every_class_and_goal(file: Path) -> None:

@@ -167,6 +167,20 @@ def test_a_conflict_is_drawn() -> None:
     assert not any("recommended" in each for each in words)
 
 
+@pytest.mark.parametrize("measured", [1, 3])
+def test_an_undecided_search_is_drawn(answer: Recommendation, measured: int) -> None:
+    """Also after a single buffer, whose range goes far beyond it."""
+    ends = answer.points[0].buffer, answer.points[-1].buffer
+    found = dataclasses.replace(
+        answer, verdict="undecided", buffer=None, between=ends, points=answer.points[:measured], warnings=()
+    )
+    words = check(found.plot())
+    first, last = (f"{end.number:,.0f}" for end in ends)
+    assert any(each.startswith(f"Undecided: between {first} and {last} packets.") for each in words)
+    assert f"{first} to {last} packets" in words
+    assert not any("recommended" in each for each in words)
+
+
 @pytest.mark.parametrize("nasty", [False, True])
 def test_comparisons(comparison: Comparison, nasty: bool) -> None:
     shown = comparison

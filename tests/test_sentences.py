@@ -214,6 +214,19 @@ def test_a_goal_that_no_measured_buffer_meets_is_told_with_the_best(conflict: Re
     assert f"Utilization is missed at every measured buffer; it comes nearest at {best.packets:,.0f} packets" in shown
 
 
+def test_a_goal_that_is_undecided_at_an_end_is_not_called_missed_everywhere(conflict: Recommendation) -> None:
+    smallest = conflict.points[0].buffer
+    goals = {
+        key: dataclasses.replace(goal, at_smallest=GoalAt(smallest, goal.measured, "undecided", 1))
+        for key, goal in conflict.goals.items()
+    }
+    bad = {"utilization": Estimate(0.5), "queue_delay_p99_s": Estimate(1.0)}
+    points = tuple(dataclasses.replace(point, metrics={**point.metrics, **bad}) for point in conflict.points)
+    answer = dataclasses.replace(conflict, goals=goals, points=points, verdict="undecided", between=None)
+    assert "is missed at every measured buffer" not in words(answer, 200)
+    assert "nearest miss" not in words(answer, 200)
+
+
 def test_an_undecided_answer_names_the_range_and_the_reason(conflict: Recommendation) -> None:
     between = packets(682), packets(6000)
     late = Warning(Kind.TIME_OVER, "the time was over after 30 s")

@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.bounds import MOST_REPLICATIONS
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, SCHEDULER, SET
+from forebay.commands.options import (
+    AS_JSON,
+    FILE,
+    JITTER,
+    JOBS,
+    MEASURED_BY,
+    MEMORY,
+    SCHEDULER,
+    SET,
+    fresh,
+    goals,
+    within,
+)
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say_json
 from forebay.commands.terminal import progress_bar, show
-from forebay.commands.values import ENGINE, GOAL, Share, Time, Whole
+from forebay.commands.values import Share, Whole
 from forebay.commands.verb import verb
 from forebay.errors import Interrupted
 
@@ -45,49 +57,25 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
     help="Check this buffer, such as 9MB, instead of the configured one. May be repeated. With a key it is another "
     "buffer, as in links.uplink.buffer=100p, or a memory, as in memories.chip.size=16MB.",
 )
-@click.option(
-    "--goal",
-    "goals",
-    multiple=True,
-    type=GOAL,
-    metavar="GOAL",
-    help="Judge this goal, such as 'utilization>=0.99', instead of the file's on the same metric. May be repeated.",
-)
+@goals("Judge")
 @SET
-@click.option(
-    "--engine",
-    default="packet",
-    show_default=True,
-    type=ENGINE,
-    help="Measure with this engine: packet, fluid, or kernel in real time.",
-)
+@MEASURED_BY
 @click.option(
     "--confidence",
     type=Share(),
     default="95%",
     show_default=True,
-    help="Be this confident (one-sided) of each verdict by itself.",
+    help="State each verdict by itself at this one-sided confidence.",
 )
 @click.option(
     "--replications",
     type=Whole(2, MOST_REPLICATIONS),
-    help="Run this many replications at the first look; by default as many as the confidence takes, 19 for 95 %. "
-    "Undecided goals take up to four times as many.",
+    help="Run this many replications at the first look; by default as many as the confidence needs, 19 for 95 %. "
+    "Undecided goals get up to four times as many.",
 )
-@click.option(
-    "--within",
-    type=Time(),
-    metavar="TIME",
-    help="Give the verdicts so far after this time, as in 30s; the same command goes on from there.",
-)
-@click.option(
-    "--jitter",
-    is_flag=True,
-    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
-)
-@click.option(
-    "--fresh", is_flag=True, help="Do not go on where an interrupted check stopped, and keep nothing for the next."
-)
+@within("the verdicts")
+@JITTER
+@fresh("check")
 @JOBS
 @SCHEDULER
 @MEMORY

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
-from forebay.commands.values import SCENARIO, SETTING, OutputFile, OutputFolder, Size, Whole
+from forebay.commands.values import ENGINE, GOAL, SCENARIO, SETTING, OutputFile, OutputFolder, Size, Time, Whole
 
 __all__ = [
     "AS_JSON",
     "FILE",
+    "JITTER",
     "JOBS",
+    "MEASURED_BY",
     "MEMORY",
     "NO_PICTURE",
     "PICTURE",
@@ -19,7 +24,12 @@ __all__ = [
     "SCHEDULER",
     "SEED",
     "SET",
+    "fresh",
+    "goals",
+    "within",
 ]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=SCENARIO)
 SET = click.option(
@@ -56,8 +66,8 @@ MEMORY = click.option(
     type=Size(),
     expose_value=False,
     callback=_allow,
-    help="Allow the runs side by side this much memory together, as in 16GB; 4GB by default. A run that may need more "
-    "than twice as much is refused before it begins; a run that reaches the limit ends.",
+    help="Limit the memory of all simultaneous runs together, as in 16GB; 4GB by default. A run that may need more "
+    "than twice as much is refused before it begins. A run that reaches the limit ends.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
 REPLICATIONS = click.option(
@@ -79,3 +89,47 @@ PICTURE = click.option(
 )
 #: Files are written on request only, so that it asks for nothing; scripts of 0.2.0 give it.
 NO_PICTURE = click.option("--no-picture", is_flag=True, hidden=True, expose_value=False)
+MEASURED_BY = click.option(
+    "--engine",
+    default="packet",
+    show_default=True,
+    type=ENGINE,
+    help="Measure with this engine: packet, fluid, or kernel in real time.",
+)
+JITTER = click.option(
+    "--jitter",
+    is_flag=True,
+    help="Add up to a packet time of jitter to every round trip and stagger the starts, if flows would move in step.",
+)
+
+
+def goals(action: str) -> Callable[[Function], Function]:
+    """`--goal`; the help begins with the verb's action on a goal, such as "Meet"."""
+    return click.option(
+        "--goal",
+        "goals",
+        multiple=True,
+        type=GOAL,
+        metavar="GOAL",
+        help=f"{action} this goal, such as 'utilization>=0.99', instead of the file's goal on the same metric. "
+        "May be repeated.",
+    )
+
+
+def within(result: str) -> Callable[[Function], Function]:
+    """`--within`, which ends the verb early with this result."""
+    return click.option(
+        "--within",
+        type=Time(),
+        metavar="TIME",
+        help=f"Give {result} so far after this time, as in 30s; the same command goes on from there.",
+    )
+
+
+def fresh(noun: str) -> Callable[[Function], Function]:
+    """`--fresh`, for an interrupted verb with this name."""
+    return click.option(
+        "--fresh",
+        is_flag=True,
+        help=f"Ignore the runs of an interrupted {noun}, and keep none for the next.",
+    )

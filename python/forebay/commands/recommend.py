@@ -20,7 +20,9 @@ from forebay.commands.estimate import Announced, Work, packets_of
 from forebay.commands.options import (
     AS_JSON,
     FILE,
+    JITTER,
     JOBS,
+    MEASURED_BY,
     MEMORY,
     NO_PICTURE,
     PICTURE,
@@ -28,11 +30,14 @@ from forebay.commands.options import (
     RESULTS_OUT,
     SCHEDULER,
     SET,
+    fresh,
+    goals,
+    within,
 )
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
-from forebay.commands.values import ENGINE, GOAL, PLATFORM, OutputFile, Share, Time
+from forebay.commands.values import PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
 from forebay.errors import InputError, Interrupted
 from forebay.files import write_whole
@@ -58,52 +63,39 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     ),
     (
         "recommend link.toml --goal 'utilization>=98%' --for linux",
-        "Ask for more, and for a router's lines:",
+        "Ask for a higher utilization, and for the configuration of a Linux router:",
     ),
     ("recommend port.toml --classes", "Size the buffers of all classes of a port together:"),
-    ("recommend link.toml --quick", "Look first:"),
+    ("recommend link.toml --quick", "Get a quick answer:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
     ("recommend link.toml --picture answer.png", "Write the picture alone:"),
     refusal="No buffer meets the goals; the answer says what each of them needs.",
     codes={
         0: "A buffer meets the goals.",
-        3: "Undecided: the runs neither confirm a buffer nor rule out all of them; the answer says what would decide.",
+        3: "Undecided: the runs neither confirm a buffer nor exclude all of them. The answer names the range.",
     },
     heavy=True,
 )
 @FILE
-@click.option(
-    "--goal",
-    "goals",
-    multiple=True,
-    type=GOAL,
-    metavar="GOAL",
-    help="Meet this goal, such as 'utilization>=0.99', instead of the file's on the same metric. May be repeated.",
-)
+@goals("Meet")
 @SET
 @click.option(
     "--also", multiple=True, metavar="BUFFER", help="Measure this buffer, too, as in 20p or 0.5BDP. May be repeated."
 )
-@click.option(
-    "--engine",
-    default="packet",
-    show_default=True,
-    type=ENGINE,
-    help="Measure with this engine: packet, fluid, or kernel in real time.",
-)
+@MEASURED_BY
 @click.option(
     "--confidence",
     type=Share(),
     default="95%",
     show_default=True,
-    help="Be this confident (one-sided) that the goals hold.",
+    help="Confirm all goals at this one-sided confidence.",
 )
 @click.option(
     "--resolution",
     type=Share(),
     default="5%",
     show_default=True,
-    help="How close to the smallest to come, as noise allows.",
+    help="Search to within this share of the smallest buffer, as far as noise allows.",
 )
 @REPLICATIONS
 @RESULTS_OUT
@@ -132,14 +124,9 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
 @click.option(
     "--quick",
     is_flag=True,
-    help="Answer from a handful of replications, with a wider interval and what confidence they have.",
+    help="Answer from few replications, with a wider interval and at most 80 % confidence.",
 )
-@click.option(
-    "--within",
-    type=Time(),
-    metavar="TIME",
-    help="Give the best answer so far after this time, as in 30s; the same command goes on from there.",
-)
+@within("the best answer")
 @click.option(
     "--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher."
 )
@@ -154,9 +141,9 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     metavar="KEY[=LOW..HIGH]",
     default=("link.buffer",),
     show_default=True,
-    help="The buffer to size while others stay: a class's, as in link.queue.classes.voice.buffer, or another link's. "
-    "Or any key between two ends, as in link.queue.threshold=5p..500p. Beside it, or alone, a list of values, as in "
-    "link.queue=droptail,codel: the best, and the answer with each. Two ranges: a map of where the goals hold.",
+    help="Size this buffer while the others stay, such as link.queue.classes.voice.buffer. With two ends, as in "
+    "link.queue.threshold=5p..500p, search any other key. With a list of values, as in link.queue=droptail,codel, give "
+    "the answer with each value and the best one. With two ranges, map where the goals hold.",
 )
 @click.option(
     "--classes",
@@ -166,19 +153,19 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
 @click.option(
     "--minimize",
     metavar="METRIC",
-    help="Find where this metric is lowest, of all that meets the goals, if any are asked.",
+    help="Find the buffer at which this metric is lowest, among those that meet the goals.",
 )
-@click.option("--maximize", metavar="METRIC", help="The same where a metric is highest.")
+@click.option(
+    "--maximize",
+    metavar="METRIC",
+    help="Find the buffer at which this metric is highest, among those that meet the goals.",
+)
 @click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
+@JITTER
+@fresh("search")
 @click.option(
-    "--jitter",
-    is_flag=True,
-    help="A packet time of jitter on every round trip and staggered starts, where flows would move in step.",
+    "--verbose", is_flag=True, help="Also print the rules that do not apply, every metric and the steps of the search."
 )
-@click.option(
-    "--fresh", is_flag=True, help="Do not go on where an interrupted search stopped, and keep nothing for the next."
-)
-@click.option("--verbose", is_flag=True, help="Print every rule's reasons, every metric and the search's story, too.")
 @JOBS
 @SCHEDULER
 @MEMORY
@@ -195,7 +182,7 @@ def recommend(
     classes: bool,
     **asked: Any,
 ) -> None:
-    """Find the smallest buffer that meets the goals, and put beside it what every rule says.
+    """Find the smallest buffer that meets the goals, and compare it with the published rules.
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """

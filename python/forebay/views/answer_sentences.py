@@ -14,12 +14,14 @@ from forebay.formatting import counted
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.views.goal_table import goal_rows, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
     best,
     both,
     chosen,
     count,
+    difference,
     doubt,
     goal_words,
     minimum,
@@ -36,18 +38,24 @@ if TYPE_CHECKING:
 
     from forebay.report import Estimate
     from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
+    from forebay.views.goal_table import Place
     from forebay.warning import Warning
 
 __all__ = [
+    "answer_metrics",
     "asked",
     "brief",
     "decisive",
+    "draws_held",
     "is_quick",
     "level",
+    "margin",
     "metrics_there",
+    "nearest",
     "percent",
     "proof",
     "recommended",
+    "roles",
     "undecided",
     "urgent",
     "why_none",
@@ -147,9 +155,20 @@ def urgent(answer: Recommendation) -> list[Warning]:
     return sorted(found, key=lambda warning: _WEIGHT.index(warning.kind) if warning.kind in _WEIGHT else len(_WEIGHT))
 
 
-def metrics_there(answer: Recommendation, metrics: Mapping[str, Estimate]) -> str:
+def answer_metrics(answer: Recommendation) -> Mapping[str, Estimate]:
+    """Every metric at the answer, also those of goals on groups; a goal's as it was judged."""
+    at = None if answer.buffer is None else answer.at(answer.buffer)
+    if at is None:
+        return {}
+    judged = {at.key(each.goal.name): each.measured for each in answer.goals.values()}
+    groups = {f"{name}.{key}": found for name, metrics in at.groups.items() for key, found in metrics.items()}
+    return {key: judged.get(key, found) for key, found in (*at.metrics.items(), *groups.items())}
+
+
+def metrics_there(answer: Recommendation) -> str:
     """Utilization, loss, p99 delay and goodput at the answer."""
     assert answer.buffer is not None
+    metrics = answer_metrics(answer)
     # Of a range the scenario has another value than the answer.
     buffers = not isinstance(answer.knob, Ranged)
     told: list[str] = []
@@ -184,6 +203,20 @@ def decisive(answer: Recommendation) -> Iterator[str]:
             yield f"All goals are met from {low} {'down ' if largest else ''}to {last}."
 
 
+def draws_held(answer: Recommendation) -> str:
+    """The number of fresh draws in which all goals held; nothing unless a share of the draws was asked for."""
+    part = answer.fraction
+    if part is None:
+        return ""
+    bound = "" if part.at_least is None else f": in at least {formatting.confidence(part.at_least)} of all draws"
+    return f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}."
+
+
+def margin(goal: JudgedGoal) -> str:
+    """The distance from a goal's metric to its threshold; negative where the goal is missed."""
+    return f"{'' if goal.slack >= 0 else '-'}{difference(goal.goal.name, goal.slack)}"
+
+
 def asked(goal: JudgedGoal | Miss) -> str:
     """A goal as it was asked for."""
     name = goal.goal.name
@@ -211,8 +244,12 @@ def why_none(answer: Recommendation) -> Iterator[str]:
     yield from (f"{line}." for line in told)
 
 
+def _noun(answer: Recommendation) -> str:
+    return "value" if isinstance(answer.knob, Ranged) else "buffer"
+
+
 def _open(answer: Recommendation) -> Iterator[str]:
-    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
+    noun = _noun(answer)
     if answer.between is None:
         yield f"Undecided: the runs do not show whether any {noun} meets every goal."
     else:
@@ -227,6 +264,37 @@ def _open(answer: Recommendation) -> Iterator[str]:
     reason = next((kinds[kind] for kind in _REASONS if kind in kinds), None)
     if reason is not None and not reason.urgent:
         yield f"The reason: {str(reason).rstrip('.')}."
+
+
+def roles(answer: Recommendation, place: Place) -> str:
+    """The roles of a measured buffer, as the heading of a column; a miss is named only where the goals are missed."""
+    name = "nearest" if undecided(answer) else "nearest miss"
+    return " = ".join(name if role == "nearest" else role for role in place.roles)
+
+
+def nearest(answer: Recommendation) -> str:
+    """The measured buffer that comes nearest to meeting all goals, and the goals that it misses."""
+    if answer.conflict is None or answer.conflict.compromise is None:
+        return ""
+    rows = goal_rows(answer)
+    place = next((place for place in places(rows) if "nearest" in place.roles), None)
+    if place is None:
+        return ""
+    off = {miss.goal.key: miss.off for miss in answer.conflict.nearest}
+    told = [(row, at) for row, at in zip(rows, place.goals, strict=True) if at is not None]
+    name = f"measured {_noun(answer)} nearest to all goals" if undecided(answer) else "nearest miss"
+    sentences = [f"The {name} is {brief(place.buffer)}."]
+    missed = [
+        f"{goal_words(row.key)} by {difference(row.goal.name, off[row.goal.key])}"
+        for row, at in told
+        if at.verdict == "missed"
+    ]
+    if missed:
+        sentences.append(f"It misses {both(missed)}.")
+    open_ = [goal_words(row.key) for row, at in told if at.verdict == "undecided"]
+    if open_:
+        sentences.append(f"The runs do not decide {both(open_)} there.")
+    return " ".join(sentences)
 
 
 def _capital(text: str) -> str:

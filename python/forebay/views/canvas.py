@@ -11,6 +11,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,11 @@ __all__ = [
     "wrapped",
 ]
 
-TITLE, LINK, SMALL = 11.0, 8.5, 8.0
+TITLE, ANSWER, LINK, SMALL = 11.0, 10.0, 8.5, 8.0
+#: Points above the answer.
+GAP = 6.0
+#: Colors of a headline: titles and answers, the link, warnings.
+INK, SOFT, WARNING = "#111111", "#555555", "#a03f00"
 #: Inches around what stands at the edge of a figure.
 MARGIN = 0.1
 #: Inches from one line of text to the next, per point.
@@ -166,23 +171,48 @@ def head(made: Picture, heading: Headline) -> None:
     made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - _head_height(lines) / height)))
     y, written = height - MARGIN, []
     with style():
-        for line, size, bold in lines:
-            weight, color = ("bold", "#111111") if bold else ("normal", "#555555")
-            x_y = MARGIN / width, y / height
-            written.append(made.text(*x_y, line, fontsize=size, fontweight=weight, color=color, va="top"))
-            y -= size * LINE
+        for line in lines:
+            x_y = MARGIN / width, (y - line.gap / 72) / height
+            weight = "bold" if line.bold else "normal"
+            written.append(
+                made.text(*x_y, line.text, fontsize=line.size, fontweight=weight, color=line.color, va="top")
+            )
+            y -= line.height
     made.heading = written, heading
 
 
-def _lines(heading: Headline, width: float) -> list[tuple[str, float, bool]]:
-    """The lines of a headline: text, size in points, whether it is bold."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a headline; its size and the gap above it in points."""
+
+    text: str
+    size: float
+    bold: bool
+    color: str
+    gap: float = 0.0
+
+    @property
+    def height(self) -> float:
+        """Inches that the line takes, with the gap."""
+        return self.gap / 72 + self.size * LINE
+
+
+def _lines(heading: Headline, width: float) -> list[_Line]:
+    """The lines of a headline: title, link, answer, warnings, details."""
     inches = width - 2 * MARGIN
-    title = [(line, TITLE, True) for line in wrapped(heading.title, inches, TITLE, bold=True, most=3)]
-    return title + [(line, LINK, False) for line in wrapped(heading.link, inches, LINK, most=4)]
+    parts = [(heading.title, TITLE, True, INK, 3, 0.0), (heading.link, LINK, False, SOFT, 4, 0.0)]
+    parts += [(heading.answer, ANSWER, True, INK, 3, GAP)] if heading.answer else []
+    parts += [(warning, LINK, True, WARNING, 4, 0.0) for warning in heading.warnings]
+    parts += [(detail, LINK, False, INK, 6, 0.0) for detail in heading.details]
+    return [
+        _Line(line, size, bold, color, 0.0 if number else gap)
+        for text, size, bold, color, most, gap in parts
+        for number, line in enumerate(wrapped(text, inches, size, bold=bold, most=most))
+    ]
 
 
-def _head_height(lines: Sequence[tuple[str, float, bool]]) -> float:
-    return 2 * MARGIN + sum(size * LINE for _, size, _ in lines) if lines else 0.0
+def _head_height(lines: Sequence[_Line]) -> float:
+    return 2 * MARGIN + sum(line.height for line in lines) if lines else 0.0
 
 
 # Texts -----------------------------------------------------------------------------------------------------------

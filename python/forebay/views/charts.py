@@ -195,7 +195,8 @@ class MetricChart:
 
     def drawing(self, size: Size, label: str) -> Drawing:
         """Draw it; `label` is what a screen reader says."""
-        horizontal = _varied(size, [point.buffer for point in self.points], self.across)
+        buffers = [*(point.buffer for point in self.points), *(self.between or ())]
+        horizontal = _varied(size, buffers, self.across)
         vertical = self.vertical(size.lowest, size.top)
         curve = [(horizontal(point.buffer), vertical(point.mean)) for point in self.points]
         labels = [] if self.answer is None else [self._answer_label(size, horizontal, vertical, self.answer)]
@@ -412,8 +413,11 @@ class DecisionStrip:
 
 
 def _beside(size: Size, ends: tuple[float, float], y: float, words: str) -> Text:
-    """Words to the right of something, or to the left where there is more room."""
+    """Words to the right of something, or to the left where there is more room; inside where neither side has room."""
     low, high = ends
+    room = max(size.rightmost - high, low - size.left) - 10
+    if width(words, bold=True) > room and width(words, bold=True) < high - low:
+        return Text(((low + high) / 2, y + 4), words, "middle")
     if size.rightmost - high >= low - size.left:
         return Text((high + 10, y + 4), cut(words, size.rightmost - high - 10), "start")
     return Text((low - 10, y + 4), cut(words, low - 10 - size.left), "end")

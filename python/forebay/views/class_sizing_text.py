@@ -13,11 +13,11 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import counted
-from forebay.views.answer_sentences import asked, percent
+from forebay.views.answer_sentences import asked, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
-from forebay.views.wording import count, difference, goal_title, rate_of_link
+from forebay.views.wording import count, goal_title, rate_of_link
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forebay.search.class_sizing import ClassSize, ClassSizing
     from forebay.warning import Warning
 
-__all__ = ["class_sizing_text", "sentence"]
+__all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "sentence"]
 
 STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
 #: Metrics of the link that are told, whatever the goals.
@@ -59,13 +59,13 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
         Text(f"{rate_of_link(answer.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
         Paragraph(sentence(answer), STYLES[answer.verdict]),
         *(Paragraph(f"warning: {warning}", "bold yellow") for warning in urgent),
-        *(Paragraph(line) for line in _proof(answer)),
+        *(Paragraph(line) for line in paragraphs(answer)),
         Text(),
         Wrapped([_classes(answer)]),
         Text(),
         Wrapped([_goals(answer)]),
         Text(),
-        Paragraph(_link(answer)),
+        Paragraph(link_line(answer)),
     ]
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration, urgent)]
@@ -85,7 +85,7 @@ def sentence(answer: ClassSizing) -> str:
     return "Undecided: the runs do not show whether any class buffers meet every goal."
 
 
-def _proof(answer: ClassSizing) -> Iterator[str]:
+def paragraphs(answer: ClassSizing) -> Iterator[str]:
     """How surely all goals hold together, or why nothing is recommended."""
     if answer.total is None:
         yield answer.reason
@@ -112,13 +112,13 @@ def _classes(answer: ClassSizing) -> Grid:
             Column("configured", [count(each.configured) for each in found]),
             Column(head, [count(each.nearest) for each in found]),
             Column("size", [formatting.size(each.nearest.bytes) for each in found]),
-            *([Column("decided by", [_decided_by(each) for each in found], number=False)] if answer.feasible else []),
+            *([Column("decided by", [decided_by(each) for each in found], number=False)] if answer.feasible else []),
         ],
         ["" for _ in found],
     )
 
 
-def _decided_by(found: ClassSize) -> str:
+def decided_by(found: ClassSize) -> str:
     """The goal that keeps a buffer from being smaller."""
     if found.binding_goal is not None:
         return goal_title(found.binding_goal)
@@ -128,18 +128,17 @@ def _decided_by(found: ClassSize) -> str:
 def _goals(answer: ClassSizing) -> Grid:
     """Each goal with its metric and its margin, with all buffers together."""
     goals = list(answer.goals.values())
-    margins = [f"{'' if each.slack >= 0 else '-'}{difference(each.goal.name, each.slack)}" for each in goals]
     return Grid(
         [Column("goal", [asked(each) for each in goals], number=False)],
         [
             Column("measured", [formatting.estimate(each.goal.name, each.measured) for each in goals]),
-            Column("margin", margins),
+            Column("margin", [margin(each) for each in goals]),
         ],
         ["" if each.met else "red" for each in goals],
     )
 
 
-def _link(answer: ClassSizing) -> str:
+def link_line(answer: ClassSizing) -> str:
     """Utilization, loss, p99 delay and goodput of the link."""
     told = [
         f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from forebay import formatting
 from forebay.search.answer import GoalAt
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         Value,
     )
 
-__all__ = ["GoalRow", "Region", "goal_rows", "region"]
+__all__ = ["GoalRow", "Place", "Region", "goal_rows", "places", "region", "verdict_cell"]
 
 #: The part of the measured buffers at which a goal is met.
 Shape = Literal["everywhere", "nowhere", "from", "up_to", "between", "scattered", "unknown"]
@@ -59,7 +60,7 @@ class Region:
     ----------
     shape : str
         "from": at `low` and every larger measured buffer. "up_to": at `high` and every smaller one. "between": at every
-        one from `low` to `high` only. "scattered": at some, in no order. "unknown": not even the ends are known.
+        one from `low` to `high` only. "scattered": at some, in no order. "unknown": the ends are not decided.
     low, high : BufferSize, Setting or None
         The ends, which were measured and meet the goal.
     best : GoalAt or None
@@ -70,6 +71,25 @@ class Region:
     low: Value | None = None
     high: Value | None = None
     best: GoalAt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One column of the table: a measured buffer and each goal there.
+
+    Attributes
+    ----------
+    roles : tuple of str
+        The roles of the buffer: "smallest", "nearest" or "largest".
+    buffer : BufferSize or Setting
+        The buffer.
+    goals : tuple of GoalAt or None
+        Each goal at the buffer, in the order of the rows; None where nothing is known.
+    """
+
+    roles: tuple[str, ...]
+    buffer: Value
+    goals: tuple[GoalAt | None, ...]
 
 
 def goal_rows(answer: Recommendation) -> tuple[GoalRow, ...]:
@@ -89,6 +109,34 @@ def goal_rows(answer: Recommendation) -> tuple[GoalRow, ...]:
     return tuple(rows)
 
 
+def places(rows: Sequence[GoalRow]) -> tuple[Place, ...]:
+    """The columns from the smallest buffer to the largest.
+
+    A buffer with two roles has one column, so that a goal has one verdict at each buffer.
+    """
+    found: dict[float, Place] = {}
+    for role, goals in (
+        ("smallest", tuple(row.smallest for row in rows)),
+        ("nearest", tuple(row.nearest for row in rows)),
+        ("largest", tuple(row.largest for row in rows)),
+    ):
+        buffer = next((at.buffer for at in goals if at is not None), None)
+        if buffer is not None:
+            before = found.get(buffer.number, Place((), buffer, goals))
+            known = tuple(old or new for old, new in zip(before.goals, goals, strict=True))
+            found[buffer.number] = Place((*before.roles, role), buffer, known)
+    return tuple(found[number] for number in sorted(found))
+
+
+def verdict_cell(row: GoalRow, at: GoalAt | None, *, interval: bool) -> str:
+    """A goal's metric and its verdict at one buffer; an undecided verdict always has the interval."""
+    if at is None:
+        return "–"
+    name, exact = row.goal.name, interval or at.verdict == "undecided"
+    shown = formatting.estimate(name, at.measured) if exact else formatting.value(name, at.measured.mean)
+    return f"{shown} {at.verdict}"
+
+
 def region(answer: Recommendation, row: GoalRow) -> Region:
     """Where a goal is met, by the means at the measured buffers; the verdicts of the row count at both ends."""
     if answer.fraction is not None:
@@ -103,6 +151,8 @@ def region(answer: Recommendation, row: GoalRow) -> Region:
     if all(met):
         return Region("everywhere")
     if not any(met):
+        if any(end is not None and end.verdict == "undecided" for end in (row.smallest, row.largest)):
+            return Region("unknown")
         return Region("nowhere", best=max(found, key=lambda at: row.goal.margin(at.measured.mean)))
     return _shaped(found, met)
 

@@ -33,10 +33,23 @@ _UNANSWERED = {"poisson": "Poisson", "cbr": "constant rate"}
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A title, and under it the link in a line: its rate, buffer, queue and traffic."""
+    """A title, and under it the link in a line: its rate, buffer, queue and traffic.
+
+    Attributes
+    ----------
+    title, link : str
+        Title and link.
+    answer : str
+        The answer in a sentence, where there is one.
+    warnings, details : tuple of str
+        Warnings that change the decision, and the sentences below the answer.
+    """
 
     title: str
     link: str
+    answer: str = ""
+    warnings: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: BufferSize | None = None) -> Headline:

@@ -15,17 +15,19 @@ from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.check_report import CheckReport
+from forebay.search.class_sizing import ClassSizing
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import wording
-from forebay.views.decision import may_meet
 from forebay.views.headline import Headline, headline
+from forebay.views.opening import opening
 from forebay.views.pages import Row, Table, render
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebay.report import Estimate
+    from forebay.warning import Warning
 
 __all__ = ["picture", "table"]
 
@@ -35,12 +37,27 @@ MOST_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a notebook shows of an answer: headline, the answer in a sentence, a table, what to be careful about."""
+    """The note on an answer in a notebook.
+
+    Attributes
+    ----------
+    headline : Headline
+        Title and link.
+    answer : tuple of str
+        Paragraphs, the first of which is the answer.
+    tables : tuple of Table
+        Tables, one below the other.
+    warnings : tuple of str
+        Warnings below the tables.
+    urgent : tuple of str
+        Warnings above the answer: they change the decision.
+    """
 
     headline: Headline
-    answer: str
-    table: Table
-    warnings: tuple[str, ...]
+    answer: tuple[str, ...]
+    tables: tuple[Table, ...]
+    warnings: tuple[str, ...] = ()
+    urgent: tuple[str, ...] = ()
 
 
 def table(answer: object) -> str:
@@ -66,7 +83,7 @@ def _(scenario: Scenario) -> Note:
     rows: list[tuple[str, ...]] = [(wording.goal_phrase(goal),) for goal in scenario.goals]
     told = "Run the cell of its lab() to open it in the laboratory, or save its toml and ask forebay lab for it."
     heading = headline(scenario.resolved, otherwise="Scenario", buffer=scenario.buffer)
-    return Note(heading, told, _table(("goals",), rows, limited=False), ())
+    return Note(heading, (told,), (_table(("goals",), rows, limited=False),))
 
 
 @_note.register(Report)
@@ -82,7 +99,7 @@ def _(report: Report) -> Note:
     often = counted(report.replications, "replication")
     told = f"{report.engine} engine, {often}, seed {report.seed}"
     heading = headline(report.resolved, otherwise="Report", buffer=report.buffer)
-    return Note(heading, told, _table(columns, rows, limited=False), tuple(report.warnings))
+    return Note(heading, (told,), (_table(columns, rows, limited=False),), tuple(report.warnings))
 
 
 @_note.register(Recommendation)
@@ -99,8 +116,9 @@ def _(answer: Recommendation) -> Note:
         for rule in answer.rules
         if rule.buffer is not None
     ]
-    rows += sorted(sized, key=lambda row: row[1].number)
     rows += [(named.name, named.buffer, "", answer.at(named.buffer)) for named in answer.also]
+    # Rules that apply come first.
+    rows += sorted(sized, key=lambda row: (row[2] != "yes", row[1].number))
     cells = [
         (
             name,
@@ -112,7 +130,10 @@ def _(answer: Recommendation) -> Note:
         for name, buffer, applies, at in rows
     ]
     heading = headline(answer.scenario.resolved, otherwise="Recommendation")
-    return Note(heading, _recommended(answer), _table(columns, cells, limited=False), tuple(answer.warnings))
+    found = opening(answer)
+    told = (found.answer, *found.paragraphs, *found.surprises)
+    others = tuple(warning for warning in answer.warnings if not warning.urgent)
+    return Note(heading, told, (_table(columns, cells, limited=False),), others, found.warnings)
 
 
 @_note.register(FeasibleMap)
@@ -125,7 +146,7 @@ def _(found: FeasibleMap) -> Note:
         for stretch in found.stretches
     ]
     heading = headline(found.scenario.resolved, otherwise="Where goals hold")
-    return Note(heading, where_it_holds(found), _table(columns, rows, limited=False), tuple(found.warnings))
+    return Note(heading, (where_it_holds(found),), (_table(columns, rows, limited=False),), tuple(found.warnings))
 
 
 @_note.register(CheckReport)
@@ -143,28 +164,42 @@ def _(found: CheckReport) -> Note:
         for each in found.buffers
     ]
     heading = headline(found.scenario.resolved, otherwise="Check")
-    return Note(heading, answer_line(found), _table(columns, rows, limited=False), tuple(found.warnings))
+    return Note(heading, (answer_line(found),), (_table(columns, rows, limited=False),), *_told(found.warnings))
 
 
-def _recommended(answer: Recommendation) -> str:
-    goals = " and ".join(wording.goal_phrase(judged.goal) for judged in answer.goals.values())
-    if answer.verdict == "undecided":
-        span = may_meet(answer)
-        where = "" if span is None else f": the smallest is in the range {span.text}"
-        return f"The runs do not decide with which {wording.varied(answer)} {goals}{where}{_runs(answer)}."
-    if answer.buffer is None:
-        return f"{wording.nothing_meets(answer)} was found with which {goals}."
-    decided = "" if answer.binding_goal is None else f"; {wording.goal_title(answer.binding_goal)} decides"
-    which = f"the {wording.extreme(answer)} with which {goals}"
-    return f"{wording.sizes(answer.buffer)}: {which}{decided}{_runs(answer)}."
+@_note.register(ClassSizing)
+def _(found: ClassSizing) -> Note:
+    from forebay.views.answer_sentences import asked, margin
+    from forebay.views.class_sizing_text import decided_by, link_line, paragraphs, sentence
+
+    head = "recommended" if found.feasible else "nearest miss"
+    classes = [
+        (
+            each.name,
+            wording.count(each.configured),
+            wording.count(each.nearest),
+            formatting.size(each.nearest.bytes),
+            *([decided_by(each)] if found.feasible else []),
+        )
+        for each in found.classes
+    ]
+    columns = ("class", "configured", head, "size", *(["decided by"] if found.feasible else []))
+    goals: list[tuple[str, ...]] = [
+        (asked(each), formatting.estimate(each.goal.name, each.measured), margin(each)) for each in found.goals.values()
+    ]
+    tables = (
+        _table(columns, classes, limited=False),
+        _table(("goal", "measured", "margin"), goals, limited=False),
+    )
+    heading = headline(found.scenario.resolved, otherwise="Class buffers")
+    told = (sentence(found), *paragraphs(found), link_line(found))
+    return Note(heading, told, tables, *_told(found.warnings))
 
 
-def _runs(answer: Recommendation) -> str:
-    """The confidence, and the runs that it rests on."""
-    sure = None if answer.confidence is None or answer.verdict == "undecided" else answer.confidence
-    told = [] if sure is None else [f"{formatting.confidence(sure)} confidence"]
-    told += [counted(answer.runs, "run")] if answer.runs else []
-    return f" ({', '.join(told)})" if told else ""
+def _told(warnings: Iterable[Warning]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings below the tables, and those above the answer."""
+    found = tuple(warnings)
+    return tuple(each for each in found if not each.urgent), tuple(each for each in found if each.urgent)
 
 
 @_note.register(Comparison)
@@ -182,7 +217,7 @@ def _(found: Comparison) -> Note:
     ]
     told = f"{counted(len(found.disagreements), 'disagreement')} beyond the intervals"
     heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
-    return Note(heading, told, _table(columns, rows, limited=False), ())
+    return Note(heading, (told,), (_table(columns, rows, limited=False),))
 
 
 @_note.register(Sweep)
@@ -197,7 +232,7 @@ def _(found: Sweep) -> Note:
     told = f"{counted(summary.height, 'cell')} in {found.folder}"
     failed = tuple(f"{job}: {why}" for job, why in list(found.failed.items())[:MOST_ROWS])
     heading = headline(manifest.scenario, otherwise="Sweep")
-    return Note(heading, told, _table(columns, rows, limited=True), failed)
+    return Note(heading, (told,), (_table(columns, rows, limited=True),), failed)
 
 
 def _cells(row: Mapping[str, Any], metrics: Iterable[str]) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.files import whole
@@ -10,6 +11,7 @@ from forebay.report import BufferSize
 from forebay.views.charts import averaged, neighboring
 from forebay.views.decision import is_exact, likely, may_meet, measured
 from forebay.views.headline import headline
+from forebay.views.opening import opening
 from forebay.views.recommendation_charts import OWN as OWN_NAME
 from forebay.views.recommendation_charts import horizontal, metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.rule_panel import (
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
     from forebay.views.charts import GoalLine, MetricChart, Point
     from forebay.views.decision import State
+    from forebay.views.headline import Headline
 
 __all__ = ["PALETTE", "band", "below_packets", "buffer_title", "draw_front", "draw_recommendation", "save", "save_both"]
 
@@ -124,7 +127,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     rows = _rows(answer)
     handles = _legend(answer, charts)
     found, axes = canvas.figure(
-        headline(answer.scenario.resolved, otherwise="Buffer recommendation"),
+        _heading(answer, "Buffer recommendation"),
         WIDTH,
         [PANEL] * len(charts),
         above=height(rows),
@@ -149,6 +152,17 @@ def draw_recommendation(answer: Recommendation) -> Figure:
     canvas.plain_axes(axes, second)
     canvas.legend(found, handles)
     return found
+
+
+def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headline:
+    """The headline, and the opening of the answer with the first so many of its paragraphs."""
+    found = opening(answer)
+    return replace(
+        headline(answer.scenario.resolved, otherwise=otherwise),
+        answer=found.answer,
+        warnings=tuple(f"Warning: {warning}" for warning in found.warnings),
+        details=found.paragraphs[:details],
+    )
 
 
 def _below(answer: Recommendation) -> tuple[str, Callable[[float], str] | None]:
@@ -273,7 +287,7 @@ def draw_front(answer: Recommendation) -> Figure:
     best = sorted((point.x, point.y) for point in points if point.kind == "front")
     rules = [point for point in trade.points if point.kind in {"rule", "norule"}]
     found, (axis,) = canvas.figure(
-        headline(answer.scenario.resolved, otherwise="Trade-off"),
+        _heading(answer, "Trade-off", details=0),
         8.0,
         [4.4],
         below=canvas.legend_height(len(rules) + 2, 3),

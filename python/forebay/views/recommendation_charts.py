@@ -40,14 +40,15 @@ OWN = "as configured"
 
 
 def shown_metrics(answer: Recommendation) -> list[str]:
-    """The usual metrics, then those of the goals, each where at least two buffers have it."""
+    """The usual metrics, then those of the goals, each where at least two buffers have it, or the only one."""
     curve = answer.points
+    fewest = min(2, len(curve))
     names = list(formatting.USUAL)
     for judged in answer.goals.values():
         key = curve[-1].key(judged.goal.name)
         if key is not None and key not in names:
             names.append(key)
-    return [name for name in names if sum(point.estimate(name) is not None for point in curve) > 1]
+    return [name for name in names if sum(point.estimate(name) is not None for point in curve) >= fewest]
 
 
 def metric_chart(answer: Recommendation, key: str) -> MetricChart:
@@ -109,8 +110,7 @@ def _phases(answer: Recommendation, scale: float) -> list[Phase]:
 def decision_strip(answer: Recommendation) -> DecisionStrip:
     """The answer, the interval of the true one, and whether each measured buffer meets all goals."""
     spans = [(series, span) for series, span in (("likely", likely(answer)), ("between", may_meet(answer))) if span]
-    buffers = [point.buffer.number for point in answer.points]
-    return DecisionStrip(measured(answer), buffers, _answer(answer), spans, horizontal(answer))
+    return DecisionStrip(measured(answer), _range(answer), _answer(answer), spans, horizontal(answer))
 
 
 def rule_strip(answer: Recommendation) -> RuleStrip:
@@ -125,8 +125,14 @@ def rule_strip(answer: Recommendation) -> RuleStrip:
         told = f"{named.name}: {wording.sizes(named.buffer)}"
         dots.append(Dot(named.name, named.buffer.number, "own" if named.name == OWN else "also", told))
     dots.sort(key=lambda dot: (ORDER.index(dot.kind), dot.buffer, dot.name))
-    buffers = [point.buffer.number for point in answer.points]
-    return RuleStrip(dots, buffers, _answer(answer), horizontal(answer))
+    return RuleStrip(dots, _range(answer), _answer(answer), horizontal(answer))
+
+
+def _range(answer: Recommendation) -> list[float]:
+    """The measured buffers, and the ends of the range that is undecided: every chart shows all of them."""
+    span = may_meet(answer)
+    ends = [] if span is None else [span.low, span.high]
+    return sorted({*(point.buffer.number for point in answer.points), *ends})
 
 
 def trade_chart(answer: Recommendation) -> TradeChart:

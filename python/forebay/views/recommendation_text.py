@@ -20,24 +20,20 @@ from forebay.formatting import counted
 from forebay.search.ranged import Ranged
 from forebay.views.answer_sentences import (
     asked,
-    brief,
-    decisive,
-    metrics_there,
-    proof,
-    recommended,
-    undecided,
+    draws_held,
+    margin,
+    nearest,
+    roles,
     urgent,
-    why_none,
 )
-from forebay.views.changing import what_changes
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
-from forebay.views.goal_table import GoalRow, goal_rows
+from forebay.views.goal_table import GoalRow, goal_rows, places, verdict_cell
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph
+from forebay.views.opening import opening
 from forebay.views.reports import metric_table
 from forebay.views.rules_table import (
-    answer_metrics,
     cell,
     headings,
     metric_keys,
@@ -46,12 +42,9 @@ from forebay.views.rules_table import (
     size_cells,
 )
 from forebay.views.wording import (
-    around,
     both,
     count,
-    difference,
     goal_title,
-    goal_words,
     rate_of_link,
     standing,
     standing_beside,
@@ -63,9 +56,7 @@ if TYPE_CHECKING:
 
     from forebay.search.answer import (
         Alternative,
-        Conflict,
         Front,
-        GoalAt,
         JudgedRule,
         Recommendation,
         SearchCost,
@@ -74,6 +65,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["Detail", "recommendation_text"]
+
+#: Style of the answer by its verdict.
+STYLES = {"met": "bold green", "undecided": "bold yellow", "impossible": "bold red"}
 
 
 class Detail(Enum):
@@ -121,45 +115,26 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
 
 
 def _headline(answer: Recommendation) -> Iterator[RenderableType]:
-    """The link, the answer, what changes the decision, and what is measured at the answer."""
+    """The link, and the opening of the answer."""
     core = answer.scenario.core
     rate = rate_of_link(answer.scenario)
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
     yield Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True)
-    first, *others = _verdict(answer)
-    style = "bold green" if answer.buffer is not None else "bold yellow" if undecided(answer) else "bold red"
-    warned = [Paragraph(f"warning: {warning}", "bold yellow") for warning in urgent(answer)]
-    if warned:
+    found = opening(answer)
+    first, *others = found.answer, *found.paragraphs
+    style = STYLES[found.verdict]
+    if found.warnings:
         # The sentence alone, so that the warnings begin in the third line.
         yield Paragraph(first, style)
-        yield from warned
+        for warning in found.warnings:
+            yield Paragraph(f"warning: {warning}", "bold yellow")
     else:
-        others = [f"{first} {others[0]}", *others[1:]] if others else [first]
-        yield Paragraph(others.pop(0), style)
+        yield Paragraph(" ".join([first, *others[:1]]), style)
+        others = others[1:]
     for line in others:
         yield Paragraph(line)
-    for line in () if answer.buffer is None or answer.monotone else around(answer):
+    for line in found.surprises:
         yield Paragraph(line, "yellow")
-
-
-def _verdict(answer: Recommendation) -> Iterator[str]:
-    """The answer in paragraphs, the first of which is one sentence."""
-    if answer.buffer is None:
-        first, *others = why_none(answer)
-        yield first
-        if others:
-            yield " ".join(others)
-        return
-    yield recommended(answer)
-    told = list(proof(answer))
-    if told:
-        yield " ".join(told)
-    there = metrics_there(answer, answer_metrics(answer))
-    if there:
-        yield there
-    if answer.goals and answer.optimum is None:
-        yield " ".join(decisive(answer))
-    yield from what_changes(answer)
 
 
 # Goals and choices -----------------------------------------------------------------------------------------------
@@ -171,13 +146,12 @@ def _goals(answer: Recommendation) -> Iterator[RenderableType]:
         return
     yield Text()
     if answer.buffer is None:
-        yield from _conflict(answer, answer.conflict)
+        yield from _conflict(answer)
     else:
         yield _at_answer(answer)
-    if answer.fraction is not None:
-        part = answer.fraction
-        bound = "" if part.at_least is None else f": in at least {formatting.confidence(part.at_least)} of all draws"
-        yield Paragraph(f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}.")
+    held = draws_held(answer)
+    if held:
+        yield Paragraph(held)
 
 
 def _at_answer(answer: Recommendation) -> RenderableType:
@@ -185,8 +159,10 @@ def _at_answer(answer: Recommendation) -> RenderableType:
     assert answer.buffer is not None, "without an answer there is another table"
     goals = list(answer.goals.values())
     measured = [formatting.estimate(each.goal.name, each.measured) for each in goals]
-    margins = [f"{'' if each.slack >= 0 else '-'}{difference(each.goal.name, each.slack)}" for each in goals]
-    columns = [Column(f"at {count(answer.buffer)}", measured), Column("margin", margins)]
+    columns = [
+        Column(f"at {count(answer.buffer)}", measured),
+        Column("margin", [margin(each) for each in goals]),
+    ]
     if any(each.of is not None for each in goals):
         columns.append(
             Column("met in", ["" if each.of is None else f"{each.held} of {each.of} draws" for each in goals])
@@ -195,62 +171,26 @@ def _at_answer(answer: Recommendation) -> RenderableType:
     return Wrapped([Grid([Column("goal", [asked(each) for each in goals], number=False)], columns, styles)])
 
 
-def _conflict(answer: Recommendation, conflict: Conflict | None) -> Iterator[RenderableType]:
+def _conflict(answer: Recommendation) -> Iterator[RenderableType]:
     """Each goal at the smallest and the largest measured buffer, and at the one that comes nearest to meeting all."""
     rows = goal_rows(answer)
     keys = [Column("goal", [asked(judged) for judged in answer.goals.values()], number=False)]
     styles = ["red" if row.nearest is not None and row.nearest.verdict == "missed" else "" for row in rows]
-    yield Wrapped(Grid(keys, _verdicts(rows, interval=interval), styles) for interval in (True, False))
-    if conflict is not None and conflict.compromise is not None:
-        yield Paragraph(_nearest(rows, conflict, conflict.compromise))
+    yield Wrapped(Grid(keys, _verdicts(answer, rows, interval=interval), styles) for interval in (True, False))
+    told = nearest(answer)
+    if told:
+        yield Paragraph(told)
 
 
-def _verdicts(rows: Sequence[GoalRow], *, interval: bool) -> list[Column]:
+def _verdicts(answer: Recommendation, rows: Sequence[GoalRow], *, interval: bool) -> list[Column]:
     """A column for each of the three buffers that differ, with each goal's metric and verdict there."""
-    places: dict[float, tuple[list[str], list[GoalAt | None]]] = {}
-    for title, found in (
-        ("smallest", [row.smallest for row in rows]),
-        ("nearest miss", [row.nearest for row in rows]),
-        ("largest", [row.largest for row in rows]),
-    ):
-        buffer = next((at.buffer for at in found if at is not None), None)
-        if buffer is not None:
-            # A goal has one verdict at each buffer: an end that is the nearest miss, too, is shown once.
-            titles, known = places.get(buffer.number, ([], found))
-            places[buffer.number] = [*titles, title], [old or new for old, new in zip(known, found, strict=True)]
-    columns = []
-    for number in sorted(places):
-        titles, found = places[number]
-        buffer = next(at.buffer for at in found if at is not None)
-        cells = [_verdict_cell(row.goal.name, at, interval=interval) for row, at in zip(rows, found, strict=True)]
-        columns.append(Column(f"{' = '.join(titles)}\n{count(buffer)}", cells))
-    return columns
-
-
-def _verdict_cell(name: str, at: GoalAt | None, *, interval: bool) -> str:
-    """A goal's metric and its verdict at one buffer; an undecided one always with its interval."""
-    if at is None:
-        return "–"
-    exact = interval or at.verdict == "undecided"
-    shown = formatting.estimate(name, at.measured) if exact else formatting.value(name, at.measured.mean)
-    return f"{shown} {at.verdict}"
-
-
-def _nearest(rows: Sequence[GoalRow], conflict: Conflict, buffer: Value) -> str:
-    """Which goals are missed at the buffer that comes nearest, and by how much; the verdicts are those of the table."""
-    off = {miss.goal.key: miss.off for miss in conflict.nearest}
-    there = {
-        verdict: [row for row in rows if row.nearest is not None and row.nearest.verdict == verdict]
-        for verdict in ("missed", "undecided")
-    }
-    sentences = [f"The nearest miss is {brief(buffer)}."]
-    if there["missed"]:
-        words = (f"{goal_words(row.key)} by {difference(row.goal.name, off[row.goal.key])}" for row in there["missed"])
-        sentences.append(f"It misses {both(list(words))}.")
-    if there["undecided"]:
-        names = both([goal_words(row.key) for row in there["undecided"]])
-        sentences.append(f"The runs do not decide {names} there.")
-    return " ".join(sentences)
+    return [
+        Column(
+            f"{roles(answer, place)}\n{count(place.buffer)}",
+            [verdict_cell(row, at, interval=interval) for row, at in zip(rows, place.goals, strict=True)],
+        )
+        for place in places(rows)
+    ]
 
 
 def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:

@@ -193,6 +193,15 @@ def _draw_span(panel: Axes, number: int, row: SpanLine) -> None:
         panel.transAxes.inverted().transform(panel.transData.transform((end, 0)))[0] for end in (low, high)
     )
     right = 1 - after >= before
+    room = panel.get_window_extent().width / panel.figure.dpi
+    words = canvas.width_of(row.span.text, canvas.SMALL) + 0.1
+    if max(1 - after, before) * room < words < (after - before) * room:
+        middle = panel.transData.inverted().transform(panel.transAxes.transform(((before + after) / 2, 0)))[0]
+        words_on_bar = panel.text(
+            middle, number, row.span.text, ha="center", va="center_baseline", fontsize=canvas.SMALL, color=row.color
+        )
+        words_on_bar.set(bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, zorder=4)
+        return
     panel.annotate(
         row.span.text,
         (high if right else low, number),

@@ -18,7 +18,7 @@ from forebay.search.interpolation import on_curve
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
-from forebay.views.answer_sentences import ALWAYS
+from forebay.views.answer_sentences import ALWAYS, answer_metrics
 from forebay.views.changing import DRAIN
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from forebay.search.answer import JudgedRule, Recommendation, Value
     from forebay.search.judgment import Judgment
 
-__all__ = ["answer_metrics", "cell", "headings", "metric_keys", "rules_table", "short", "size_cells"]
+__all__ = ["cell", "headings", "metric_keys", "rules_table", "short", "size_cells"]
 
 #: What the answer's own row is called.
 OWN = "forebay"
@@ -86,16 +86,6 @@ def metric_keys(answer: Recommendation) -> list[str]:
     falls = [DRAIN] if answer.scenario.core.rate_falls else []
     goodput = [name for name in ALWAYS if name != GOODPUT or _has_goodput(answer)]
     return list(dict.fromkeys([*(key for key in keys if key is not None), *goodput, *falls]))
-
-
-def answer_metrics(answer: Recommendation) -> Mapping[str, Estimate]:
-    """Every metric at the answer, also those of goals on groups; a goal's as it was judged."""
-    at = None if answer.buffer is None else answer.at(answer.buffer)
-    if at is None:
-        return {}
-    judged = {at.key(each.goal.name): each.measured for each in answer.goals.values()}
-    groups = {f"{name}.{key}": found for name, metrics in at.groups.items() for key, found in metrics.items()}
-    return {key: judged.get(key, found) for key, found in (*at.metrics.items(), *groups.items())}
 
 
 def headings(answer: Recommendation) -> tuple[str, ...]:

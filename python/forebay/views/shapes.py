@@ -126,12 +126,12 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words that start or end at a place."""
+    """Words that start or end at a place, or have their middle there."""
 
     element: ClassVar[str] = "text"
     place: Place
     words: str
-    anchor: Literal["start", "end"]
+    anchor: Literal["start", "middle", "end"]
 
 
 @dataclass(frozen=True, slots=True)

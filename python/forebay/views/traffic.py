@@ -1,4 +1,4 @@
-"""The traffic of a scenario in words: what each group of flows sends, and the laws of the scenario file."""
+"""The traffic of a scenario in words: the workload of each group of flows, and the distributions of the file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def traffic_table(resolved: Mapping[str, Any]) -> Table:
     """A row for each group of flows of a resolved scenario."""
     target = next(link for link in resolved["links"] if link["target"])
     return Table(
-        ("flows", "number", "what they send", "congestion control", "round trip"),
+        ("flows", "number", "traffic", "congestion control", "round trip"),
         tuple(_group(group) for group in resolved["flows"]),
-        f"The traffic, over {queue(target['queue'])}",
+        f"Traffic through {queue(target['queue'])}",
     )
 
 
@@ -34,7 +34,7 @@ def _group(group: Mapping[str, Any]) -> Row:
     return Row(
         (
             group["name"],
-            law(body[counted[kind]] if kind in counted else group.get("count", "as they come")),
+            law(body[counted[kind]] if kind in counted else group.get("count", "varies")),
             _sent(kind, body),
             group["cca"]["kind"] if responsive else "none",
             law(group["rtt"]) if responsive else "–",
@@ -53,15 +53,15 @@ def queue(found: Mapping[str, Any]) -> str:
 def _sent(kind: str, body: Mapping[str, Any]) -> str:
     """What a workload sends."""
     return {
-        "persistent": "always something (long transfers)",
+        "persistent": "long transfers, always data to send",
         "finite": f"{law(body.get('size'))} each",
-        "closed_loop": f"{law(body.get('size'))}, then {law(body.get('think'))} of thinking, again and again",
-        "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or as soon as the one before is complete",
+        "closed_loop": f"{law(body.get('size'))}, then a pause of {law(body.get('think'))}, repeated",
+        "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or when the last one is complete",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
-        "incast": f"{law(body.get('size'))} each, all at once, then {law(body.get('pause'))} of pause",
+        "incast": f"{law(body.get('size'))} each at the same time, then a pause of {law(body.get('pause'))}",
         "app_limited": f"at most {law(body.get('rate'))} each",
-        "poisson": f"{law(body.get('rate'))} in all, at random instants",
-        "cbr": f"{law(body.get('rate'))} in all, evenly",
+        "poisson": f"{law(body.get('rate'))} in total, random packet times",
+        "cbr": f"{law(body.get('rate'))} in total, constant rate",
         "on_off": f"bursts at {law(body.get('peak'))} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
     }[kind]
 

@@ -13,13 +13,15 @@ from forebay.report import BufferSize
 from forebay.search.interpolation import on_curve
 from forebay.search.ranged import Ranged
 from forebay.views import wording
-from forebay.views.changing import what_changes
-from forebay.views.decision import ENOUGH, is_exact, may_meet
+from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
+from forebay.views.decision import ENOUGH, is_exact
+from forebay.views.goal_table import goal_rows, places, verdict_cell
 from forebay.views.headline import headline
+from forebay.views.opening import opening
 from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import decision_strip, metric_chart, rule_strip, shown_metrics, trade_chart
 from forebay.views.shapes import Drawing, Size
-from forebay.views.traffic import traffic_table
+from forebay.views.traffic import quantity, traffic_table
 
 if TYPE_CHECKING:
     from forebay.goals import Goal
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from forebay.search import answer as answers
     from forebay.search.answer import Recommendation
     from forebay.views.charts import Chart, Point
+    from forebay.views.goal_table import GoalRow
+    from forebay.views.opening import Opening
 
 __all__ = ["recommendation_page"]
 
@@ -39,7 +43,7 @@ SERIES = (
     ("met", "meets all goals"),
     ("missed", "misses a goal"),
     ("undecided", "undecided"),
-    ("likely", "interval of the true one"),
+    ("likely", "interval of the true minimum"),
     ("between", "may meet all goals"),
     ("runs", "single runs"),
     ("mean", "mean of several runs"),
@@ -74,19 +78,18 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         The whole document.
     """
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
-    ranged, open_ = isinstance(answer.knob, Ranged), answer.verdict == "undecided"
+    ranged = isinstance(answer.knob, Ranged)
+    found = opening(answer)
     page = Page(
         title=heading.title,
         link=heading.link,
         kind=f"Recommendation of {answer.knob.key}" if ranged else "Router buffer recommendation",
         noun="value" if ranged else "buffer",
-        nothing=wording.nothing_meets(answer),
+        opening=found,
+        goals=_goals(answer) if answer.feasible else _misses(answer),
+        below=_below_goals(answer),
         question=_question(answer),
         traffic=traffic_table(answer.scenario.resolved),
-        found=None if answer.buffer is None or open_ else _found(answer, answer.buffer),
-        conflict=None if answer.conflict is None or open_ else _conflict(answer, answer.conflict),
-        undecided=_undecided(answer) if open_ else None,
-        goals=_goals(answer) if answer.feasible and not open_ else _misses(answer),
         pictures=_pictures(answer),
         curve=_curve(answer),
         rules=_rules(answer),
@@ -94,7 +97,6 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         sensitivity=None if answer.sensitivity is None else _sensitivity(answer.sensitivity),
         front=None if answer.pareto is None else _front(answer.pareto),
         configurations=tuple(map(_configuration, answer.configurations)),
-        urgent=tuple(warning for warning in answer.warnings if warning.urgent),
         warnings=tuple(warning for warning in answer.warnings if not warning.urgent),
         method=_method(answer),
         command=command,
@@ -107,63 +109,6 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
 
 
 # What the template is given --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """A buffer that is the answer."""
-
-    packets: str
-    units: str
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A buffer that meets the goals.
-
-    Attributes
-    ----------
-    buffer : Headline
-        The buffer in every unit.
-    claim : str
-        How the sentence on its standing begins: a claim at a confidence that carries it.
-    standing, closeness, scope : str
-        What it is among the measured buffers, where the true minimum is, and what the goals are about.
-    confidence, runs : str
-        The confidence, and the runs that it rests on.
-    doubt : str
-        Why no confidence is stated.
-    held : str
-        In how many draws the goals held.
-    around : tuple of str
-        What is around it.
-    """
-
-    buffer: Headline
-    claim: str
-    standing: str
-    closeness: str
-    scope: str
-    confidence: str
-    runs: str
-    doubt: str
-    held: str
-    around: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Goals that no buffer meets: what each side needs, and which measured buffer comes nearest."""
-
-    sides: tuple[str, ...]
-    nearest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """A search that neither confirmed a buffer nor ruled out all: the sentences that say so."""
-
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +168,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Every rule, those that apply first."""
+    """Every rule: those that apply, the others, those without a buffer."""
 
     spread: Spread | None
-    sizing: tuple[SizingRule, ...]
+    applying: tuple[SizingRule, ...]
+    others: tuple[SizingRule, ...]
     silent: tuple[SilentModel, ...]
 
 
@@ -255,19 +201,17 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page, section by section; one of `found`, `conflict` and `undecided` is there."""
+    """The page, section by section."""
 
     title: str
     link: str
     kind: str
     noun: str
-    nothing: str
+    opening: Opening
+    goals: Table
+    below: tuple[str, ...]
     question: str
     traffic: Table
-    found: Found | None
-    conflict: Conflict | None
-    undecided: Undecided | None
-    goals: Table
     pictures: Pictures
     curve: Table
     rules: Rules
@@ -275,7 +219,6 @@ class Page:
     sensitivity: Table | None
     front: Table | None
     configurations: tuple[Configuration, ...]
-    urgent: tuple[str, ...]
     warnings: tuple[str, ...]
     method: Method
     command: str
@@ -298,93 +241,45 @@ def _question(answer: Recommendation) -> str:
     return f"What is the {wording.found(answer)} for this {rate} link{several}{with_which}?"
 
 
-def _headline(buffer: answers.Value) -> Headline:
-    if not isinstance(buffer, BufferSize):
-        return Headline(wording.count(buffer), "")
-    units = f"= {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)} at the link rate"
-    if buffer.bdp is not None:
-        units += f" = {buffer.bdp:.3g} bandwidth-delay products"
-    return Headline(wording.count(buffer), units)
-
-
-def _found(answer: Recommendation, buffer: answers.Value) -> Found:
-    fraction = answer.fraction
-    if fraction is not None:
-        scope = f"in at least {100 * fraction.wanted:g} % of the cases"
-        held = f": all goals held in {fraction.held} of {fraction.of} draws of what is not known for certain"
-    else:
-        scope = f"on average{' over the draws of what is not known for certain' if answer.uncertain else ''}"
-        held = ""
-    return Found(
-        _headline(buffer),
-        "This may be" if answer.confidence is not None and answer.confidence < 0.5 else "This is",
-        wording.standing(answer),
-        wording.closeness(answer),
-        scope,
-        "" if answer.confidence is None else formatting.confidence(answer.confidence),
-        formatting.counted(answer.runs, "simulated run") if answer.runs else "simulated runs",
-        wording.doubt(answer),
-        held,
-        (*what_changes(answer), *wording.around(answer)),
-    )
-
-
-def _undecided(answer: Recommendation) -> Undecided:
-    runs = f" ({formatting.counted(answer.runs, 'run')} at the nearest one)" if answer.runs else ""
-    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
-    sentences = [f"The runs do not decide which {noun} meets all goals{runs}."]
-    span = may_meet(answer)
-    if span is not None:
-        sentences.append(f"The smallest {noun} that may meet all goals is in the range {span.text}.")
-    return Undecided(tuple(sentences))
-
-
-def _conflict(answer: Recommendation, conflict: answers.Conflict) -> Conflict:
-    nearest = "" if conflict.compromise is None else wording.packets(conflict.compromise)
-    return Conflict(tuple(wording.sides(answer, wording.goal_title, wording.packets)), nearest)
-
-
 def _goals(answer: Recommendation) -> Table:
     """Every goal at the answer."""
+    assert answer.buffer is not None, "without an answer there is another table"
     rows = []
     for goal in answer.goals.values():
-        name = goal.goal.name
-        slack = f"{wording.difference(name, goal.slack)} {'to spare' if goal.slack >= 0 else 'short'}{_held(goal)}"
-        decides = f", decides{_the_size(answer)}" if goal.binding else ""
-        verdict = _verdict(answer, goal)
-        rows.append(Row((*_asked_and_found(name, goal), slack, f"{verdict}{decides}"), kind=verdict))
-    return Table(("goal", "wanted", "measured there", "slack", "verdict"), tuple(rows))
-
-
-def _the_size(answer: Recommendation) -> str:
-    return " the size" if isinstance(answer.buffer, BufferSize) else ""
+        verdict = "met" if goal.met else "missed"
+        decides = ", decides" if goal.binding else ""
+        there = formatting.estimate(goal.goal.name, goal.measured)
+        rows.append(Row((asked(goal), there, f"{margin(goal)}{_held(goal)}", f"{verdict}{decides}"), kind=verdict))
+    return Table(("goal", f"at {wording.count(answer.buffer)}", "margin", "verdict"), tuple(rows))
 
 
 def _misses(answer: Recommendation) -> Table:
-    """Every goal at the measured buffer that comes nearest to meeting all, and how far off it is."""
-    rows = []
-    for goal in answer.goals.values():
-        name = goal.goal.name
-        off = f"{wording.difference(name, goal.slack) if goal.slack < 0 else '–'}{_held(goal)}"
-        verdict = _verdict(answer, goal)
-        rows.append(Row((*_asked_and_found(name, goal), off, verdict), kind=verdict))
-    return Table(("goal", "wanted", "measured there", "off by", "verdict"), tuple(rows))
+    """Every goal at the smallest and the largest measured buffer, and at the one that comes nearest to all goals."""
+    rows = goal_rows(answer)
+    columns = places(rows)
+    heads = (f"{roles(answer, place)}: {wording.count(place.buffer)}" for place in columns)
+    cells = [
+        Row(
+            (asked(judged), *(verdict_cell(row, place.goals[number], interval=True) for place in columns)),
+            kind=_kind(answer, row),
+        )
+        for number, (row, judged) in enumerate(zip(rows, answer.goals.values(), strict=True))
+    ]
+    return Table(("goal", *heads), tuple(cells))
 
 
-def _asked_and_found(name: str, goal: answers.JudgedGoal) -> tuple[str, str, str]:
-    wanted = f"{wording.sign(goal.goal.sense)} {wording.threshold(name, goal.goal.threshold)}"
-    return wording.metric_title(name), wanted, formatting.estimate(name, goal.measured)
+def _kind(answer: Recommendation, row: GoalRow) -> str:
+    """The verdict on a goal at the nearest miss; none where nothing is decided."""
+    return "" if undecided(answer) or row.nearest is None else row.nearest.verdict
+
+
+def _below_goals(answer: Recommendation) -> tuple[str, ...]:
+    """Sentences below the table of goals: the nearest miss, and the share of the draws."""
+    return tuple(filter(None, (nearest(answer) if answer.buffer is None else "", draws_held(answer))))
 
 
 def _held(goal: answers.JudgedGoal) -> str:
     return "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
-
-
-def _verdict(answer: Recommendation, goal: answers.JudgedGoal) -> str:
-    """Whether a goal is met; of an undecided search only where the interval says so."""
-    if answer.verdict == "undecided" and abs(goal.slack) <= (goal.measured.half_width or math.inf):
-        return "undecided"
-    return "met" if goal.met else "missed"
 
 
 # The pictures and the curve --------------------------------------------------------------------------------------
@@ -469,9 +364,11 @@ def _rules(answer: Recommendation) -> Rules:
         answer.rules,
         key=lambda rule: (not rule.applies, math.inf if rule.buffer is None else rule.buffer.number),
     )
-    sizing = tuple(_sizing_rule(answer, rule, rule.buffer) for rule in rules if rule.buffer is not None)
+    sized = [_sizing_rule(answer, rule, rule.buffer) for rule in rules if rule.buffer is not None]
+    applying = tuple(rule for rule in sized if rule.applies)
+    others = tuple(rule for rule in sized if not rule.applies)
     silent = tuple(_silent_model(rule) for rule in rules if rule.buffer is None)
-    return Rules(_spread(rules), sizing, silent)
+    return Rules(_spread(rules), applying, others, silent)
 
 
 def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
@@ -536,7 +433,7 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
 def _there(answer: Recommendation, at: answers.CurvePoint, goal: Goal, estimate: Estimate) -> str:
     """How a goal fares at a buffer, with the number of the runs where they are few; between two buffers probably."""
     margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
-    verdict = "met" if margin >= half else "missed" if margin < -half else "on the edge"
+    verdict = "met" if margin >= half else "missed" if margin < -half else "undecided"
     if not at.replications:
         return "probably met" if margin >= 0 else "probably missed"
     if at.replications < ENOUGH and not is_exact(answer.engine):
@@ -595,11 +492,11 @@ def _method(answer: Recommendation) -> Method:
     cost, run = answer.cost, answer.scenario.resolved["run"]
     return Method(
         engine=answer.engine,
-        replications=f"{cost.replications:,}",
-        buffers=str(cost.buffers),
-        data_packets=f"{cost.data_packets:,}",
-        warmup=run["warmup"],
-        measured=run["measure"],
+        replications=formatting.counted(cost.replications, "replication"),
+        buffers=formatting.counted(cost.buffers, "value" if isinstance(answer.knob, Ranged) else "buffer"),
+        data_packets=formatting.counted(cost.data_packets, "data packet"),
+        warmup=quantity(run["warmup"]),
+        measured=quantity(run["measure"]),
         streams="No two replications share random streams."
         if answer.fraction is None
         else "All buffers see the same random traffic, replication by replication.",

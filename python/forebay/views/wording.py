@@ -214,7 +214,8 @@ def standing(answer: Recommendation) -> str:
         return f"the {'upper' if answer.knob.largest else 'lower'} end of a range in which every goal is met"
     if answer.islands:
         what = "value" if isinstance(answer.knob, Ranged) else "buffer"
-        return f"the {extreme(answer)} from which on every measured {what} meets the goals that ask for room"
+        beyond = "smaller" if answer.knob.largest else "larger"
+        return f"the {extreme(answer)} from which on every {beyond} measured {what} meets the goals that it helps"
     verb = "that was found to meet" if closeness(answer) else "that meets"
     return f"the {extreme(answer)} {verb} every goal"
 

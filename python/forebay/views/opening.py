@@ -1,0 +1,78 @@
+"""The opening of a recommendation: the sentences with which the terminal, the page, the notebook and the picture begin.
+
+Every view takes the opening as it is, so that no two of them say the same with different words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from forebay.views.answer_sentences import (
+    decisive,
+    metrics_there,
+    proof,
+    recommended,
+    undecided,
+    urgent,
+    why_none,
+)
+from forebay.views.changing import what_changes
+from forebay.views.wording import around
+
+if TYPE_CHECKING:
+    from forebay.search.answer import Recommendation
+    from forebay.warning import Warning
+
+__all__ = ["Opening", "opening"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first lines of a recommendation.
+
+    Attributes
+    ----------
+    verdict : str
+        "met" where a buffer is recommended, "undecided" where the runs decide nothing, else "impossible".
+    answer : str
+        The answer as one sentence.
+    warnings : tuple of Warning
+        The warnings that change the decision, the weightiest first.
+    paragraphs : tuple of str
+        The interval and the confidence, the metrics at the answer, the goal that decides.
+        Without an answer, the reasons.
+    surprises : tuple of str
+        Measured buffers that contradict the answer.
+    """
+
+    verdict: Literal["met", "impossible", "undecided"]
+    answer: str
+    warnings: tuple[Warning, ...]
+    paragraphs: tuple[str, ...]
+    surprises: tuple[str, ...] = ()
+
+
+def opening(answer: Recommendation) -> Opening:
+    """The opening of an answer.
+
+    Parameters
+    ----------
+    answer : Recommendation
+        With or without a buffer that meets the goals.
+    """
+    if answer.buffer is None:
+        first, *others = why_none(answer)
+        verdict: Literal["impossible", "undecided"] = "undecided" if undecided(answer) else "impossible"
+        return Opening(verdict, first, tuple(urgent(answer)), (" ".join(others),) if others else ())
+    surprises = () if answer.monotone else around(answer)
+    return Opening("met", recommended(answer), tuple(urgent(answer)), tuple(_of_buffer(answer)), surprises)
+
+
+def _of_buffer(answer: Recommendation) -> Iterator[str]:
+    """The paragraphs below a recommended buffer."""
+    yield from filter(None, (" ".join(proof(answer)), metrics_there(answer)))
+    if answer.goals and answer.optimum is None:
+        yield " ".join(decisive(answer))
+    yield from what_changes(answer)
