@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forebay.goals import Goal
@@ -336,6 +336,20 @@ class Ladder(QuickLook):
     def _asks_for_room(self, goal: Goal) -> bool:
         """Whether a goal needs a large buffer: as smaller links had it, because they were measured from end to end."""
         return super()._asks_for_room(goal) if self.guess is None else goal.key in self.guess.room
+
+    def _excluded_by(self, goal: Goal, level: float | None) -> Iterator[tuple[int, int]]:
+        """Intervals of buffers at which one goal is missed.
+
+        A range takes for granted that a smaller buffer does not help a goal that needs a large one, nor a larger buffer
+        a goal that needs a small one. A proof, which has a level, takes nothing for granted.
+        """
+        for low, high in super()._excluded_by(goal, level):
+            if level is not None:
+                yield low, high
+            elif self._asks_for_room(goal):
+                yield self.plan.floor, high
+            else:
+                yield low, self.plan.ceiling
 
     def _noise(self, goal: Goal, buffer: int) -> Noise:
         """The noise of the runs, together with that of the smaller link where these are few."""

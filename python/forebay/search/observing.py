@@ -273,8 +273,7 @@ class Observing:
 
         A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
         the last of them are clear of the noise. With a level, further runs must exclude surely at one of them that it
-        holds, and what lies beyond the measured buffers stays. Without a level it is taken for granted that a smaller
-        buffer does not help a goal that needs a large one, nor a larger buffer a goal that needs a small one.
+        holds. What lies beyond the measured buffers stays.
         """
         excluded = sorted(ends for goal in self.goals for ends in self._excluded_by(goal, level))
         found, first = [], self.plan.floor
@@ -301,12 +300,8 @@ class Observing:
             if level is not None and not any(self.missed_surely(at, goal, level) for at in clear):
                 continue
             clear = [at for at in clear if self.misses(at, [goal]) or self.missed_surely(at, goal, level or CLEAR)]
-            if not clear:
-                continue
-            low, high = clear[0], clear[-1]
-            if level is None:
-                low, high = (self.plan.floor, high) if self._asks_for_room(goal) else (low, self.plan.ceiling)
-            yield low, high
+            if clear:
+                yield clear[0], clear[-1]
 
     def conclude(self, outcome: Outcome, runs: int, rounds: int, confirms: Callable[[int], bool]) -> None:
         """Without an answer: prove that there is none, find one after all, or say between which buffers one may lie.
