@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from forebay import Scenario, recommend
 from forebay.goals import Goal
-from forebay.search.crossing import Noise
 from forebay.search.judging import Verdict
-from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, extrapolated, factors
+from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, Scatter, extrapolated, factors
 from forebay.search.plan import Plan
 from forebay.search.scaling import LEAST_FLOWS, largest_factor, scaled
 from forebay.warning import Kind
@@ -49,7 +48,7 @@ utilization = ">= 95%"
 
 
 def rung(factor: int, at: float, error: float = 1.1) -> Rung:
-    return Rung(factor, at / error, at, at * error, {"utilization": Noise(1e-4, 5)})
+    return Rung(factor, at / error, at, at * error, {"utilization": [Scatter(0.0, 5e-4, 5)]})
 
 
 # Scaled scenarios ----------------------------------------------------------------------------------------------------
@@ -133,8 +132,9 @@ def test_factors_are_allowed_and_the_smallest_link_comes_first(largest: int, run
 NEEDS_ROOM = frozenset({"utilization"})
 
 
-def noises(noise: float) -> dict[str, Noise]:
-    return {"utilization": Noise((noise / 0.9) ** 2, 5), "queue_delay_p99": Noise((noise / 0.02) ** 2, 5)}
+def scatters(noise: float) -> dict[str, list[Scatter]]:
+    thresholds = {"utilization": 0.9, "queue_delay_p99": 0.02}
+    return {key: [Scatter(0.0, 5 * (noise / threshold) ** 2, 5)] for key, threshold in thresholds.items()}
 
 
 @pytest.mark.parametrize("off", [1.0, 30.0, 1 / 30])
@@ -143,7 +143,7 @@ def noises(noise: float) -> dict[str, Noise]:
 def test_the_range_has_the_truth_wherever_the_guess_is(off: float, noise: float, at_once: int) -> None:
     inside = 0
     for seed in range(20):
-        guess = Guess(off * NEEDED / 2, off * NEEDED * 2, 1, 8000, noises(noise or 1e-6), NEEDS_ROOM)
+        guess = Guess(off * NEEDED / 2, off * NEEDED, off * NEEDED * 2, 1, 8000, scatters(noise or 1e-6), NEEDS_ROOM)
         link = Link({"utilization": utilization}, noise, seed)
         ladder = Ladder(link, [ENOUGH], PLAN, guess=guess, at_once=at_once)
         ladder.narrow()
@@ -156,7 +156,9 @@ def test_the_range_has_the_truth_wherever_the_guess_is(off: float, noise: float,
 
 def test_two_goals_leave_what_both_allow() -> None:
     link = Link({"utilization": utilization, "queue_delay_p99": delay}, 0.0)
-    ladder = Ladder(link, [ENOUGH, SHORT], PLAN, guess=Guess(50, 200, 1, 8000, noises(1e-6), NEEDS_ROOM), at_once=2)
+    ladder = Ladder(
+        link, [ENOUGH, SHORT], PLAN, guess=Guess(50, 100, 200, 1, 8000, scatters(1e-6), NEEDS_ROOM), at_once=2
+    )
     outcome = ladder.run()
     assert outcome.buffer is not None
     # 160 us for each packet.
@@ -166,22 +168,24 @@ def test_two_goals_leave_what_both_allow() -> None:
 def test_goals_that_exclude_each_other_are_no_answer() -> None:
     short = replace(SHORT, threshold=0.008)
     link = Link({"utilization": utilization, "queue_delay_p99": delay}, 1e-4)
-    ladder = Ladder(link, [ENOUGH, short], PLAN, guess=Guess(50, 200, 1, 8000, noises(1e-4), NEEDS_ROOM), at_once=2)
+    ladder = Ladder(
+        link, [ENOUGH, short], PLAN, guess=Guess(50, 100, 200, 1, 8000, scatters(1e-4), NEEDS_ROOM), at_once=2
+    )
     outcome = ladder.run()
     assert outcome.buffer is None
     assert outcome.between is not None
 
 
 def test_without_runs_the_range_is_that_of_the_widest_assumption() -> None:
-    ladder = Ladder(Link({}, 0.0), [ENOUGH], PLAN, guess=Guess(50, 200, 20, 3000, {}))
+    ladder = Ladder(Link({}, 0.0), [ENOUGH], PLAN, guess=Guess(50, 100, 200, 20, 3000, {}))
     assert ladder.undecided() == (20, 3000)
     assert Ladder(Link({}, 0.0), [ENOUGH], PLAN).undecided() == (1, 8000)
 
 
 def test_single_runs_that_are_not_clear_of_the_noise_exclude_nothing() -> None:
-    wide = {"utilization": Noise(0.25, 5)}
+    wide = {"utilization": [Scatter(0.0, 1.25, 5)]}
     ladder = Ladder(
-        Link({"utilization": utilization}, 0.0), [ENOUGH], PLAN, guess=Guess(50, 200, 1, 8000, wide, NEEDS_ROOM)
+        Link({"utilization": utilization}, 0.0), [ENOUGH], PLAN, guess=Guess(50, 100, 200, 1, 8000, wide, NEEDS_ROOM)
     )
     ladder.observe([50, 200])
     assert {ladder.together(at, [ENOUGH]) for at in (50, 200)} == {Verdict.UNCLEAR}

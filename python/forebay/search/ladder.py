@@ -2,8 +2,8 @@
 
 Searches on two smaller links (`scaling`) say about which buffer the whole link needs, with an error. These are brackets
 and no evidence. Runs of the whole link then close in on the edge from both sides; each run is judged by the noise that
-the smaller links had, which is larger than that of the whole link because fewer flows average less. The range that is
-left is the answer when the time is over. A buffer is only called sufficient after fresh runs of the whole link.
+the smaller links had at that margin. The range that remains is the answer when the time is over. A buffer is only
+called sufficient after fresh runs of the whole link.
 """
 
 from __future__ import annotations
@@ -20,23 +20,35 @@ from forebay.search.observing import ENOUGH
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import LOOKS_AT_MISSES, ROUNDS, QuickLook
 
-__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "extrapolated", "factors"]
+__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors"]
 
-#: Factor about the extrapolated buffer within which the first runs of the whole link are at least.
-NARROWEST = 1.5
+#: Factor about the extrapolated buffer that its interval is at least, and at which the first runs of the whole link are
+#: at most.
+NARROWEST, FIRST = 1.5, 2.0
 #: Factor of each step beyond a first run that was not clear of the edge.
 STEP = 4.0
 #: Factor between neighboring measured buffers in the range below which no run is made between them.
 NARROW = 1.3
 #: Runs at one buffer after which another one is tried, though they leave it open.
 ENOUGH_RUNS = 3
-#: Runs at the edge of a smaller link, which tell the noise.
-REPEATED = 5
+#: Degrees of freedom of the noise that smaller links give, at least.
+DEGREES = 6
+#: Runs at the edge of a smaller link, and at each other buffer there; they tell the noise.
+REPEATED, EACH = 5, 3
 #: Confirmations that may be refused before the search ends.
 ATTEMPTS = 3
 #: Runs of a search on a smaller link, about; the share of the time that the larger one of two may take; how many times
 #: as large it is as the other one.
-RUNS, SHARE, APART = 28, 0.125, 4
+RUNS, SHARE, APART = 40, 0.25, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Runs at one buffer: their mean margin, the sum of squares about it, and its degrees of freedom."""
+
+    margin: float
+    squares: float
+    degrees: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +61,8 @@ class Rung:
         The whole link has so many times the rate and the flows.
     low, at, high : float
         Ends of its interval and its best estimate, in packets.
-    noises : mapping
-        By the key of each goal, the noise of the margin of one run near that buffer.
+    scatters : mapping
+        By the key of each goal, how far the margins of single runs lie from their mean at each measured buffer.
     room : frozenset of str
         Keys of the goals that need a large buffer.
     """
@@ -59,7 +71,7 @@ class Rung:
     low: float
     at: float
     high: float
-    noises: Mapping[str, Noise]
+    scatters: Mapping[str, Sequence[Scatter]]
     room: frozenset[str] = frozenset()
 
 
@@ -69,13 +81,13 @@ class Guess:
 
     Attributes
     ----------
-    low, high : float
-        Ends that the extrapolation gives.
+    low, at, high : float
+        Ends and middle that the extrapolation gives.
     least, most : float
         Ends under the widest assumption: the buffer needs at least as many packets as on the smaller link, and at most
         as much time.
-    noises : mapping
-        By the key of each goal, the noise of the margin of one run.
+    scatters : mapping
+        By the key of each goal, how far the margins of single runs lie from their mean at each measured buffer.
     room : frozenset of str
         Keys of the goals that need a large buffer.
     rungs : tuple of Rung
@@ -83,12 +95,26 @@ class Guess:
     """
 
     low: float
+    at: float
     high: float
     least: float
     most: float
-    noises: Mapping[str, Noise] = field(default_factory=dict)
+    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
     room: frozenset[str] = frozenset()
     rungs: tuple[Rung, ...] = ()
+
+    def noise(self, goal: Goal, margin: float) -> Noise:
+        """The noise of one run whose margin is `margin`.
+
+        Noise changes with the margin rather than the buffer: towards a full link, or no loss, it vanishes.
+        """
+        total, degrees = 0.0, 0
+        for each in sorted(self.scatters.get(goal.key, ()), key=lambda each: abs(each.margin - margin)):
+            if degrees >= DEGREES:
+                break
+            total += each.squares
+            degrees += each.degrees
+        return Noise(total / degrees if degrees else 0.0, degrees)
 
 
 def factors(largest: int, run_s: float, within_s: float) -> list[int]:
@@ -144,20 +170,23 @@ def extrapolated(rungs: Sequence[Rung]) -> Guess | None:
         center, spread = place + power * size, math.hypot(error, doubt * size)
     spread = max(spread, math.log(NARROWEST))
     low = max(math.exp(center - spread), least)
-    return Guess(
-        low, max(low, min(math.exp(center + spread), most)), least, most, _pooled(rungs), last.room, tuple(rungs)
-    )
+    high = max(low, min(math.exp(center + spread), most))
+    at = min(max(math.exp(center), low), high)
+    return Guess(low, at, high, least, most, _pooled(rungs), last.room, tuple(rungs))
 
 
-def _pooled(rungs: Sequence[Rung]) -> dict[str, Noise]:
-    """The noise on the largest of some smaller links: variances of independent flows fall like one over the size."""
-    found: dict[str, Noise] = {}
+def _pooled(rungs: Sequence[Rung]) -> dict[str, list[Scatter]]:
+    """The noise on the whole link.
+
+    Variances of independent flows fall like one over the size, and those of flows in step do not fall. The square root
+    of the size lies between both.
+    """
+    found: dict[str, list[Scatter]] = {}
     for rung in rungs:
-        for key, noise in rung.noises.items():
-            known = found.get(key, Noise(0.0, 0))
-            degrees = known.degrees + noise.degrees
-            total = known.variance * known.degrees + noise.variance * noise.degrees * rungs[-1].factor / rung.factor
-            found[key] = Noise(total / degrees if degrees else 0.0, degrees)
+        share = 1 / math.sqrt(rung.factor)
+        for key, scatters in rung.scatters.items():
+            scaled = (Scatter(each.margin, each.squares * share, each.degrees) for each in scatters)
+            found.setdefault(key, []).extend(scaled)
     return found
 
 
@@ -174,6 +203,7 @@ class ScaledLook(QuickLook):
         edge = self._close_in(room, 1, ROUNDS)
         if math.isfinite(edge.at):
             self.sample([max(self.plan.floor, round(math.exp(edge.at)))], REPEATED)
+        self.sample(self.samples, EACH)
         return Outcome(confidence=None)
 
     def rung(self, factor: int) -> Rung | None:
@@ -197,9 +227,15 @@ class ScaledLook(QuickLook):
             # Without a clear buffer on a side, the measured ones between which the margins change their sign.
             low = max(float(floor), math.exp(edge.missed if edge.low == -math.inf else edge.low))
             high = min(float(ceiling), math.exp(edge.met if edge.high == math.inf else edge.high))
-        near = min(self.samples, key=lambda buffer: abs(math.log(buffer / at)))
         room = frozenset(goal.key for goal in self.directions()[0])
-        return Rung(factor, low, at, high, {goal.key: self.noise(goal, near) for goal in self.goals}, room)
+        return Rung(factor, low, at, high, {goal.key: list(self._scattered(goal)) for goal in self.goals}, room)
+
+    def _scattered(self, goal: Goal) -> Iterator[Scatter]:
+        """How far single runs lie from their mean."""
+        for reports in self.samples.values():
+            if len(reports) > 1:
+                mean, margins = reports.mean_margin(goal), reports.margins(goal)
+                yield Scatter(mean, math.fsum([(each - mean) ** 2 for each in margins]), len(margins) - 1)
 
 
 class Ladder(QuickLook):
@@ -274,26 +310,22 @@ class Ladder(QuickLook):
             return self._first(low, high)
         points = []
         if high >= self.plan.ceiling and not self._clear(high):
-            points.append(self._further_up(high))
+            points += self._further_up(high, self.at_once)
+        inside = self._inside(max(low, min(*self.samples, high)), high, self.at_once)
         if low <= self.plan.floor and low not in self.samples:
-            points.append(self._further_down(low))
-        # Far below the runs so far there is nothing to learn.
-        points += self._inside(max(low, min(*self.samples, high)), high, self.at_once - len(points))
-        return sorted(points)[: max(self.at_once, 1)]
+            points += self._further_down(low, max(1, self.at_once - len(points) - len(inside)))
+        return sorted(dict.fromkeys([*points, *inside][: self.at_once]))
 
     def room(self) -> frozenset[str]:
         """Keys of the goals that need a large buffer."""
         return frozenset(goal.key for goal in self.directions()[0])
 
-    def noises(self, buffer: int) -> Mapping[str, Noise]:
-        """By the key of each goal, the noise of the margin of one run near a buffer."""
-        return {goal.key: self.noise(goal, buffer) for goal in self.goals}
-
     def _first(self, low: int, high: int) -> list[int]:
-        """The ends of the guess; without one the middle of all."""
+        """Both sides of the guess; without one the middle of all."""
         if self.guess is not None:
-            low, high = self._within(self.guess.low), self._within(self.guess.high)
-            return sorted({low, high})
+            guess = self.guess
+            ends = (max(guess.low, guess.at / FIRST), min(guess.high, guess.at * FIRST))
+            return sorted({self._within(end) for end in ends})
         return self._inside(low, high, self.at_once)
 
     def _inside(self, low: int, high: int, count: int) -> list[int]:
@@ -312,20 +344,26 @@ class Ladder(QuickLook):
         """Whether runs at a buffer meet every goal, clear of the noise."""
         return buffer in self.samples and self.together(buffer, self.goals) is Verdict.MET
 
-    def _further_up(self, high: int) -> int:
-        """A buffer at which the goals that need a large buffer are met, if there is one."""
+    def _further_up(self, high: int, count: int) -> list[int]:
+        """Buffers at which the goals that need a large buffer may be met."""
         inside = [at for at in self.samples if at <= high and not self.misses(at, self.goals)]
-        top = max(inside, default=max(self.samples))
+        top, found = max(inside, default=max(self.samples)), list[int]()
         if top in inside and self.together(top, self.goals) is Verdict.UNCLEAR and not self._settled(top):
-            return top
-        return min(max(math.ceil(STEP * top), top + 1), high)
+            return [top]
+        while len(found) < count and top < high:
+            top = min(max(math.ceil(STEP * top), top + 1), high)
+            found.append(top)
+        return found or [top]
 
-    def _further_down(self, low: int) -> int:
-        """A buffer that is too small for some goal, if there is one."""
-        bottom = min(self.samples)
+    def _further_down(self, low: int, count: int) -> list[int]:
+        """Buffers that may be too small for some goal."""
+        bottom, found = min(self.samples), list[int]()
         if self.together(bottom, self.goals) is Verdict.UNCLEAR and not self._settled(bottom):
-            return bottom
-        return max(min(math.floor(bottom / STEP), bottom - 1), low)
+            return [bottom]
+        while len(found) < count and bottom > low:
+            bottom = max(min(math.floor(bottom / STEP), bottom - 1), low)
+            found.append(bottom)
+        return found
 
     def _settled(self, buffer: int) -> bool:
         return len(self.samples[buffer]) >= ENOUGH_RUNS
@@ -354,8 +392,10 @@ class Ladder(QuickLook):
     def _noise(self, goal: Goal, buffer: int) -> Noise:
         """The noise of the runs, together with that of the smaller link where these are few."""
         own = super()._noise(goal, buffer)
-        other = None if self.guess is None else self.guess.noises.get(goal.key)
-        if own.degrees >= ENOUGH or other is None or not other.degrees:
+        if own.degrees >= ENOUGH or self.guess is None or buffer not in self.samples:
+            return own
+        other = self.guess.noise(goal, self.samples[buffer].mean_margin(goal))
+        if not other.degrees:
             return own
         degrees = own.degrees + other.degrees
         return Noise((own.variance * own.degrees + other.variance * other.degrees) / degrees, degrees)

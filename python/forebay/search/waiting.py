@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -159,7 +160,9 @@ def _climbed(begin: Begin, scenario: Scenario, resumption: Resumption | None, cl
         assert isinstance(narrowed, Ladder), "it was begun as one"
         narrowed.narrow()
         found.outcome.between = low, high = narrowed.undecided()
-        again = Guess(low, high, low, high, narrowed.noises(high), narrowed.room())
+        again = Guess(
+            low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, narrowed.room()
+        )
         search = begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
         over = _over(search)
     except TimeoutError:
@@ -231,7 +234,11 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
             search.search.run()
     seen = search.search
     seen.look_at(_measured(search))
-    outcome.between = _common(outcome.between, seen.undecided())
+    if isinstance(seen, Ladder) and found is not None and found.measure is search.measure:
+        # Runs of the whole link count, and not what smaller links say.
+        outcome.between = seen.undecided()
+    else:
+        outcome.between = _common(outcome.between, seen.undecided())
     outcome.compromise = seen.compromise()
     outcome.runs = seen.runs_near(outcome.compromise)
     done = counted(runs, "run")
