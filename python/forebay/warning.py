@@ -55,6 +55,8 @@ class Kind(StrEnum):
     TIME_OVER = "time_over"
     # Of a quick look: between which packets the atlas of smallest buffers let it look first.
     PRIOR = "prior"
+    # Of smaller links of the same kind: between which packets they place the answer.
+    SCALED = "scaled"
     # Of what its confidence rests on: replications that repeat each other (`replications`, `different`), flows of a
     # group (the subject) that move as one, and what `--jitter` changed.
     IDENTICAL = "identical"

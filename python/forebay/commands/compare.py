@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from forebay.commands.drawing import ResultFiles
-from forebay.commands.estimate import Announced, Work, packets_of
+from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
@@ -108,11 +108,11 @@ def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, job
     """Progress that says about how long the packet engine takes, which takes longest."""
     from forebay.comparison.comparison import buffers, replications_of
 
-    packets = packets_of(scenario)
-    if packets is None:
+    each = one_run(scenario)
+    if each is None:
         return progress
     runs = replications_of(scenario, asked["replications"]) * (1 + len(buffers(scenario, asked["points"])))
-    return Announced(progress, lambda _steps: Work(runs, packets), jobs)
+    return Announced(progress, lambda _steps: Work(runs, each), jobs)
 
 
 def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:

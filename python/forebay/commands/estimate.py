@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from forebay.commands.streams import remark
 
 if TYPE_CHECKING:
+    from forebay.measurement.run_time import RunTime
     from forebay.scenario import Progress, Scenario
 
-__all__ = ["Announced", "Work", "announce", "announced_soon", "packets_of"]
+__all__ = ["Announced", "Work", "announce", "announced_soon", "one_run"]
 
-#: Packets that the packet engine simulates in a second of one core, about: less than half of what it does with few
-#: flows on a fast one, and more than it does with thousands.
-PACKETS_PER_S = 10e6
 #: The least time that is worth a line, in seconds.
 WORTH_SAYING = 10.0
 #: Seconds in which a run that cannot be made is refused.
@@ -38,19 +36,19 @@ class Work:
     ----------
     runs : int
         How many, about.
-    packets : float
-        Packets of each, at a full link.
+    each : RunTime
+        What one of them takes.
     most_s : float or None
         Seconds after which the work ends in any case.
     """
 
     runs: int
-    packets: float
+    each: RunTime
     most_s: float | None = None
 
     def seconds(self, cores: int) -> float:
         """About how long it takes on so many cores."""
-        found = self.runs * self.packets / PACKETS_PER_S / max(1, min(cores, self.runs))
+        found = self.runs * self.each.seconds / max(1, min(cores, self.runs))
         return found if self.most_s is None else min(found, self.most_s)
 
 
@@ -113,14 +111,18 @@ def _line(work: Work, jobs: int | None) -> str:
     seconds = work.seconds(cores)
     if seconds < WORTH_SAYING:
         return ""
-    runs = f"about {counted(work.runs, 'run')} of {_rounded(work.packets)} packets"
+    if seconds == work.most_s:
+        # The time ends the work, whatever the runs are.
+        return f"this takes about {_rough(seconds)} on {counted(cores, 'core')}"
+    runs = f"about {counted(work.runs, 'run')} of {_rounded(work.each.packets)} packets"
     return f"this takes about {_rough(seconds)} on {counted(cores, 'core')}: {runs}"
 
 
-def packets_of(scenario: Scenario, engine: str = PACKET) -> float | None:
-    """Packets that cross a full link in one run; None of an engine that does not count in packets."""
-    size = scenario.buffer
-    return sum(scenario.core.duration_s) * size.packets / size.seconds if engine == PACKET else None
+def one_run(scenario: Scenario, engine: str = PACKET) -> RunTime | None:
+    """What one run takes; None of an engine that does not count in packets."""
+    from forebay.measurement.run_time import run_time
+
+    return run_time(scenario) if engine == PACKET else None
 
 
 def _rounded(packets: float) -> str:

@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from forebay.commands.drawing import ResultFiles
-from forebay.commands.estimate import Announced, Work, packets_of
+from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -235,10 +235,10 @@ def _announced(progress: Progress | None, scenario: Scenario, asked: dict[str, A
     """Progress that says about how long the search takes; as it is where machines of a cluster do the work."""
     from forebay.search.waiting import shorter
 
-    packets = packets_of(shorter(scenario) if asked["quick"] else scenario, asked["engine"])
-    if packets is None or asked["scheduler"] is not None:
+    each = one_run(shorter(scenario) if asked["quick"] else scenario, asked["engine"])
+    if each is None or asked["scheduler"] is not None:
         return progress
-    return Announced(progress, lambda runs: Work(runs, packets, asked["within"]), asked["jobs"])
+    return Announced(progress, lambda runs: Work(runs, each, asked["within"]), asked["jobs"])
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forebay.commands.estimate import Work, announced_soon, packets_of
+from forebay.commands.estimate import Work, announced_soon, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import say, say_json
@@ -170,8 +170,8 @@ class Wanted:
 
 def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
     """The work of the packet engine; None for other engines, and if the number of runs is not known."""
-    runs, packets = wanted.runs(scenario), packets_of(scenario, wanted.engine)
-    return None if runs is None or packets is None else Work(runs, packets)
+    runs, each = wanted.runs(scenario), one_run(scenario, wanted.engine)
+    return None if runs is None or each is None else Work(runs, each)
 
 
 def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:

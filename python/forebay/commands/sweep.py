@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.estimate import Announced, Work, packets_of
+from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
@@ -135,10 +135,10 @@ def sweep(
 
 def _announced(progress: Progress | None, scenario: Scenario, engine: str, where: dict[str, Any]) -> Progress | None:
     """Progress that says about how long the sweep takes, as if each run were the scenario's."""
-    packets = packets_of(scenario, engine)
-    if packets is None or where["scheduler"] is not None:
+    each = one_run(scenario, engine)
+    if each is None or where["scheduler"] is not None:
         return progress
-    return Announced(progress, lambda runs: Work(runs, packets), where["jobs"])
+    return Announced(progress, lambda runs: Work(runs, each), where["jobs"])
 
 
 def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:

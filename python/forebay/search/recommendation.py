@@ -33,6 +33,7 @@ from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
 from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
+from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
@@ -220,6 +221,7 @@ def recommend(
                 patience.shared(len(questions)),
                 _told(known, chosen[len(found)][0]),
                 resumption,
+                threads(jobs) if engine == "packet" and scheduler is None else None,
             )
             found.append(_searched(question, search, best_of))
         best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found], asked_for)
@@ -291,13 +293,17 @@ def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> C
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """How one question is searched: what measures, on which terms, for how long, who is told, and what is kept."""
+    """How one question is searched: what measures, on which terms, for how long, who is told, and what is kept.
+
+    `at_once` is the number of packet-level runs at the same time; None of other engines and of a cluster.
+    """
 
     measuring: Callable[..., Measurements]
     terms: _Terms
     patience: Patience
     known: Callable[[str], object] | None
     resumption: Resumption | None
+    at_once: int | None
 
 
 def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tuple[Finished, Recommendation]:
@@ -314,23 +320,25 @@ def _found(question: _Question, search: _Search) -> Finished:
     """What the search for the smallest found; without goals nothing but what is measured in any case."""
     scenario, varied, known = question.scenario, question.varied, search.known
 
-    def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
+    def begin(kind: Callable[..., Observing], looked: Scenario, until: float | None) -> Finished:
         # Whether all goals hold at once in a share of the draws is asked of draws that are as they come.
         parts = strata(looked.core) if search.terms.fraction is None and looked.goals else None
         measure = search.measuring(looked, until=until, strata=parts)
         # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
-        # A quick look goes to none of them.
+        # A quick look goes to none of them, and a smaller link has other ones.
         of_rules = _Rules(
-            () if kind is QuickLook else [*_sized(question.rules), *_placed(question.thumbs, varied)],
+            () if kind not in (Search, Observing) else [*_sized(question.rules), *_placed(question.thumbs, varied)],
             measured=search.terms.fraction is not None or not measure.replicates,
         )
-        plan = _plan(looked, varied, list(question.asked.values()), of_rules, search.terms)
+        asked = () if kind is ScaledLook else tuple(question.asked.values())
+        plan = _plan(looked, varied, asked, of_rules, search.terms)
         if kind is QuickLook and measure.engine == "packet" and varied.is_target:
             plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
         return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied, question.runs)
 
-    found = search.patience.wait(begin, scenario, search.resumption)
+    smaller = varied.is_target and search.terms.fraction is None and bool(scenario.goals)
+    found = search.patience.wait(begin, scenario, search.resumption, search.at_once if smaller else None)
     if not question.runs.decided and found.scenario.goals:
         found.outcome.leave_undecided(found.search.plan.ceiling)
     return found

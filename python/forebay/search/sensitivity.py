@@ -9,7 +9,7 @@ from typing import Any
 from forebay._core import split_quantity
 from forebay.scenario import Scenario
 
-__all__ = ["VARIATIONS", "vary"]
+__all__ = ["VARIATIONS", "listed", "scaled_count", "scaled_quantities", "vary", "workload_kind"]
 
 #: What may be off, in the order of the table.
 VARIATIONS = ("flows", "rtt", "load")
@@ -41,25 +41,25 @@ def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
 
 
 def _scale_flows(group: dict[str, Any], factor: float) -> bool:
-    kind = _kind(group)
+    kind = workload_kind(group)
     counted = {"closed_loop": "users", "incast": "servers"}.get(kind)
     if counted is not None:
         body = group["workload"][kind]
-        before, body[counted] = body[counted], _scaled_count(body[counted], factor)
+        before, body[counted] = body[counted], scaled_count(body[counted], factor)
         if "count" in group:  # of an incast, whose servers are its flows
             group["count"] = body[counted]
         return bool(before != body[counted])
     if (
         kind not in {"persistent", "finite", "periodic", "app_limited"}
-        or _listed(group.get("rtt"))
-        or _listed(group.get("start"))
+        or listed(group.get("rtt"))
+        or listed(group.get("start"))
     ):
         return False
-    before, group["count"] = group["count"], _scaled_count(group["count"], factor)
+    before, group["count"] = group["count"], scaled_count(group["count"], factor)
     return bool(before != group["count"])
 
 
-def _scaled_count(count: Any, factor: float) -> Any:
+def scaled_count(count: Any, factor: float) -> Any:
     """Scale a number of flows or the law of one."""
     if isinstance(count, dict):
         ((kind, body),) = count.items()
@@ -72,24 +72,24 @@ def _scaled_count(count: Any, factor: float) -> Any:
 def _scale_rtt(group: dict[str, Any], factor: float) -> bool:
     if "rtt" not in group:
         return False
-    group["rtt"] = _scaled(group["rtt"], factor)
+    group["rtt"] = scaled_quantities(group["rtt"], factor)
     return True
 
 
 def _scale_load(group: dict[str, Any], factor: float) -> bool:
-    kind = _kind(group)
+    kind = workload_kind(group)
     if kind in {"poisson", "cbr", "app_limited"}:
         body = group["workload"][kind]
-        body["rate"] = _scaled(body["rate"], factor)
+        body["rate"] = scaled_quantities(body["rate"], factor)
     elif kind == "on_off":
         body = group["workload"][kind]
-        body["peak"] = _scaled(body["peak"], factor)
+        body["peak"] = scaled_quantities(body["peak"], factor)
     elif kind == "open_loop":
         body = group["workload"][kind]
-        body["interarrival"] = _scaled(body["interarrival"], 1 / factor)
+        body["interarrival"] = scaled_quantities(body["interarrival"], 1 / factor)
     elif kind == "periodic":
         body = group["workload"][kind]
-        body["every"] = _scaled(body["every"], 1 / factor)
+        body["every"] = scaled_quantities(body["every"], 1 / factor)
     else:
         return False
     return True
@@ -98,23 +98,24 @@ def _scale_load(group: dict[str, Any], factor: float) -> bool:
 _SCALE = {"flows": _scale_flows, "rtt": _scale_rtt, "load": _scale_load}
 
 
-def _kind(group: Mapping[str, Any]) -> str:
+def workload_kind(group: Mapping[str, Any]) -> str:
+    """Return the name of a group's workload."""
     workload = group["workload"]
     return workload if isinstance(workload, str) else str(next(iter(workload)))
 
 
-def _listed(law: Any) -> bool:
+def listed(law: Any) -> bool:
     """Whether a law names the flows one by one."""
     return isinstance(law, list) or (isinstance(law, dict) and "list" in law)
 
 
-def _scaled(law: Any, factor: float) -> Any:
+def scaled_quantities(law: Any, factor: float) -> Any:
     """Scale every quantity with a unit inside of a law; shapes, weights and probabilities have none."""
     if isinstance(law, str):
         split = split_quantity(law)
         return law if split is None or not split[1] else f"{split[0] * factor:.12g}{split[1]}"
     if isinstance(law, list):
-        return [_scaled(part, factor) for part in law]
+        return [scaled_quantities(part, factor) for part in law]
     if isinstance(law, dict):
-        return {key: _scaled(part, factor) for key, part in law.items()}
+        return {key: scaled_quantities(part, factor) for key, part in law.items()}
     return law

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
 from forebay.formatting import counted, duration
 from forebay.goals import parts_of_key
+from forebay.measurement.run_time import run_time
+from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
+from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
+from forebay.search.scaling import largest_factor, scaled
 from forebay.search.smallest import Search
 from forebay.warning import Kind, Warning
 
@@ -26,7 +32,7 @@ __all__ = ["Patience", "shorter"]
 
 #: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
 #: says so.
-Begin = Callable[[type[Observing], Scenario, float | None], Finished]
+Begin = Callable[[Callable[..., Observing], Scenario, float | None], Finished]
 
 #: Packets of one run of a quick look where that measures for less than the scenario says, and the least part of what it
 #: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
@@ -34,6 +40,9 @@ PACKETS = 1e6
 LEAST_PART = 0.25
 #: Packets of the one run that any time is enough for.
 BRIEF_PACKETS = 1e5
+#: Parts of the time that `within` allows: smaller links are asked if a quick look takes more than the first, and a
+#: search on a smaller link ends after the second.
+MOST_OF_THE_TIME, MOST_OF_A_RUNG = 0.5, 0.25
 #: Metrics that are about all of the measured time at once, and another number where that is shorter.
 WHOLE = frozenset({"jain_index", "synchronization"})
 
@@ -73,7 +82,9 @@ class Patience:
         """Whether it is waited for as long as it takes."""
         return not self.quick and self.within is None
 
-    def wait(self, begin: Begin, scenario: Scenario, resumption: Resumption | None) -> Finished:
+    def wait(
+        self, begin: Begin, scenario: Scenario, resumption: Resumption | None, at_once: int | None = None
+    ) -> Finished:
         """Search for so long.
 
         Parameters
@@ -84,11 +95,17 @@ class Patience:
             What is asked about.
         resumption : Resumption or None
             Told where there is more to do.
+        at_once : int, optional
+            Packet-level runs that are made at the same time; None where smaller links say nothing of the answer.
         """
         if self.patient:
             # Without goals there is nothing to search for.
             return _over(begin(Search if scenario.goals else Observing, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
+        if self.within is not None and at_once is not None:
+            run_s = run_time(shorter(scenario)).seconds / at_once
+            if RUNS * run_s > MOST_OF_THE_TIME * self.within:
+                return _climbed(begin, scenario, resumption, _Climb(self.within, run_s, at_once))
         look = begin(QuickLook, shorter(scenario), until)
         found: Finished | None = None
         search = look
@@ -122,6 +139,69 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """For how many seconds a long scenario is searched, and how long a run takes where so many are made at once."""
+
+    within: float
+    run_s: float
+    at_once: int
+
+
+def _climbed(begin: Begin, scenario: Scenario, resumption: Resumption | None, climb: _Climb) -> Finished:
+    """Search a scenario whose runs are too long for a quick look: by smaller links, then by runs of the whole one."""
+    until, short = time.monotonic() + climb.within, shorter(scenario)
+    guess = extrapolated([*_rungs(begin, short, climb)])
+    ladder = partial(Ladder, guess=guess, at_once=climb.at_once)
+    search = begin(ladder, short, until)
+    found = dataclasses.replace(search, outcome=Outcome(confidence=None, between=search.search.undecided()))
+    try:
+        narrowed = found.search
+        assert isinstance(narrowed, Ladder), "it was begun as one"
+        narrowed.narrow()
+        found.outcome.between = low, high = narrowed.undecided()
+        again = Guess(
+            low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, narrowed.room()
+        )
+        search = begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
+        over = _over(search)
+    except TimeoutError:
+        if resumption is not None:
+            resumption.unfinished()
+        over = _undecided(search, found, begin)
+    if guess is not None:
+        over.outcome.notes.append(_scaled_note(guess))
+    return over
+
+
+def _rungs(begin: Begin, scenario: Scenario, climb: _Climb) -> Iterator[Rung]:
+    """Searches on smaller links, each within its share of the time."""
+    for factor in factors(largest_factor(scenario), climb.run_s, climb.within):
+        look = begin(ScaledLook, scaled(scenario, factor), time.monotonic() + MOST_OF_A_RUNG * climb.within)
+        assert isinstance(look.search, ScaledLook), "it was begun as one"
+        with suppress(TimeoutError):
+            look.search.run()
+        look.search.look_at(_measured(look))
+        rung = look.search.rung(factor)
+        if rung is not None:
+            yield rung
+
+
+def _measured(search: Finished) -> dict[int, list[Report]]:
+    """Everything that a search has measured, by buffer."""
+    return {at: search.measure.at(at) for at in search.measure.buffers()}
+
+
+def _scaled_note(guess: Guess) -> Warning:
+    """What smaller links say."""
+    links = [f"1/{rung.factor} of the size needs {rung.low:,.0f} to {rung.high:,.0f} packets" for rung in guess.rungs]
+    text = (
+        f"A link of {', one of '.join(links)}. These suggest {guess.low:,.0f} to {guess.high:,.0f} packets for the "
+        f"whole link. Only runs of the whole link decide."
+    )
+    return Warning(Kind.SCALED, text, values={"low_packets": guess.low, "high_packets": guess.high})
+
+
 def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finished:
     """What is known where the time is over: between which buffers the answer lies.
 
@@ -147,15 +227,18 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
         outcome.between = (low[0], last) if low is not None and last is not None else ends
         outcome.binding = found.outcome.binding
     if not search.measure.reports:
-        if found is not None:
+        if found is not None and found.measure.reports:
             search = found
         else:
             search = begin(Observing, briefest(search.scenario), None)
             search.search.run()
-    measured = {at: search.measure.at(at) for at in search.measure.buffers()}
-    seen = QuickLook(search.measure, search.scenario.goals, search.search.plan)
-    seen.look_at(measured)
-    outcome.between = _common(outcome.between, seen.undecided())
+    seen = search.search
+    seen.look_at(_measured(search))
+    if isinstance(seen, Ladder) and found is not None and found.measure is search.measure:
+        # Runs of the whole link count, and not what smaller links say.
+        outcome.between = seen.undecided()
+    else:
+        outcome.between = _common(outcome.between, seen.undecided())
     outcome.compromise = seen.compromise()
     outcome.runs = seen.runs_near(outcome.compromise)
     done = counted(runs, "run")
