@@ -12,7 +12,7 @@ import pytest
 from forebay import Scenario, _core
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
-from forebay.search.strata import MOST, STREAM_BITS, Strata, strata
+from forebay.search.strata import MOST, MOST_OF_RARE, RAREST, STREAM_BITS, Strata, strata
 
 #: A flood once in 300 s, seen for 25 s.
 FLOOD = """
@@ -102,7 +102,8 @@ def test_a_flood_has_strata_for_none_and_for_a_large_one() -> None:
     each = found(FLOOD)
     assert each.keys == ("flows.burst.workload.on_off",)
     assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
-    none, some, large = each.weights
+    none, some, *tails = each.weights
+    large = sum(tails)
     values = np.array(core(FLOOD).state_values(77, range(20_000)))[:, 0]
     free = float(np.mean(values == 0))
     error = math.sqrt(none * (1 - none) * (1 / 65_536 + 1 / values.size))
@@ -191,30 +192,68 @@ def test_there_are_six_strata_at_most_and_none_too_rare(groups: int) -> None:
     each = found(choices([1] * 9 + [30]) + "".join(group.format(number) for number in range(groups)))
     assert 2 <= len(each.weights) <= MOST == 6
     assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
-    assert min(each.weights) >= 1e-3
+    assert min(each.weights) >= RAREST
     scenario = each._core
     members = each.members(4)
     assert each._strata_of(np.array(scenario.state_values(scenario.seed, members))) == list(range(len(members)))
 
 
-def test_a_combination_rarer_than_a_thousandth_joins_a_neighbor() -> None:
-    """Two states of one in forty: both at once are one in 1,600, and count to the stratum of one of them."""
-    rare = choices([1] * 39 + [30])
-    more = f'[[flows]]\nname = "more"\nrtt = "50ms"\ncount = {{ choice = {[1] * 39 + [20]} }}\n'
+def test_a_combination_that_is_too_rare_joins_a_neighbor() -> None:
+    """Two states of one in a hundred: both at once are one in 10,000, and count to the stratum of one of them."""
+    rare = choices([1] * 99 + [30])
+    more = f'[[flows]]\nname = "more"\nrtt = "50ms"\ncount = {{ choice = {[1] * 99 + [20]} }}\n'
     each, scenario = found(rare + more), core(rare + more)
-    none, one, both = 39 / 40 * 39 / 40, 39 / 40 / 40, 1 / 40 / 40
+    none, one, both = 0.99 * 0.99, 0.99 / 100, 1e-4
     assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
     for weight, probability in zip(sorted(each.weights), (one, one + both, none), strict=True):
         assert within_four_errors(weight, probability)
-    values = np.array(scenario.state_values(scenario.seed, range(20_000)))
+    values = np.array(scenario.state_values(scenario.seed, range(120_000)))
     known = each._strata_of(values)
     at_once = {known[number] for number, row in enumerate(values) if tuple(row) == (30, 20)}
     assert len(at_once) == 1, "it is never parted"
     assert at_once != {known[number] for number, row in enumerate(values) if tuple(row) == (1, 1)}
 
 
-def test_a_single_value_rarer_than_a_thousandth_has_no_stratum() -> None:
-    assert strata(core(choices([1] * 1999 + [30]))) is None
+@pytest.mark.parametrize("states", [2, 3, 4])
+def test_rare_draws_that_coincide_have_a_stratum_of_their_own(states: int) -> None:
+    """Each may be harmless, and together they may decide a mean; common draws do not take their place."""
+    one = '[[flows]]\nname = "{}"\nrtt = "50ms"\ncount = {{ choice = {} }}\n'
+    rare = "".join(one.format(f"rare{number}", [1] * 9 + [30]) for number in range(states))
+    common = "".join(one.format(f"common{number}", [1, 1, 2]) for number in range(3))
+    each = found(choices([1, 2]) + common + rare)
+    assert len(each.weights) <= MOST_OF_RARE
+    scenario = each._core
+    values = np.array(scenario.state_values(scenario.seed, range(40_000)))
+    names = [state["key"] for state in scenario.random_states() if state["sampled"]]
+    columns = [number for number, name in enumerate(names) if "rare" in name]
+    crowds = (values[:, columns] > 1).sum(axis=1)
+    known = np.array(each._strata_of(values))
+    both = {int(stratum) for stratum in known[crowds >= 2]}
+    assert both.isdisjoint({int(stratum) for stratum in known[crowds == 0]})
+    assert both.isdisjoint({int(stratum) for stratum in known[crowds == 1]}) or states > 3
+    assert sum(each.weights[stratum] for stratum in both) >= 0.9 * np.mean(crowds >= 2)
+
+
+def test_the_tail_of_a_tail_has_a_stratum() -> None:
+    """One outage in fifty is three hundred times as long as the others."""
+    text = CHEAP.replace(
+        "[[flows]]",
+        """[link.outages]
+between = { exponential = "20s" }
+lasting = { mixture = [{ weight = 0.98, value = "20ms" }, { weight = 0.02, value = "6s" }] }
+[[flows]]""",
+        1,
+    ).replace("{ choice = [1, 1, 1, 1, 1, 1, 1, 8] }", "4")
+    each = found(text.replace('measure = "1s"', 'measure = "15s"'))
+    scenario = each._core
+    values = np.array(scenario.state_values(scenario.seed, range(20_000)))[:, 0]
+    known = np.array(each._strata_of(values[:, None]))
+    long = {int(stratum) for stratum in known[values > 1.0]}
+    assert sum(each.weights[stratum] for stratum in long) < 3 * np.mean(values > 1.0)
+
+
+def test_a_single_value_that_is_too_rare_has_no_stratum() -> None:
+    assert strata(core(choices([1] * 4999 + [30]))) is None
 
 
 def test_a_combination_that_was_not_seen_is_of_the_nearest_stratum() -> None:

@@ -9,7 +9,7 @@ choose which replications are simulated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,12 +30,17 @@ POPULATION = 65_536
 OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
-#: Strata at most, and the smallest probability of one.
-MOST, RAREST = 6, 1e-3
+#: Strata at most; more of rare draws, because they may matter only together; and the smallest probability of one.
+MOST, MOST_OF_RARE, RAREST = 6, 12, 5e-4
+#: Replications of the population at least that a stratum has.
+LEAST_COUNT = 12
+#: A state of few values is rare if one of its values is rarer than this.
+RARE = 0.2
 #: A state with so few values has a stratum for each.
 FEW = 4
-#: A state whose values have a larger skewness has a stratum for its tail, which begins at this quantile.
-SKEWED, TAIL = 1.0, 0.8
+#: A state whose values have a larger skewness has a stratum for its tail, which begins at this quantile. There may be a
+#: stratum for the tail of the tail, and so on, so many times.
+SKEWED, TAIL, DEEPEST = 1.0, 0.8, 3
 #: The same of states that are sums over many occurrences, whose strata are worth their runs only in the extreme.
 SKEWED_SUMS = 2.0
 SUMS = frozenset({"open_loop", "periodic"})
@@ -136,14 +141,11 @@ def strata(core: _core.Scenario) -> Strata | None:
     first = POPULATION_SERIES << STREAM_BITS
     numbers = range(first, first + _population(core, states))
     values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
-    skewed = [SKEWED_SUMS if state["kind"] in SUMS else SKEWED for state in states]
-    found = ((number, _cuts(values[:, number], skewed[number])) for number in range(len(states)))
-    cuts = [(number, where) for number, where in found if where]
+    cuts = _chosen(list(_refinements(states, values)), values)
     if not cuts:
         return None
-    classes = np.stack([np.searchsorted(where, values[:, state], side="right") for state, where in cuts], axis=1)
-    combinations, counts = np.unique(classes, axis=0, return_counts=True)
-    merged, weights = _merge([tuple(int(each) for each in row) for row in combinations], [int(each) for each in counts])
+    combinations, counts = _classified(cuts, values)
+    merged, weights = _merge(combinations, counts)
     if len(weights) < 2:
         return None
     return Strata(core, cuts, merged, weights, [states[number]["key"] for number, _ in cuts])
@@ -156,8 +158,97 @@ def _population(core: _core.Scenario, states: Sequence[_core.RandomState]) -> in
     return int(min(POPULATION, max(LEAST_POPULATION, OCCURRENCES / each)))
 
 
-def _cuts(values: NDArray[np.float64], skewed: float) -> list[float]:
-    """Values at which the classes of a state begin, the first left out; empty where one class is enough."""
+@dataclass(frozen=True, slots=True)
+class _Refinement:
+    """Classes that a state may have, in the order in which states get them.
+
+    Attributes
+    ----------
+    rank : int
+        Rare draws come first, other states of few values next, then tails and tails of tails.
+    rarity : float
+        Probability of the rarest class.
+    state : int
+        Number of the state.
+    cuts : sequence of float
+        Values at which the classes begin, the first left out.
+    """
+
+    rank: int
+    rarity: float
+    state: int
+    cuts: Sequence[float]
+
+    @property
+    def most(self) -> int:
+        """Strata that there may be with it."""
+        return MOST_OF_RARE if self.rank == 0 else MOST
+
+
+def _refinements(states: Sequence[_core.RandomState], values: NDArray[np.float64]) -> Iterator[_Refinement]:
+    """Find the classes that states may have."""
+    for number, state in enumerate(states):
+        skewed = SKEWED_SUMS if state["kind"] in SUMS else SKEWED
+        of_state, before = values[:, number], list[float]()
+        few = np.unique(of_state).size <= DISCRETE
+        for depth in range(1, DEEPEST + 1):
+            cuts = _cuts(of_state, skewed, depth)
+            if not cuts or cuts == before:
+                break
+            shares = np.bincount(np.searchsorted(cuts, of_state, side="right"), minlength=len(cuts) + 1)
+            rarity = float(np.min(shares)) / of_state.size
+            if rarity < _rarest(of_state.size):
+                break
+            rank = depth + 1 if not few or depth > 1 else 0 if rarity < RARE else 1
+            yield _Refinement(rank, rarity, number, cuts)
+            before = cuts
+
+
+def _rarest(population: int) -> float:
+    """Smallest probability of a stratum that a population tells."""
+    return max(RAREST, LEAST_COUNT / population)
+
+
+def _chosen(refinements: Sequence[_Refinement], values: NDArray[np.float64]) -> list[tuple[int, Sequence[float]]]:
+    """Give states their classes one after the other, as long as there are not too many strata.
+
+    Draws whose values are rare come first, and every combination of their values has a stratum of its own: two rare
+    draws may be harmless each and decide a mean together.
+    """
+    chosen: dict[int, Sequence[float]] = {}
+    for each in sorted(refinements, key=lambda each: (each.rank, each.rarity, each.state)):
+        refined = {**chosen, each.state: each.cuts}
+        _, counts = _classified(sorted(refined.items()), values)
+        if sum(count >= _rarest(len(values)) * len(values) for count in counts) <= each.most:
+            chosen = refined
+    return sorted(chosen.items())
+
+
+def _classified(
+    cuts: Sequence[tuple[int, Sequence[float]]], values: NDArray[np.float64]
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Combinations of classes that occur, and how often they do."""
+    sizes = [len(where) + 1 for _, where in cuts]
+    numbers = np.zeros(len(values), dtype=np.int64)
+    for (state, where), size in zip(cuts, sizes, strict=True):
+        numbers = numbers * size + np.searchsorted(where, values[:, state], side="right")
+    found, counts = np.unique(numbers, return_counts=True)
+    combinations = zip(*(each.tolist() for each in np.unravel_index(found, sizes)), strict=True)
+    return [tuple(each) for each in combinations], counts.tolist()
+
+
+def _cuts(values: NDArray[np.float64], skewed: float, depth: int = 1) -> list[float]:
+    """Values at which the classes of a state begin, the first left out; empty where one class is enough.
+
+    Parameters
+    ----------
+    values : array
+        Of the state.
+    skewed : float
+        Skewness from which a state of many values has classes.
+    depth : int
+        How many tails of tails there are.
+    """
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size < 2:
         return []
@@ -167,7 +258,7 @@ def _cuts(values: NDArray[np.float64], skewed: float) -> list[float]:
     skewness = float(np.mean((values - np.mean(values)) ** 3)) / deviation**3 if deviation > 0 else 0.0
     if abs(skewness) < skewed:
         return []
-    if distinct.size <= DISCRETE:
+    if distinct.size <= DISCRETE and depth == 1:
         gap = int(np.argmax(np.diff(distinct)))
         return [float(distinct[gap : gap + 2].mean())]
     found: set[float] = set()
@@ -177,9 +268,11 @@ def _cuts(values: NDArray[np.float64], skewed: float) -> list[float]:
             found.add(float(distinct[[end, beside]].mean()) if end else float(distinct[:2].mean()))
             rest = rest[rest != distinct[end]]
     if rest.size >= ALONE * values.size:
-        tail = float(np.quantile(rest, TAIL if skewness > 0 else 1 - TAIL))
-        if float(np.min(rest)) < tail < float(np.max(rest)):
-            found.add(tail)
+        for level in range(1, depth + 1):
+            share = (1 - TAIL) ** level
+            tail = float(np.quantile(rest, 1 - share if skewness > 0 else share))
+            if float(np.min(rest)) < tail < float(np.max(rest)):
+                found.add(tail)
     return sorted(found)
 
 
@@ -192,7 +285,7 @@ def _merge(
     while len(groups) > 1:
         groups.sort(key=lambda group: (group[1], group[0]))
         members, count = groups[0]
-        if len(groups) <= MOST and count >= RAREST * total:
+        if count >= _rarest(total) * total:
             break
         others = groups[1:]
         near = min(
