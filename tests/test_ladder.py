@@ -91,13 +91,13 @@ def test_what_a_smaller_link_would_not_have_is_not_scaled(change: str, largest: 
 
 
 @given(
-    power=st.floats(0.0, 1.0),
+    power=st.floats(-0.5, 1.0),
     coarse=st.integers(8, 200),
     fine=st.integers(2, 7),
-    needed=st.floats(50, 1e5),
+    needed=st.floats(500, 1e5),
     error=st.floats(1.02, 1.5),
 )
-def test_every_power_of_the_size_between_none_and_one_is_in_the_guess(
+def test_the_power_of_the_size_is_found(
     power: float, coarse: int, fine: int, needed: float, error: float
 ) -> None:
     guess = extrapolated([rung(k, needed / k**power, error) for k in (coarse, fine)])
@@ -107,7 +107,7 @@ def test_every_power_of_the_size_between_none_and_one_is_in_the_guess(
     assert guess.high <= guess.most
 
 
-@given(power=st.floats(0.0, 1.0), factor=st.integers(2, 200), needed=st.floats(50, 1e5))
+@given(power=st.floats(-0.5, 1.0), factor=st.integers(2, 200), needed=st.floats(500, 1e5))
 def test_one_smaller_link_brackets_every_power(power: float, factor: int, needed: float) -> None:
     guess = extrapolated([rung(factor, needed / factor**power)])
     assert guess is not None

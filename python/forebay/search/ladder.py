@@ -22,6 +22,10 @@ from forebay.search.quick import LOOKS_AT_MISSES, ROUNDS, QuickLook
 
 __all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors"]
 
+#: Powers of the size with which the smallest sufficient buffer changes, in packets. With 1 it is the same time, as for
+#: flows in step; with 0 it is the same number of packets. It is below 0 if a burst of one flow is large for the smaller
+#: link.
+POWERS = (-0.5, 1.0)
 #: Factor about the extrapolated buffer that its interval is at least, and at which the first runs of the whole link are
 #: at most.
 NARROWEST, FIRST = 1.5, 2.0
@@ -84,8 +88,7 @@ class Guess:
     low, at, high : float
         Ends and middle that the extrapolation gives.
     least, most : float
-        Ends under the widest assumption: the buffer needs at least as many packets as on the smaller link, and at most
-        as much time.
+        Ends under the widest assumption, the powers `POWERS` of the size.
     scatters : mapping
         By the key of each goal, how far the margins of single runs lie from their mean at each measured buffer.
     room : frozenset of str
@@ -141,7 +144,7 @@ def factors(largest: int, run_s: float, within_s: float) -> list[int]:
 
 
 def extrapolated(rungs: Sequence[Rung]) -> Guess | None:
-    """Extrapolate smaller links to the whole one, as a power of the size between 0 and 1.
+    """Extrapolate smaller links to the whole one, as a power of the size.
 
     Parameters
     ----------
@@ -158,18 +161,17 @@ def extrapolated(rungs: Sequence[Rung]) -> Guess | None:
     last = rungs[-1]
     size, place = math.log(last.factor), math.log(last.at)
     error = _half_width(last)
-    least, most = last.low, last.high * last.factor
+    least, most = last.low * last.factor ** POWERS[0], last.high * last.factor ** POWERS[1]
     if len(rungs) == 1:
-        # Half of the way in the logarithm is the power of 1/2 of independent flows.
-        center, spread = place + size / 2, error + size / 2
+        center, spread = place + size * sum(POWERS) / 2, error + size * (POWERS[1] - POWERS[0]) / 2
     else:
         first = rungs[-2]
         step = math.log(first.factor / last.factor)
-        power = min(max((place - math.log(first.at)) / step, 0.0), 1.0)
+        power = min(max((place - math.log(first.at)) / step, POWERS[0]), POWERS[1])
         doubt = min(math.hypot(error, _half_width(first)) / step, 0.5)
         center, spread = place + power * size, math.hypot(error, doubt * size)
     spread = max(spread, math.log(NARROWEST))
-    low = max(math.exp(center - spread), least)
+    low = max(math.exp(center - spread), least, 1.0)
     high = max(low, min(math.exp(center + spread), most))
     at = min(max(math.exp(center), low), high)
     return Guess(low, at, high, least, most, _pooled(rungs), last.room, tuple(rungs))
