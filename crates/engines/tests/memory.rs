@@ -214,11 +214,13 @@ fn traffic_of_all_kinds_is_told() {
 fn a_run_of_few_round_trips_does_not_count_what_slow_starts_would_send_later() {
     let long = "[[flows]]\nname = \"long\"\ncount = 10\nrtt = \"300ms\"\n";
     let web = "[[flows]]\nname = \"web\"\nrtt = \"300ms\"\nworkload = { open_loop = { load = 0.9, size = { pareto = { shape = 1.3, minimum = \"6kB\", maximum = \"5MB\" } } } }\n";
-    for (rate, flows, seconds) in [("100Gbps", long, "3s"), ("10Gbps", web, "1.1s")] {
+    for (rate, flows, seconds, most) in
+        [("100Gbps", long, "3.2s", 3.0), ("10Gbps", web, "1.1s", 2.0)]
+    {
         let text = link(rate, "0.5BDP", "\"droptail\"") + flows + &lasting(seconds);
         let memory = Memory::of("packet", &text);
         assert!(
-            memory.told <= 2.0 * memory.taken + BESIDE,
+            memory.told <= most * memory.taken + BESIDE,
             "{memory:?}\n{text}"
         );
     }
