@@ -48,17 +48,21 @@ def test_the_estimate_of_a_shipped_scenario_agrees_with_the_peak(name: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("rate", "traffic"),
+    ("rate", "rtt", "measured", "traffic"),
     [
-        ("1Gbps", {"long": 10, "web": 0.3}),
-        ("100Mbps", {"web": 1.2}),
-        ("100Mbps", {"long": 4, "cca": "bbr", "web": 0.3}),
-        ("100Mbps", {"video": 30, "queue": "fq_codel"}),
+        ("1Gbps", "20ms..80ms", "5s", {"long": 10, "web": 0.3}),
+        ("100Mbps", "20ms..80ms", "5s", {"web": 1.2}),
+        ("100Mbps", "20ms..80ms", "5s", {"long": 4, "cca": "bbr", "web": 0.3}),
+        ("100Mbps", "20ms..80ms", "5s", {"video": 30, "queue": "fq_codel"}),
+        # Windows and transfers are far from what they would reach in a longer run.
+        ("400Gbps", "300ms", "500ms", {"long": 10, "web": 0.3}),
     ],
 )
-def test_the_estimate_of_a_draft_agrees_with_the_peak(rate: str, traffic: dict[str, object], tmp_path: Path) -> None:
-    text = draft(Wishes(rate=rate, rtt="20ms..80ms", **traffic))  # type: ignore[arg-type]
-    scenario = Scenario.parse(text, overrides=["run.warmup=2s", "run.measure=4s"])
+def test_the_estimate_of_a_draft_agrees_with_the_peak(
+    rate: str, rtt: str, measured: str, traffic: dict[str, object], tmp_path: Path
+) -> None:
+    text = draft(Wishes(rate=rate, rtt=rtt, **traffic))  # type: ignore[arg-type]
+    scenario = Scenario.parse(text, overrides=["run.warmup=100ms", f"run.measure={measured}"])
     path = tmp_path / "draft.json"
     path.write_text(scenario.core.canonical_json(), encoding="utf-8")
     found = measure(str(path))
@@ -86,6 +90,37 @@ def test_the_estimate_of_a_draft_agrees_with_the_peak(rate: str, traffic: dict[s
 def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> None:
     found = estimate(Scenario.parse(draft(Wishes(rate=rate, rtt=rtt, **traffic))))  # type: ignore[arg-type]
     assert found < GB
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "traffic", "peak"),
+    [
+        # Peaks that were measured with `python -m forebay.checks.memory`, in bytes.
+        ("400Gbps", "200us", {"long": 1}, 5e6),
+        ("400Gbps", "200us", {"long": 10}, 7e6),
+        ("400Gbps", "200us", {"long": 10, "web": 0.3}, 85e6),
+        ("400Gbps", "200us", {"long": 5000, "cca": "newreno", "web": 0.1}, 76e6),
+        ("400Gbps", "20ms..80ms", {"long": 10}, 67e6),
+        ("400Gbps", "20ms..80ms", {"long": 10, "web": 0.3}, 233e6),
+        ("400Gbps", "20ms..80ms", {"web": 0.9}, 274e6),
+        ("400Gbps", "20ms..80ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 158e6),
+        ("400Gbps", "300ms", {"web": 0.9}, 1107e6),
+        ("400Gbps", "300ms", {"long": 10, "web": 0.3}, 384e6),
+        ("400Gbps", "300ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 214e6),
+        ("100Gbps", "20ms..80ms", {"long": 10}, 18e6),
+        ("100Gbps", "20ms..80ms", {"web": 0.9}, 69e6),
+        ("100Gbps", "300ms", {"long": 10}, 14e6),
+        ("100Gbps", "300ms", {"web": 0.9}, 302e6),
+        ("100Gbps", "300ms", {"long": 10, "web": 0.3}, 163e6),
+        ("100Gbps", "300ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 251e6),
+    ],
+)
+def test_the_estimate_of_a_fast_draft_agrees_with_the_peak_that_was_measured(
+    rate: str, rtt: str, traffic: dict[str, object], peak: float
+) -> None:
+    text = draft(Wishes(rate=rate, rtt=rtt, **traffic))  # type: ignore[arg-type]
+    found = Measured(estimate(Scenario.parse(text)), peak)
+    assert found.agrees, found
 
 
 def test_the_estimate_does_not_grow_with_the_duration_of_long_flows() -> None:

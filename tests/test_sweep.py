@@ -404,3 +404,94 @@ def test_xarray_has_the_axes_as_dimensions(quick: Path, tmp_path: Path) -> None:
 )
 def test_a_range_has_the_ends_that_were_asked_for_and_as_many_values(text: str, values: list[str]) -> None:
     assert list(Axis.parse(text).values) == values
+
+
+#: A burst every 301 s on average.
+FLOOD = """
+[link]
+rate = "1Mbps"
+buffer = "50p"
+[[flows]]
+name = "steady"
+rtt = "40ms"
+[[flows]]
+name = "burst"
+workload = { on_off = { peak = "4Mbps", on = { exponential = "1s" }, off = { exponential = "300s" } } }
+[run]
+warmup = "1s"
+measure = "2s"
+replications = 2
+"""
+
+
+def rare(told: list[str]) -> list[str]:
+    return [line for line in told if "A burst of group `burst`" in line]
+
+
+def test_a_sweep_warns_once_of_a_rare_state_before_its_first_run(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = sweep(
+        Scenario.parse(FLOOD),
+        ["link.buffer=5p,20p"],
+        tmp_path / "out",
+        tell=told.append,
+        progress=lambda done, _of: told.append(f"progress {done}"),
+    )
+    (line,) = rare(told)
+    assert told.index(line) < told.index("progress 0")
+    (warning,) = found.warnings
+    assert warning == line
+    assert (warning.kind, warning.subject) == ("rare_state", "flows.burst.workload.on_off")
+    # It is the warning of `run`, which has the same runs as each cell.
+    (of_run,) = rare([*Scenario.parse(FLOOD).run().warnings])
+    assert warning == of_run
+
+
+def test_a_warning_of_rare_states_respects_the_length_and_the_number_of_runs_of_each_cell(tmp_path: Path) -> None:
+    scenario, over = Scenario.parse(FLOOD), ["run.measure=2s,40s,400s", "engine=packet,closed_form"]
+    found = sweep(scenario, over, tmp_path / "out")
+    # Two runs of 400 s show it (802 / 301) times, which is rare; a formula has no runs.
+    (warning,) = found.warnings
+    assert "3 of 6 cells" in warning
+    assert "cell 0 (run.measure=2s, engine=packet)" in warning
+    assert warning.values["shown"] == pytest.approx(2 * 3 / 301)
+    # More replications show it in the longest runs.
+    more = sweep(scenario, over, tmp_path / "out", replications=3)
+    (warning,) = more.warnings
+    assert "2 of 6 cells" in warning
+    by_cell = more.rows().group_by("cell").agg(pl.col("warnings").str.contains("burst").all()).sort("cell")
+    assert by_cell["warnings"].to_list() == [True, False, True, False, False, False]
+    # The rows say the replications of the grid as it is now.
+    (said,) = more.rows().filter(pl.col("cell") == 2)["warnings"].str.extract(r"(\d+) runs of 40").unique()
+    assert said == "3"
+
+
+def test_a_rare_state_of_one_cell_alone_is_said_with_its_cell(tmp_path: Path) -> None:
+    (warning,) = sweep(Scenario.parse(FLOOD), ["run.measure=2s,900s"], tmp_path / "out").warnings
+    assert "cell 0 (run.measure=2s) alone" in warning
+
+
+def test_without_a_rare_state_a_sweep_does_not_warn(quick: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    found = sweep(Scenario.load(quick), ["link.buffer=5p"], tmp_path / "out", replications=1, tell=told.append)
+    assert found.warnings == ()
+    assert not told
+
+
+def test_tables_with_warnings_of_rare_states_are_the_same_bytes_after_a_resumption(tmp_path: Path) -> None:
+    scenario, over = Scenario.parse(FLOOD), ["link.buffer=5p,20p"]
+    sweep(scenario, over, tmp_path / "whole", replications=3, jobs=1)
+    sweep(scenario, over, tmp_path / "parts", replications=2, jobs=2)
+    again = sweep(scenario, over, tmp_path / "parts", replications=3, jobs=2)
+    assert (again.computed, again.reused) == (2, 4)
+    for table in ("rows.parquet", "summary.parquet"):
+        assert (tmp_path / "whole" / table).read_bytes() == (tmp_path / "parts" / table).read_bytes()
+
+
+def test_the_command_says_rare_states_on_standard_error_and_in_its_json(tmp_path: Path) -> None:
+    path = tmp_path / "flood.toml"
+    path.write_text(FLOOD, encoding="utf-8")
+    ended = forebay("sweep", path, "--over", "link.buffer=5p", "--out", tmp_path / "out", "--json")
+    assert ended.code == 0
+    (line,) = rare(ended.err.splitlines())
+    assert rare(json.loads(ended.out)["warnings"]) == [line.removeprefix("forebay: ")]

@@ -1,5 +1,6 @@
-//! What a run may need of memory is said beforehand: it takes at most twice as much, and where packets, flows or
-//! records fill what they may, no less than a third.
+//! Compares the memory estimate of a run with the bytes that the run allocates. A run takes at most twice its estimate,
+//! plus a few megabytes. If packets, flows or records reach the counts that the estimate assumes, the estimate is at
+//! most three times what the run takes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,10 +12,10 @@ use forebay_units::Bytes;
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// Histograms, samples, and the room that a calendar has for times that do not come.
+/// Bytes that an estimate may be wrong by in any case: histograms, samples and empty places of the calendar.
 const BESIDE: f64 = 3e6;
 
-/// What was said, and what was taken.
+/// The estimate and the measured peak of a run, in bytes.
 #[derive(Debug)]
 struct Memory {
     told: f64,
@@ -47,7 +48,7 @@ impl Memory {
         memory
     }
 
-    /// Where what is estimated is all there.
+    /// Checks both bounds, for a run that reaches the counts that its estimate assumes.
     fn near(name: &str, text: &str) {
         let memory = Self::of(name, text);
         assert!(
@@ -206,6 +207,33 @@ fn traffic_of_all_kinds_is_told() {
     let back = "[[links]]\nname = \"a\"\ntarget = true\nrate = \"50Mbps\"\nbuffer = \"2000p\"\n[[links]]\nname = \"b\"\nrate = \"1Mbps\"\nbuffer = \"20000p\"\n";
     let flows = web("\"persistent\"") + "count = 10\npath = [\"a\"]\nreverse = [\"b\"]\n";
     Memory::of("packet", &(back.to_owned() + &flows + &lasting("10s")));
+}
+
+/// Transfers and windows that a run ends before they are sent are not in the estimate.
+#[test]
+fn a_run_of_few_round_trips_does_not_count_what_slow_starts_would_send_later() {
+    let long = "[[flows]]\nname = \"long\"\ncount = 10\nrtt = \"300ms\"\n";
+    let web = "[[flows]]\nname = \"web\"\nrtt = \"300ms\"\nworkload = { open_loop = { load = 0.9, size = { pareto = { shape = 1.3, minimum = \"6kB\", maximum = \"5MB\" } } } }\n";
+    for (rate, flows, seconds, most) in
+        [("100Gbps", long, "3.2s", 3.0), ("10Gbps", web, "1.1s", 2.0)]
+    {
+        let text = link(rate, "0.5BDP", "\"droptail\"") + flows + &lasting(seconds);
+        let memory = Memory::of("packet", &text);
+        assert!(
+            memory.told <= most * memory.taken + BESIDE,
+            "{memory:?}\n{text}"
+        );
+    }
+}
+
+/// A large window loses hardly any retransmission, so that no packets pile up behind a lost one.
+#[test]
+fn a_long_flow_with_a_large_window_does_not_wait_for_lost_retransmissions() {
+    for (rtt, count) in [("200us", 1), ("200us", 10), ("20ms", 10)] {
+        let flows = format!("[[flows]]\nname = \"x\"\ncount = {count}\nrtt = \"{rtt}\"\n");
+        let text = link("40Gbps", "0.5BDP", "\"droptail\"") + &flows + &lasting("0.9s");
+        Memory::near("packet", &text);
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub(crate) struct Kept;
 /// half of them once more.
 const GROWING: f64 = 2.25;
 
+/// The same of one list of many flows, which the system moves by its pages and does not copy as it grows.
+const LISTED: f64 = 1.5;
+
 /// The same of rings of which there are many and that shrink late: the windows of many senders are at
 /// their largest one after the other, but what all of them have sent the links must hold.
 const RINGS: f64 = 3.0;
@@ -61,7 +64,7 @@ impl Footprint for Kept {
         let growing = matches!(group.workload, Workload::OpenLoop { .. });
         let lists = size_of::<SimulatedFlow>() as f64
             + f64::from(u8::from(!group.reverse.is_empty())) * size_of::<Unresponsive>() as f64;
-        lists * if growing { GROWING } else { 1.0 } + boxed(group)
+        lists * if growing { LISTED } else { 1.0 } + boxed(group)
     }
 
     fn source(&self, _group: &FlowGroup) -> f64 {

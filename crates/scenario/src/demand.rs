@@ -1,10 +1,12 @@
 //! What a run may need, said before anything runs: memory by the key that asks for it, and arrivals
 //! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
-//! `at_once.rs` says how many flows and packets there may be at once, `open_loop.rs` how many transfers, `recorded.rs` what `[trace]` keeps.
+//! `at_once.rs` says how many flows and packets there may be at once, `open_loop.rs` how many transfers, `slow_start.rs` how far
+//! windows and transfers come within a run, `recorded.rs` what `[trace]` keeps.
 
 mod at_once;
 mod open_loop;
 mod recorded;
+mod slow_start;
 
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_random::{Purpose, Seed, StreamKey};

@@ -151,6 +151,7 @@ def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
             "failed": found.failed,
         }
         summary["damaged"] = list(found.damaged)
+        summary["warnings"] = list(found.warnings)
         say_json(json.dumps(summary, indent=2))
         return
     from forebay.formatting import counted

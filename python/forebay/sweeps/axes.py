@@ -128,6 +128,9 @@ class Cell:
     index: int
     settings: tuple[tuple[str, str], ...]
 
+    def __str__(self) -> str:
+        return ", ".join(f"{key}={value}" for key, value in self.settings) or "the scenario"
+
     @property
     def overrides(self) -> list[tuple[str, str]]:
         """The settings as changes of a scenario, which the axes ask for."""

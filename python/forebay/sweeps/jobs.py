@@ -45,8 +45,7 @@ class Job:
     key: str
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{key}={value}" for key, value in self.cell.settings)
-        return f"cell {self.cell.index} ({settings or 'the scenario'}), replication {self.replication}, {self.engine}"
+        return f"cell {self.cell.index} ({self.cell}), replication {self.replication}, {self.engine}"
 
     def is_of(self, row: Row) -> bool:
         """Whether a row says that it is this job's."""

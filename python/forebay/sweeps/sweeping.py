@@ -37,10 +37,12 @@ from forebay.sweeps.axes import Axis
 from forebay.sweeps.batches import Batches, refusal
 from forebay.sweeps.jobs import Job, Row, jobs_of, placed, row_of
 from forebay.sweeps.manifest import FILE, Manifest
+from forebay.sweeps.rare_states import summarized, warned, warnings_of_cells
 from forebay.sweeps.remote import lines_of, pack
 from forebay.sweeps.summaries import write_tables
 from forebay.tables import read_table
 from forebay.untrusted import DamagedError
+from forebay.warning import Warning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,6 +74,9 @@ class Sweep(Shown):
         Reason by job that no engine could answer.
     damaged : tuple of str
         Files of cells that were not as they had been written: what was wrong in them was run again.
+    warnings : tuple of Warning
+        Random states that the scenario declares and that the runs of some cells can hardly show, one warning for each
+        state. The rows of each cell have the warnings of the cell.
     """
 
     folder: Path
@@ -79,6 +84,7 @@ class Sweep(Shown):
     reused: int
     failed: Mapping[str, str]
     damaged: tuple[str, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
     def rows(self) -> pl.DataFrame:
         """One row per cell and replication."""
@@ -147,7 +153,8 @@ def sweep(
     fresh : bool
         Whether everything is run, whatever the folder has already.
     tell : callable, optional
-        Told in a line what is damaged in the folder, and how long runs in real time take.
+        Told in a line what is damaged in the folder, how long runs in real time take, and before the first run which
+        random states the runs can hardly show.
     timeless : bool
         Whether runs in real time are left out.
 
@@ -200,14 +207,18 @@ def sweep(
                 if not fresh:
                     work.find(tell)
                 work.foretell(tell)
+                rare = warnings_of_cells(asked)
+                warnings = summarized(rare, asked)
+                for warning in warnings:
+                    tell(warning)
                 if cluster is None:
                     work.run(threads_here)
                 else:
                     work.run_on(cluster, scenario.core)
                 batches.close()
                 _write_failed(folder, work.failed)
-                write_tables(folder, axes, work.rows())
-        return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged))
+                write_tables(folder, axes, [warned(row, rare.get(row["cell"], ())) for row in work.rows()])
+        return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged), warnings)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 

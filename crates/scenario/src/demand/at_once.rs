@@ -18,7 +18,7 @@ pub(super) const SWING: f64 = 6.0;
 /// Of what is lost at once a flow may lose so many times its share.
 const SWUNG_SHARE: f64 = 4.0;
 
-/// The share of long flows that wait for a lost retransmission at the same time.
+/// The largest share of long flows that wait for a lost retransmission at the same time.
 const BEHIND_A_HOLE: f64 = 0.1;
 
 /// Packets that may wait at a link.
@@ -87,14 +87,6 @@ impl Scenario {
             .min(group.count as f64 * each)
             .min(grown)
             .min(self.window_at_random_loss(group))
-    }
-
-    /// The largest window in packets that a slow start reaches by the end of the run: it doubles in each round trip
-    /// (RFC 5681, section 3.1).
-    pub(super) fn slow_start_window(&self, group: &FlowGroup) -> f64 {
-        let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
-        // Two more: the window at the end may be there twice, by timeouts, and a last round trip is not whole.
-        group.stack.initial_window * libm::exp2((round_trips + 2.0).min(1000.0))
     }
 
     /// Packets of a group that are not acknowledged where a medium loses packets at random and each loss reduces the
@@ -166,7 +158,7 @@ impl Scenario {
         self.links()[at].lowest_rate().as_bytes_per_second()
     }
 
-    /// Packets of an open loop that may wait at a link at once: its own that are on their way, and while packets of
+    /// Packets of an open loop that may wait at a link at once: those of its own bunches, and while packets of
     /// other groups wait, its share of what arrives in that time. As many as are held where the link is overloaded.
     fn open_loop_waiting(&self, group: &FlowGroup, at: usize) -> f64 {
         let here = self.flows().iter().filter(|it| it.path.contains(&at));
@@ -180,7 +172,8 @@ impl Scenario {
         }
         let closed = here.filter(|it| it.responsive() && it.open_loop_rate().is_none());
         let others: f64 = closed.map(|it| self.held(it)).sum();
-        self.offered_at_once(group) + others * load / (1.0 - load)
+        let pipe = rate / 8.0 * self.mean_trip_of_many(group) / smallest(group);
+        self.open_loop_queue(group, load, pipe) + others * load / (1.0 - load)
     }
 
     /// What a group sends over a link, or its acknowledgments.
@@ -329,18 +322,19 @@ impl Scenario {
         };
         let seconds = 3.0 * timer + trips.max(3.0) * (self.longest_trip(group) + tick);
         let flows = group.count as f64;
-        let at_the_same_time = (swung(BEHIND_A_HOLE * flows) / flows).min(1.0);
         let share = group.path.last().map_or(1.0, |&at| self.share(group, at));
         // Nothing is missing before the slow starts have filled the network.
         let windows = there / flows / group.stack.initial_window.max(1.0);
         let slow_start = libm::log2(windows.max(1.0)) * group.rtt.mean();
         let seconds = seconds.min((self.seconds() - slow_start).max(0.0));
+        let waiting = (lost_again(group, there / flows) * seconds).min(BEHIND_A_HOLE);
+        let at_the_same_time = (swung(waiting * flows) / flows).min(1.0);
         let rate = self.carried(group) / self.seconds().max(1e-12);
         at_the_same_time * share * rate * seconds
     }
 
     /// The longest round trip of a group, in seconds, with every delay that changes at its longest.
-    fn longest_trip(&self, group: &FlowGroup) -> f64 {
+    pub(super) fn longest_trip(&self, group: &FlowGroup) -> f64 {
         let links = group.path.iter().chain(&group.reverse);
         let extra = links.map(|&at| self.links()[at].most_extra_delay().as_secs_f64());
         most_of(&group.rtt) + extra.sum::<f64>()
@@ -414,24 +408,6 @@ impl Scenario {
             offered.sum::<f64>() > self.links()[at].lowest_rate().as_bytes_per_second()
         })
     }
-
-    /// Packets of an open loop that propagate or wait at access links at once, by Little's law: the rate that
-    /// is offered times the seconds that a packet is on its way, twice, because both swing. Infinite for other groups.
-    fn offered_at_once(&self, group: &FlowGroup) -> f64 {
-        let (Workload::OpenLoop { size, .. }, Some(offered)) =
-            (&group.workload, group.open_loop_rate())
-        else {
-            return f64::INFINITY;
-        };
-        // A byte belongs to a transfer of size x with a probability proportional to x.
-        let sizes = size.representatives(1);
-        let squares: f64 = sizes.iter().map(|x| x * x).sum();
-        let transfer = squares / sizes.iter().sum::<f64>().max(1.0);
-        let access = group.access.as_ref();
-        let access = access.map_or(0.0, |it| transfer / it.rate.as_bytes_per_second());
-        let seconds = (self.longest_trip(group) + access).min(self.seconds());
-        swung(2.0 * offered / 8.0 / smallest(group) * seconds)
-    }
 }
 
 /// What comes to a link of one group.
@@ -452,6 +428,23 @@ struct Coming {
 /// a loss is noticed and the window has been cut often enough.
 fn ahead(group: &FlowGroup) -> f64 {
     group.count as f64 * 4.0 * grown(group)
+}
+
+/// Retransmissions per second that a flow loses, where it has `window` packets in flight. A window of W packets needs a
+/// loss rate of 1.5 / W^2 (Mathis et al., 1997) or, where CUBIC grows faster, of 0.79 RTT / W^(4/3) (RFC 9438, section 5.1,
+/// with C = 0.4). A retransmission leaves a round trip after an overflow and is lost at the same rate as other packets.
+/// Infinite where drops do not follow from windows: with rates that are measured, with steep growth, and where a recovery
+/// without SACK outlasts an overflow.
+fn lost_again(group: &FlowGroup, window: f64) -> f64 {
+    let rate_based = controller_needs(group).samples == Samples::Rates;
+    if rate_based || grown(group) > 0.0 || group.stack.recovery == Recovery::NewReno {
+        return f64::INFINITY;
+    }
+    let window = window.max(1.0);
+    let trip = group.rtt.mean().max(1e-9);
+    let loss = (1.5 / (window * window)).max(0.79 * trip / libm::pow(window, 4.0 / 3.0));
+    let loss = loss.min(1.0);
+    loss * loss * window / trip
 }
 
 /// A count that may lie so far above its mean.
@@ -487,7 +480,7 @@ fn transfer_packets(group: &FlowGroup) -> f64 {
 }
 
 /// The largest value of a law; where there is none, one that hardly any packet meets.
-fn most_of(law: &Law<Time>) -> f64 {
+pub(super) fn most_of(law: &Law<Time>) -> f64 {
     let most = law.supremum();
     if most.is_finite() {
         most

@@ -40,35 +40,33 @@ impl Scenario {
             let drain: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
             1.0 - (drain / (load - 1.0).max(1e-9) / self.seconds().max(1e-12)).min(1.0)
         };
-        let staying =
-            arrivals * (self.stay(group, size, full) / self.seconds().max(1e-12)).min(1.0);
+        let staying = arrivals * self.stay(group, size, full) / self.seconds().max(1e-12);
         let sharing = (long + 1.0) * load / (1.0 - load).max(0.01);
         let left = arrivals * left_over(load, size);
         let most = staying + sharing + left;
         (most + SWING * most.sqrt()).min(swung(arrivals))
     }
 
-    /// Seconds that a transfer of an open loop stays where no other transfer slows it down: a round trip for
-    /// the handshake and one for each doubling of the window, the time on its access link, and in the part of the run
-    /// in which buffers are `full` the wait there and a share of a timeout.
+    /// Mean seconds within a run that a transfer of an open loop stays where no other transfer slows it down: a round
+    /// trip for the handshake and one for each doubling of the window, the time on its access link, and in the part of
+    /// the run in which buffers are `full` the wait there and a share of a timeout. A transfer that would stay for
+    /// longer is there at the end if it has arrived at all.
     fn stay(&self, group: &FlowGroup, size: &Law<Bytes>, full: f64) -> f64 {
         let stack = &group.stack;
         let packet = group.payload().get().max(1) as f64;
-        let rounds = size.representatives(1).into_iter().map(|bytes| {
-            let windows = (bytes / packet).ceil().max(1.0) / stack.initial_window.max(1.0);
-            libm::log2(windows + 1.0).ceil().max(1.0)
-        });
-        let rounds: Vec<f64> = rounds.collect();
         let handshake = f64::from(u8::from(stack.handshake));
-        let rounds = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 + handshake;
-        let links = group.path.iter().chain(&group.reverse);
-        let extra = links.map(|&at| self.links()[at].most_extra_delay().as_secs_f64());
         let wait: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
-        let trip = group.rtt.mean() + extra.sum::<f64>() + full * wait;
+        let trip = self.mean_trip_of_many(group) + full * wait;
         let timeout = full * TIMED_OUT * stack.min_rto.max(stack.clock).as_secs_f64();
         let access = group.access.as_ref();
-        let access = access.map_or(0.0, |it| size.mean() / it.rate.as_bytes_per_second());
-        rounds * trip + access + timeout
+        let sizes = size.representatives(1);
+        let stays = sizes.iter().map(|bytes| {
+            let windows = (bytes / packet).ceil().max(1.0) / stack.initial_window.max(1.0);
+            let rounds = libm::log2(windows + 1.0).ceil().max(1.0) + handshake;
+            let access = access.map_or(0.0, |it| bytes / it.rate.as_bytes_per_second());
+            (rounds * trip + access + timeout).min(self.seconds())
+        });
+        stays.sum::<f64>() / sizes.len().max(1) as f64
     }
 
     /// Bytes that fill the slowest link of a group's path for a round trip.
