@@ -169,18 +169,18 @@ def slow(buffer: int) -> float:
 @pytest.mark.parametrize(
     ("shape", "mean", "noise", "dear", "far"),
     [
-        ("heavy", utilization, 0.03, 82, 1.28),
-        ("skewed", utilization, 0.03, 70, 1.28),
-        ("skewed down", utilization, 0.03, 92, 1.33),
+        ("heavy", utilization, 0.03, 105, 1.28),
+        ("skewed", utilization, 0.03, 84, 1.28),
+        ("skewed down", utilization, 0.03, 120, 1.28),
         ("heavy", utilization, 0.004, 36, 1.08),
         ("skewed down", utilization, 0.004, 39, 1.08),
-        ("normal", saturating, 0.004, 76, 1.30),
-        ("skewed down", saturating, 0.004, 92, 1.30),
-        ("normal", stepped, 0.03, 39, 1.15),
+        ("normal", saturating, 0.004, 87, 1.30),
+        ("skewed down", saturating, 0.004, 114, 1.30),
+        ("normal", stepped, 0.03, 66, 1.15),
         ("fading", slow, 0.03, 60, 1.20),
-        ("rare", steady, 0.005, 85, 1.25),
+        ("rare", steady, 0.005, 93, 1.25),
         ("rare", utilization, 0.004, 46, 1.10),
-        ("rare", slow, 0.01, 92, 1.20),
+        ("rare", slow, 0.01, 102, 1.20),
     ],
 )
 def test_claims_hold_whatever_the_noise(

@@ -20,7 +20,7 @@ from forebay.search.judging import relative_margins
 __all__ = ["NOISY", "Located", "located"]
 
 #: Standard deviation of one run, as a part of the logarithm of the buffer, above which few runs do not tell the edge.
-NOISY = 0.15
+NOISY = 0.5
 #: Logarithm of the buffer within which margins count as a line, and within which their slope is told.
 NEAR, FAR = 0.25, 1.0
 #: Runs of one round: a part of those that are near, between these.

@@ -37,7 +37,7 @@ from forebay.formatting import confidence as confidence_text
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import Approach, beginning
-from forebay.search.crossing import Point, line_at, slope_of
+from forebay.search.crossing import Point, line_at, rises_between, slope_of
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
 from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
@@ -71,6 +71,8 @@ EARLY = 1 / 8
 EARLY_PART = 1 / 4
 #: Part of the largest number of fresh runs that locating an edge may take.
 LOCATING = 0.5
+#: Runs at a buffer that surely misses goals in much noise.
+SETTLED = 8
 #: Buffers at most at which further runs may prove that there is no answer.
 LOOKS_AT_MISSES = 4
 
@@ -237,17 +239,29 @@ class Search(Observing):
         edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = edge.goal.key
         self._least = edge.least
-        self._located = self._locate(room, edge.at) if edge.spread > NOISY and self.plan.most_fresh > USUAL else None
+        noisy = edge.spread > NOISY and self.plan.most_fresh > USUAL
+        found = self._locate(room, edge.at, met) if noisy else None
+        # More runs may show that the noise is not that large.
+        self._located = found if found is not None and found.spread > NOISY else None
         if self._located is None:
             return min(edge.buffer, self.plan.ceiling)
         outcome.binding = self._located.goal.key
         return self._beyond(self._located)
 
-    def _locate(self, room: Sequence[Goal], start: float) -> Located | None:
-        """Locate an edge of which one run tells little."""
+    def _locate(self, room: Sequence[Goal], start: float, below: int) -> Located | None:
+        """Locate an edge of which one run tells little, above all buffers below one that surely miss goals."""
         plan = self.plan
         most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
-        return located(self, room, start, error=2 * fine, most=most, ends=(plan.floor, plan.ceiling))
+        ends = (min(self._missed_below(room, below) + 1, plan.ceiling), plan.ceiling)
+        return located(self, room, start, error=2 * fine, most=most, ends=ends)
+
+    def _missed_below(self, room: Sequence[Goal], below: int) -> int:
+        """The largest buffer below one that surely misses goals, so that the curve falls there at the latest."""
+        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, room)), reverse=True):
+            self.sample([buffer], SETTLED)
+            if self.misses(buffer, room):
+                return buffer
+        return self.plan.floor - 1
 
     def _beyond(self, edge: Located) -> int:
         """The buffer so far beyond an edge in much noise that the fresh runs at most should confirm it."""
@@ -413,7 +427,10 @@ class Search(Observing):
         found = beginning(points, math.log(answer))
         if found is None:
             return least, answer
-        low, high = (math.exp(place) for place in found)
+        # Where the curve has a step, no line tells where it is: runs on both sides of it do.
+        steps = rises_between(points)
+        ends = [place for place in (*found, *steps) if place is not None]
+        low, high = (math.exp(place) for place in (min(ends), max(ends)))
         return max(1, min(math.floor(low), answer)), min(math.ceil(high), answer)
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
@@ -502,9 +519,11 @@ class Search(Observing):
         if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
             return 0
         start = max(math.log(answer) - margin / slope for margin, slope in zip(margins, slopes, strict=True))
-        if self._located is None or abs(self._located.at - start) > math.log(FAR):
-            self._located = self._locate(room, start)
-        return 0 if self._located is None else math.floor(math.exp(self._located.at))
+        found = self._located
+        if found is None or abs(found.at - start) > math.log(FAR):
+            found = self._locate(room, start, answer)
+            self._located = found if found is not None and found.spread > NOISY else None
+        return 0 if found is None else math.floor(math.exp(found.at))
 
     def _note_no_margin(self, outcome: Outcome) -> None:
         text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
@@ -654,7 +673,7 @@ class Search(Observing):
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
             # What refused the buffer tells of the edge, too.
             start = math.log(buffer) if self._located is None else self._located.at
-            found = self._locate(room, start) if self.plan.most_fresh > USUAL else None
+            found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located
             if self._located is not None:
                 return max(math.ceil(buffer * (1 + self.plan.resolution)), self._beyond(self._located))
