@@ -16,13 +16,14 @@ from rich.console import Console
 from forebay import InputError, Scenario, recommend
 from forebay.goals import Goal
 from forebay.report import Estimate
-from forebay.search.answer import CurvePoint, JudgedGoal
+from forebay.search.answer import Conflict, CurvePoint, JudgedGoal, Side
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan
 from forebay.search.ranking import compared
 from forebay.search.recommendation import Recommendation
 from forebay.search.smallest import Search
 from forebay.views.recommendation_text import recommendation_text
+from forebay.views.wording import standing_beside
 from tests.conftest import SMALL, forebay
 from tests.test_search import EDGE, Link, utilization
 
@@ -182,6 +183,48 @@ def test_more_goals_met_come_before_a_nearer_miss(answer: Recommendation) -> Non
     one_near = judged(none, ("loss_rate", 0.01, 0.02, 0.0), ("queue_delay_p99", 0.1, 0.05, 0.0))
     met = judged(answer, ("loss_rate", 0.01, 0.01, 0.0), ("queue_delay_p99", 0.1, 0.1, 0.0))
     assert [number for number, _ in order(both_near, one_far, met, one_near)] == ["2", "3", "1", "0"]
+
+
+def undecided(answer: Recommendation, *goals: tuple[str, float, float, float]) -> Recommendation:
+    """The same without an answer, and without a proof that there is none: the nearest miss has these figures."""
+    assert answer.buffer is not None
+    side = Side((), None)
+    nearest = Conflict(side, side, answer.buffer, answer.buffer, ())
+    return replace(judged(answer, *goals), buffer=None, verdict="undecided", conflict=nearest)
+
+
+def test_an_undecided_choice_comes_first_if_its_figures_are_clearly_better(answer: Recommendation) -> None:
+    slow = judged(answer, ("queue_delay_p99", 0.03, 0.0284, 0.0002))
+    quick = undecided(answer, ("queue_delay_p99", 0.03, 0.0004, 0.0001))
+    assert order(slow, quick) == [("1", False), ("0", True)]
+
+
+def test_a_confirmed_choice_comes_first_if_both_are_close(answer: Recommendation) -> None:
+    confirmed = judged(answer, ("queue_delay_p99", 0.03, 0.0200, 0.001))
+    open_one = undecided(answer, ("queue_delay_p99", 0.03, 0.0195, 0.001))
+    assert order(open_one, confirmed) == [("1", False), ("0", False)]
+
+
+def test_an_undecided_choice_on_the_edge_of_a_goal_comes_after_a_confirmed_one(answer: Recommendation) -> None:
+    """Its mean loss is hardly below the goal, so that it may miss the goal, and its delay does not count."""
+    goals = ("loss_rate", 0.01, 0.0099, 0.001), ("queue_delay_p99", 0.03, 0.0004, 0.0001)
+    on_edge = undecided(answer, *goals)
+    confirmed = judged(answer, ("loss_rate", 0.01, 0.00995, 0.0), ("queue_delay_p99", 0.03, 0.02, 0.0))
+    assert [number for number, _ in order(on_edge, confirmed)] == ["1", "0"]
+
+
+def test_an_impossible_choice_comes_after_an_undecided_one(answer: Recommendation) -> None:
+    goal = ("queue_delay_p99", 0.03, 0.02, 0.0)
+    never = replace(undecided(answer, goal), verdict="impossible")
+    assert [number for number, _ in order(never, undecided(answer, goal))] == ["1", "0"]
+
+
+def test_the_table_says_that_the_best_is_not_confirmed(answer: Recommendation) -> None:
+    slow = judged(answer, ("queue_delay_p99", 0.03, 0.0284, 0.0002))
+    quick = undecided(answer, ("queue_delay_p99", 0.03, 0.0004, 0.0001))
+    _, found = compared([{"n": "slow"}, {"n": "quick"}], [slow, quick], 0.95)
+    shown = replace(quick, alternatives=found)
+    assert [standing_beside(shown, number) for number in range(2)] == ["the best, not confirmed", "worse"]
 
 
 def test_a_choice_that_is_worse_in_everything_is_dominated(answer: Recommendation) -> None:

@@ -19,7 +19,7 @@ from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome, Plan
-from forebay.search.quick import ATTEMPTS, FRESH, LOOKS_AT_MISSES, QuickLook
+from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
 from forebay.search.smallest import Search
 from forebay.search.waiting import LEAST_PART, Patience, shorter
 from forebay.warning import Kind
@@ -199,7 +199,7 @@ def test_no_more_than_some_answers_are_put_to_fresh_replications() -> None:
         link = Link({"utilization": utilization}, 0.1, seed)
         QuickLook(link, [ENOUGH], PLAN).run()
         fresh = sum(PLAN.is_fresh(number) for _, number in link.asked)
-        assert FRESH <= fresh <= (ATTEMPTS + 2 + LOOKS_AT_MISSES) * FRESH
+        assert FRESH <= fresh <= (ATTEMPTS + 2 + LOOKS_AT_MISSES) * LOOKS[-1][0] * FRESH
 
 
 def test_what_refused_a_buffer_says_where_the_edge_is() -> None:

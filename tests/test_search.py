@@ -23,7 +23,7 @@ from forebay.search.measurements import Measurements
 from forebay.search.observing import FILLS
 from forebay.search.plan import LOWER_END, Plan
 from forebay.search.recommendation import with_goals
-from forebay.search.smallest import Search
+from forebay.search.smallest import USUAL, Search
 from forebay.warning import Kind
 from tests.conftest import SMALL
 
@@ -169,18 +169,18 @@ def slow(buffer: int) -> float:
 @pytest.mark.parametrize(
     ("shape", "mean", "noise", "dear", "far"),
     [
-        ("heavy", utilization, 0.03, 82, 1.28),
-        ("skewed", utilization, 0.03, 70, 1.28),
-        ("skewed down", utilization, 0.03, 92, 1.33),
+        ("heavy", utilization, 0.03, 105, 1.28),
+        ("skewed", utilization, 0.03, 84, 1.28),
+        ("skewed down", utilization, 0.03, 120, 1.28),
         ("heavy", utilization, 0.004, 36, 1.08),
         ("skewed down", utilization, 0.004, 39, 1.08),
-        ("normal", saturating, 0.004, 76, 1.30),
-        ("skewed down", saturating, 0.004, 92, 1.30),
-        ("normal", stepped, 0.03, 39, 1.15),
+        ("normal", saturating, 0.004, 87, 1.30),
+        ("skewed down", saturating, 0.004, 114, 1.30),
+        ("normal", stepped, 0.03, 66, 1.15),
         ("fading", slow, 0.03, 60, 1.20),
-        ("rare", steady, 0.005, 85, 1.25),
+        ("rare", steady, 0.005, 93, 1.25),
         ("rare", utilization, 0.004, 46, 1.10),
-        ("rare", slow, 0.01, 92, 1.20),
+        ("rare", slow, 0.01, 102, 1.20),
     ],
 )
 def test_claims_hold_whatever_the_noise(
@@ -498,7 +498,8 @@ def test_a_refusal_says_what_its_attempt_needed() -> None:
         for note in refusals:
             attempt = round(note.values["attempt"])
             assert note.values["replications"] in FRESH
-            needed = 1 - 0.05 * attempt_share(attempt) / len(FRESH)
+            # Without much noise, looks end at the usual number of runs.
+            needed = 1 - 0.05 * attempt_share(attempt) / sum(count <= USUAL for count in FRESH)
             assert note.values["needed"] == pytest.approx(needed)
             assert note.values["confidence"] < needed
             assert f"attempt {attempt} of a search that claims 95 % needs {100 * needed:.5g} %" in note

@@ -68,12 +68,18 @@ class Edge:
         The nearest one that is known to miss one.
     goal : Goal
         The one that is met last.
+    at : float
+        Logarithm of the buffer where the edge is thought to be.
+    spread : float
+        Standard deviation of one run around the curve, on the logarithm of the buffer.
     """
 
     buffer: int
     least: int
     missed: int
     goal: Goal
+    at: float
+    spread: float
 
 
 def beginning(points: Sequence[tuple[float, float]], start: float, level: float = SURE) -> tuple[float, float] | None:
@@ -146,11 +152,12 @@ class Approach:
             self.tell(self.missed, self.met)
             goal, found, count = self._crossing()
             if self._resolved():
-                return Edge(self.met, self.met, self.missed, goal)
+                return Edge(self.met, self.met, self.missed, goal, abs(found.at), found.spread)
             # As long as all between the ends is clear, they close in on the edge by themselves.
             if (2 * step >= MOST and self._inside()) or (count >= LEAST and self._certain(found)):
                 buffer = self._beyond(found, self._confirmable(found))
-                return Edge(buffer, self._beyond(found, self.fine / 2), self.missed, goal)
+                least = self._beyond(found, self.fine / 2)
+                return Edge(buffer, least, self.missed, goal, abs(found.at), found.spread)
             missed, met = self.missed, self.met
             halve = alike > 1 or (step % 3 == 2 and found.error > self.near)
             self.observed.observe(list(self._next(found, halve=halve)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from forebay import statistics
 
-__all__ = ["Crossing", "Noise", "Point", "crossing", "line_at", "rises_between", "scatter", "zero_between"]
+__all__ = ["Crossing", "Noise", "Point", "crossing", "line_at", "rises_between", "scatter", "slope_of", "zero_between"]
 
 #: Abscissa and ordinate of an observation.
 Point = tuple[float, float]
@@ -176,6 +176,14 @@ def line_at(points: Sequence[Point], at: float) -> tuple[float, float]:
     variance = _left(points, (middle, level), slope) / degrees
     lever = (at - middle) ** 2 / width if width > 0 else 0.0
     return value, math.sqrt(variance * (1 / count + lever))
+
+
+def slope_of(points: Sequence[Point]) -> float | None:
+    """Return the slope of the line through observations; None where all have one abscissa."""
+    if not points:
+        return None
+    _, _, _, width, rise = _moments(points)
+    return rise / width if width > 0 else None
 
 
 def _moments(points: Sequence[Point]) -> tuple[int, float, float, float, float]:

@@ -36,7 +36,7 @@ Reports = Sequence[Report]
 Looks = tuple[tuple[int, float], ...]
 
 #: Fresh replications after which is looked whether a mean meets its goal; each look has an equal part of the error.
-FRESH = (8, 16, 32, 64, 128)
+FRESH = (8, 16, 32, 64, 128, 256, 512, 1024)
 #: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
 HEADING = 0.8
 

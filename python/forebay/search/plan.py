@@ -87,7 +87,7 @@ class Plan:
     prior: Prior | None = None
     met_up_to: Mapping[Goal, int] = field(default_factory=dict)
     least: int | None = None
-    most_fresh: int = 128
+    most_fresh: int = 1024
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:

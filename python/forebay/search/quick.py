@@ -24,7 +24,7 @@ from forebay.report import Report
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, attempt_share, observations
+from forebay.search.judging import Verdict, attempt_share, hopeless, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
 from forebay.warning import Kind, Warning
@@ -43,9 +43,12 @@ BESIDE = 1.5
 #: Single replications of each further round, and where the edge was expected.
 ROUNDS = (3, 4)
 EXPECTED_ROUNDS = (2, 3)
-#: Fresh replications at an answer at least, and how many answers are put to some.
+#: Fresh replications at an answer at the first look at least, and how many answers are put to some.
 FRESH = 4
 ATTEMPTS = 3
+#: Looks at an answer, in multiples of those fresh replications, each with its part of the error. Another look takes
+#: fewer replications than another answer, which has a smaller part of the error.
+LOOKS = ((1, 0.6), (2, 0.2), (4, 0.2))
 #: Buffers at most at which further runs may prove that there is no answer.
 LOOKS_AT_MISSES = 2
 #: How much further, in the logarithm, each next one is.
@@ -258,30 +261,41 @@ class QuickLook(Observing):
             least = buffer + 1
 
     def _put_to_the_test(self, buffer: int, outcome: Outcome) -> bool:
-        """Whether fresh replications speak for a buffer, which is then the answer."""
-        self._known(f"confirming {self.plan.words.counted(buffer)}")
-        self._expect(self._fresh)
-        reports = self._measured([buffer] * self._fresh, fresh=True)
-        found = self._sureness(buffer, reports)
-        met = self.plan.judge.margin(reports, self.goals) >= 0
-        if not met or (found is not None and found < self.plan.confidence):
-            # What has refused a buffer says where the edge is.
-            self._keep(buffer, reports)
-            self._refused.add(buffer)
-            return False
-        outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
-        outcome.runs = different(reports) + self.runs_near(buffer)
-        return True
+        """Whether fresh replications speak for a buffer, which is then the answer.
 
-    def _sureness(self, buffer: int, reports: Sequence[Report]) -> float | None:
-        """How surely fresh runs at a buffer meet every goal; None where they repeat each other."""
+        Further looks follow as long as the means meet every goal.
+        """
+        self._known(f"confirming {self.plan.words.counted(buffer)}")
+        reports: list[Report] = []
+        for look, part in LOOKS:
+            missing = look * self._fresh - len(reports)
+            self._expect(missing)
+            reports += self._measured([buffer] * missing, fresh=True)
+            if self.plan.judge.margin(reports, self.goals) < 0:
+                break
+            found, shown = self._sureness(buffer, reports, part)
+            if found is None or found >= self.plan.confidence:
+                outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
+                outcome.runs = different(reports) + self.runs_near(buffer)
+                return True
+            allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
+            if hopeless(shown, look, LOOKS[-1], allowed):
+                break
+        # What has refused a buffer says where the edge is.
+        self._keep(buffer, reports)
+        self._refused.add(buffer)
+        return False
+
+    def _sureness(self, buffer: int, reports: Sequence[Report], part: float) -> tuple[float | None, float]:
+        """How surely fresh runs at a buffer meet every goal, None where they repeat each other; and their evidence."""
         if not enough(different(reports), len(reports)):
-            return None
+            return None, 0.0
         evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
-        # Each attempt spends a part of the error probability.
-        error = (1 - min(evidence.values())) / attempt_share(len(self._refused) + 1)
-        return max(0.0, min(most, 1 - error))
+        # Each attempt spends a part of the error probability, and each of its looks a part of that.
+        shown = min(evidence.values())
+        error = (1 - shown) / attempt_share(len(self._refused) + 1) / part
+        return max(0.0, min(most, 1 - error)), shown
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""

@@ -2,6 +2,10 @@
 
 Answers that meet more goals come first. Among those the margin on delay and loss decides, or the metric that was asked
 to be lowest or highest; of a range the value itself.
+
+An undecided answer counts as one that meets every goal if the interval of each goal at its nearest buffer, at the
+confidence that was asked for, is clear of the threshold. The same holds if its means meet every goal and dominate an
+answer. Such an answer comes before a confirmed one only if their intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -14,9 +18,12 @@ from forebay.report import Estimate
 from forebay.search.answer import CurvePoint, JudgedGoal, Recommendation, Value
 from forebay.search.choice import Alternative, of_all
 from forebay.search.ranged import Ranged
+from forebay.statistics import normal_quantile
 
 __all__ = ["compared"]
 
+#: Confidence of the intervals of metrics.
+INTERVALS = 0.95
 #: Metrics of every choice, and whether more of them is better.
 _ALWAYS = {"utilization": True, "loss_rate": False, "queue_delay_p99_s": False, "goodput_bps": True}
 
@@ -46,10 +53,25 @@ def compared(
     tuple of (int, tuple of Alternative)
         The number of the best one, and all in their order.
     """
+    directed = [_directed(answer) for answer in answers]
+    failing = [_failing(answer) for answer in answers]
+    for index in _doubtful(answers, directed, asked):
+        failing[index] += 0.5
     scores = [_score(answer) for answer in answers]
-    order = sorted(range(len(answers)), key=lambda index: (*_failing(answers[index]), scores[index].value))
-    best = order[0]
-    front = _front([_directed(answer) for answer in answers])
+    order = sorted(range(len(answers)), key=lambda index: (failing[index], scores[index].value))
+
+    def apart(index: int, other: int) -> bool:
+        """Whether one answer is worse than another one by more than the intervals of both."""
+        if int(failing[index]) != int(failing[other]):
+            return failing[index] > failing[other]
+        return scores[index].value - scores[other].value > scores[index].half + scores[other].half
+
+    # Of answers that cannot be told apart a confirmed one is the best.
+    equals = [index for index in order if failing[index] == failing[order[0]] and not apart(index, order[0])]
+    best = next((index for index in equals if answers[index].feasible), order[0])
+    order.remove(best)
+    order.insert(0, best)
+    front = _front(directed)
     found = []
     for index in order:
         answer = answers[index]
@@ -61,11 +83,7 @@ def compared(
                 of_all(answer.confidence, len(answers), asked) if answer.feasible else None,
                 answer.binding_goal,
                 {} if point is None else _metrics(answer, point),
-                index != best
-                and (
-                    _failing(answer) != _failing(answers[best])
-                    or abs(scores[index].value - scores[best].value) > scores[index].half + scores[best].half
-                ),
+                index != best and apart(index, best),
                 answer.cost.replications,
                 met=sum(goal.met for goal in answer.goals.values()),
                 of=len(answer.goals),
@@ -76,9 +94,34 @@ def compared(
     return best, tuple(found)
 
 
-def _failing(answer: Recommendation) -> tuple[bool, int]:
-    """Whether there is no answer, and how many goals the nearest miss fails."""
-    return not answer.feasible, 0 if answer.feasible else sum(not goal.met for goal in answer.goals.values())
+def _failing(answer: Recommendation) -> float:
+    """How many goals are not met, at the nearest miss if there is no answer."""
+    if answer.feasible:
+        return 0.0
+    missed = sum(not goal.met for goal in answer.goals.values())
+    # Where it is proven that no buffer meets every goal, the means of one buffer prove nothing else.
+    return float(missed if answer.verdict == "undecided" and answer.goals else max(missed, 1))
+
+
+def _doubtful(
+    answers: Sequence[Recommendation], directed: Sequence[Mapping[str, float]], asked: float
+) -> Iterator[int]:
+    """The numbers of undecided answers whose means meet every goal, but not clearly."""
+    sure = [number for number, answer in enumerate(answers) if answer.feasible]
+    for number, answer in enumerate(answers):
+        if answer.feasible or _failing(answer):
+            continue
+        clear = all(_is_clear(goal, asked) for goal in answer.goals.values())
+        if not clear and not any(_dominates(directed[number], directed[other]) for other in sure):
+            yield number
+
+
+def _is_clear(goal: JudgedGoal, asked: float) -> bool:
+    """Whether a goal holds at the lower end of a one-sided interval at the confidence that was asked for."""
+    if goal.measured.half_width is None:
+        return False
+    part = normal_quantile(asked) / normal_quantile((1 + INTERVALS) / 2)
+    return goal.slack >= part * goal.measured.half_width
 
 
 def _score(answer: Recommendation) -> _Score:
@@ -86,12 +129,13 @@ def _score(answer: Recommendation) -> _Score:
     if answer.optimum is not None:
         measured = answer.optimum.measured
         return _Score(measured.mean * (1 if answer.optimum.sense == "minimize" else -1), measured.half_width or 0.0)
-    if answer.buffer is None:
+    place = _place(answer)
+    if place is None or _failing(answer):
         return max((_missed(goal) for goal in answer.goals.values()), key=lambda each: each.value, default=_NOTHING)
     if isinstance(answer.knob, Ranged):
         ends = answer.feasible_from
-        nearest = answer.buffer.place if ends is None else min(ends.low.place, ends.high.place)
-        return _Score(answer.buffer.place, max(0.0, answer.buffer.place - nearest))
+        nearest = place.place if ends is None else min(ends.low.place, ends.high.place)
+        return _Score(place.place, max(0.0, place.place - nearest))
     margins = [_missed(goal) for goal in answer.goals.values() if _is_delay_or_loss(goal.goal.name)]
     if margins:
         # The goal with the least margin is the one that a reader would worry about.
@@ -99,7 +143,7 @@ def _score(answer: Recommendation) -> _Score:
     at = _point(answer)
     delay = None if at is None else at.metrics.get("queue_delay_p99_s")
     if delay is None:
-        return _Score(answer.buffer.place, 0.0)
+        return _Score(place.place, 0.0)
     return _Score(delay.mean, delay.half_width or 0.0)
 
 
@@ -157,13 +201,14 @@ def _directed(answer: Recommendation) -> Mapping[str, float]:
 
 def _front(measured: Sequence[Mapping[str, float]]) -> set[int]:
     """The numbers of those that no other dominates: is as good in every metric, and better in one."""
-
-    def dominates(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-        shared = one.keys() & other.keys()
-        return all(one[key] >= other[key] for key in shared) and any(one[key] > other[key] for key in shared)
-
     return {
         number
         for number, mine in enumerate(measured)
-        if mine and not any(other and dominates(other, mine) for other in measured)
+        if mine and not any(_dominates(other, mine) for other in measured)
     }
+
+
+def _dominates(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether one answer is as good as another in every metric, and better in one."""
+    shared = one.keys() & other.keys()
+    return all(one[key] >= other[key] for key in shared) and any(one[key] > other[key] for key in shared)

@@ -44,7 +44,7 @@ from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.ranking import compared
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
-from forebay.search.smallest import Search
+from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
@@ -332,6 +332,8 @@ def _found(question: _Question, search: _Search) -> Finished:
         )
         asked = () if kind is ScaledLook else tuple(question.asked.values())
         plan = _plan(looked, varied, asked, of_rules, search.terms)
+        if in_real_time(measure.engine):
+            plan = dataclasses.replace(plan, most_fresh=min(plan.most_fresh, USUAL))
         if kind is QuickLook and measure.engine == "packet" and varied.is_target:
             plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)

@@ -37,15 +37,17 @@ from forebay.formatting import confidence as confidence_text
 from forebay.goals import Goal
 from forebay.report import Report
 from forebay.search.approach import Approach, beginning
-from forebay.search.crossing import line_at
+from forebay.search.crossing import Point, line_at, rises_between, slope_of
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import Looks, Verdict, attempt_share, hopeless, observations
+from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
+from forebay.search.noisy_edge import FAR as WINDOW
+from forebay.search.noisy_edge import NOISY, Located, located
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.warning import Kind, Warning
 
-__all__ = ["Search"]
+__all__ = ["USUAL", "Search"]
 
 #: Replications after which a buffer of the first look counts as what its means say.
 LEANING = 4
@@ -55,6 +57,22 @@ LEAP = 1.3
 NEAREST = 4
 #: Factor between the answer and the last refusal above which the middle is tried, and how often it may be.
 FAR, BACK = 1.3, 3
+#: The same factor where the edge was located in much noise.
+NOISY_FAR = 1.2
+#: Fresh runs at most where a run tells the edge well, and where runs take real time.
+USUAL = 128
+#: Logarithm of the buffer, beyond an edge in much noise, at which a buffer is put to the test.
+AWAY = 0.12
+#: Times the fresh runs that a test of such a buffer needs on average, which it may take.
+SPARE = 2.5
+#: The first look at such a buffer is at this part of the fresh runs: fewer do not tell.
+EARLY = 1 / 8
+#: Part of the error probability of an attempt that each look then has.
+EARLY_PART = 1 / 4
+#: Part of the largest number of fresh runs that locating an edge may take.
+LOCATING = 0.5
+#: Runs at a buffer that surely misses goals in much noise.
+SETTLED = 8
 #: Buffers at most at which further runs may prove that there is no answer.
 LOOKS_AT_MISSES = 4
 
@@ -76,6 +94,8 @@ class Search(Observing):
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
+        #: The edge of the goals that ask for room, where a run tells little of it.
+        self._located: Located | None = None
         self._attempts = 0
 
     # Searching -----------------------------------------------------------------------------------------------
@@ -219,7 +239,42 @@ class Search(Observing):
         edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = edge.goal.key
         self._least = edge.least
-        return min(edge.buffer, self.plan.ceiling)
+        noisy = edge.spread > NOISY and self.plan.most_fresh > USUAL
+        found = self._locate(room, edge.at, met) if noisy else None
+        # More runs may show that the noise is not that large.
+        self._located = found if found is not None and found.spread > NOISY else None
+        if self._located is None:
+            return min(edge.buffer, self.plan.ceiling)
+        outcome.binding = self._located.goal.key
+        return self._beyond(self._located)
+
+    def _locate(self, room: Sequence[Goal], start: float, below: int) -> Located | None:
+        """Locate an edge of which one run tells little, above all buffers below one that surely miss goals."""
+        plan = self.plan
+        most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
+        ends = (min(self._missed_below(room, below) + 1, plan.ceiling), plan.ceiling)
+        return located(self, room, start, error=2 * fine, most=most, ends=ends)
+
+    def _missed_below(self, room: Sequence[Goal], below: int) -> int:
+        """The largest buffer below one that surely misses goals, so that the curve falls there at the latest."""
+        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, room)), reverse=True):
+            self.sample([buffer], SETTLED)
+            if self.misses(buffer, room):
+                return buffer
+        return self.plan.floor - 1
+
+    def _beyond(self, edge: Located) -> int:
+        """The buffer so far beyond an edge in much noise that the fresh runs at most should confirm it."""
+        plan = self.plan
+        self._least = min(max(plan.floor, math.ceil(math.exp(edge.at))), plan.ceiling)
+        needed = self._needed(self._attempts + 1)
+        away = max(AWAY, (needed + 1) * edge.spread / math.sqrt(plan.most_fresh))
+        return min(max(plan.floor, math.ceil(math.exp(edge.at + away))), plan.ceiling)
+
+    def _needed(self, attempt: int) -> float:
+        """Standard errors of a mean that confirm it at one look of an attempt."""
+        allowed = (1 - self.plan.confidence) * attempt_share(attempt) * EARLY_PART
+        return statistics.normal_quantile(1 - allowed)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
@@ -372,7 +427,10 @@ class Search(Observing):
         found = beginning(points, math.log(answer))
         if found is None:
             return least, answer
-        low, high = (math.exp(place) for place in found)
+        # Where the curve has a step, no line tells where it is: runs on both sides of it do.
+        steps = rises_between(points)
+        ends = [place for place in (*found, *steps) if place is not None]
+        low, high = (math.exp(place) for place in (min(ends), max(ends)))
         return max(1, min(math.floor(low), answer)), min(math.ceil(high), answer)
 
     def _largest_allowed(self, small: Sequence[Goal], outcome: Outcome) -> None:
@@ -423,7 +481,7 @@ class Search(Observing):
                 buffer, largest = between, True
             weakest = self._attempt(buffer, outcome, patient=largest)
             if weakest is None:
-                self._refine(buffer, outcome)
+                self._refine(buffer, room, outcome)
                 return
             outcome.binding = weakest
             if weakest not in {goal.key for goal in room}:
@@ -441,15 +499,31 @@ class Search(Observing):
                 break
         self._note_no_margin(outcome)
 
-    def _refine(self, buffer: int, outcome: Outcome) -> None:
-        """Where a leap reached the answer: try the middle between it and the last refusal, too."""
-        below = max((at for at in self._refused if at < buffer), default=buffer)
-        while self._averages and buffer > FAR * below and self._attempts < self.plan.confirmations + BACK:
+    def _refine(self, buffer: int, room: Sequence[Goal], outcome: Outcome) -> None:
+        """Where the answer is far above the last refusal, or above the edge as it is known now: try the middle, too."""
+        while self._averages and self._attempts < self.plan.confirmations + BACK:
+            far = FAR if self._located is None else NOISY_FAR
+            below = max([at for at in self._refused if at < buffer], default=0)
+            if room and buffer > far * below:
+                below = max(below, self._edge_below(buffer, room, outcome))
+            if not 0 < far * below < buffer:
+                return
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
-            else:
-                below = middle
+
+    def _edge_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
+        """The edge below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
+        slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in room]
+        margins = [mean_margin(goal, outcome.confirmation) for goal in room]
+        if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
+            return 0
+        start = max(math.log(answer) - margin / slope for margin, slope in zip(margins, slopes, strict=True))
+        found = self._located
+        if found is None or abs(found.at - start) > math.log(FAR):
+            found = self._locate(room, start, answer)
+            self._located = found if found is not None and found.spread > NOISY else None
+        return 0 if found is None else math.floor(math.exp(found.at))
 
     def _note_no_margin(self, outcome: Outcome) -> None:
         text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
@@ -555,9 +629,25 @@ class Search(Observing):
 
     def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
         """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed, self.plan.most_fresh)
+        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
+        if self._located is not None:
+            late = [look for look, _ in looks if look >= EARLY * looks[-1][0]]
+            looks = tuple((look, 1 / len(late)) for look in late)
         (last, part), least = looks[-1], self.plan.least_runs - near
         return (*looks[:-1], (max(last, least), part)) if self._averages else looks
+
+    def _most_fresh(self) -> int:
+        """Fresh runs at most: in much noise those that a buffer next to the edge needs, if that is affordable."""
+        most, usual = self.plan.most_fresh, min(USUAL, self.plan.most_fresh)
+        if self._located is None:
+            return usual
+        wanted = SPARE * (self._needed(self._attempts) * self._located.spread / AWAY) ** 2
+        return next((count for count in FRESH if usual <= count <= most and count >= wanted), most)
+
+    def _within(self, goal: Goal, buffer: int) -> list[Point]:
+        """Logarithm of the buffer and margin of each run within reach of a buffer, from which slopes are told."""
+        near = {at: reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= WINDOW}
+        return list(observations(near, goal))
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
         """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
@@ -579,6 +669,14 @@ class Search(Observing):
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
+        last = self._attempts >= self.plan.confirmations - 1
+        if self._averages and (self._located is not None or self._attempts > 2) and not last:
+            # What refused the buffer tells of the edge, too.
+            start = math.log(buffer) if self._located is None else self._located.at
+            found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
+            self._located = found if found is not None and found.spread > NOISY else self._located
+            if self._located is not None:
+                return max(math.ceil(buffer * (1 + self.plan.resolution)), self._beyond(self._located))
         if self._averages and self._attempts > 2:
             # The edge is less well known than it seemed, and less so with every refusal.
             return self._leapt(buffer)

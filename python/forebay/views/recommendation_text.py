@@ -204,7 +204,8 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
     which = [_which(each) for each in found]
     verdicts = [standing_beside(answer, number) for number in range(len(found))]
     styles = [
-        "red" if each.recommendation is None else "" if number else "bold green" for number, each in enumerate(found)
+        "red" if each.recommendation is None and each.met < each.of else "" if number else "bold green"
+        for number, each in enumerate(found)
     ]
     yield Wrapped(
         Grid(
@@ -222,8 +223,8 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
         )
         for interval in (True, False)
     )
-    close = [_words_of(each) for each in found[1:] if each.recommendation is not None and not each.apart]
-    if close and found[0].recommendation is not None:
+    close = [_words_of(each) for each in found[1:] if each.met == each.of and not each.apart]
+    if close and found[0].met == found[0].of:
         yield Paragraph(f"{both([_words_of(found[0]), *close])} cannot be told apart: their intervals overlap.")
 
 

@@ -158,12 +158,15 @@ def chosen(answer: Recommendation) -> str:
 def standing_beside(answer: Recommendation, number: int) -> str:
     """What one of the alternatives is beside the best one."""
     alternative = answer.alternatives[number]
-    if alternative.recommendation is None:
-        missed = f"misses {alternative.of - alternative.met} of {counted(alternative.of, 'goal')}"
-        return f"nearest miss, {missed}" if number == 0 else missed
+    missed = alternative.of - alternative.met
+    if alternative.recommendation is None and missed:
+        words = f"misses {missed} of {counted(alternative.of, 'goal')}"
+        return f"nearest miss, {words}" if number == 0 else words
     if number == 0:
-        return "the best" if all(other.apart for other in answer.alternatives[1:]) else "not told apart"
-    return "worse" if alternative.apart else "not told apart"
+        words = "the best" if all(other.apart for other in answer.alternatives[1:]) else "not told apart"
+    else:
+        words = "worse" if alternative.apart else "not told apart"
+    return words if alternative.recommendation is not None else f"{words}, not confirmed"
 
 
 def best(found: Optimum) -> str:
