@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay import Scenario, _core
+from forebay import Scenario, _core, cautions
 from tests.conftest import ROOT
 
 FLOOD = """
@@ -65,6 +65,34 @@ def test_values_are_those_of_the_sampled_states_in_the_order_of_the_replications
     assert flood.state_values(2, numbers) != values
     assert flood.with_packets(400).state_values(1, numbers) == values
     assert flood.state_values(1, []) == []
+
+
+def test_sources_that_exceed_the_rate_together_have_an_overload() -> None:
+    group = """
+[[flows]]
+start = { uniform = ["0s", "20s"] }
+workload = { on_off = { peak = "8Mbps", on = "1s", off = "100s" } }
+"""
+    text = f'[link]\nrate = "10Mbps"\nbuffer = "50p"{group}{group}[run]\nwarmup = "0s"\nmeasure = "30s"'
+    core = scenario(text)
+    *_, overload = core.random_states()
+    assert overload == {
+        "key": "link.rate",
+        "kind": "overload",
+        "cycle_s": 50.5,
+        "duration_s": None,
+        "share": None,
+        "sampled": True,
+        "phrase": "The overload of link `link`",
+    }
+    values = [row[-1] for row in core.state_values(1, range(1000))]
+    # Two bursts of 1 s offer 6 Mb/s too much.
+    assert 0 < max(values) <= 0.6
+    assert min(values) == 0
+    assert cautions.rare_states(core, "packet", 1) != []
+    assert all(warning.subject != "link.rate" for warning in cautions.rare_states(core, "packet", 1))
+    apart = scenario(text.replace("10Mbps", "16Mbps"))
+    assert all(state["kind"] != "overload" for state in apart.random_states())
 
 
 def test_a_number_that_is_no_replication_is_refused() -> None:

@@ -50,6 +50,22 @@ measure = "40s"
 loss_rate = "<= 0.3%"
 utilization = ">= 80%"
 """
+#: Two bursts that hurt only if they overlap, as in one replication in twenty.
+OVERLAP = """
+[link]
+rate = "2Mbps"
+buffer = "40p"
+[[flows]]
+name = "a"
+count = 2
+start = { uniform = ["0s", "20s"] }
+workload = { on_off = { peak = "1900kbps", on = "500ms", off = "1000s" } }
+[run]
+warmup = "0s"
+measure = "21s"
+[goal]
+loss_rate = "<= 0.1%"
+"""
 #: Some packets, so that thousands of runs take seconds.
 CHEAP = """
 [link]
@@ -302,3 +318,19 @@ def test_an_observation_is_the_weighted_mean_of_its_runs() -> None:
         weight * run.metrics["loss_rate"].mean for weight, run in zip(parts.weights, runs, strict=True)
     )
     assert observation.metrics["loss_rate"].mean == pytest.approx(expected, rel=1e-12)
+
+
+def test_runs_with_an_overlap_have_strata_of_their_own() -> None:
+    core = Scenario.parse(OVERLAP).core
+    parts = strata(core)
+    assert parts is not None
+    assert "link.rate" in parts.keys
+    last = [state["kind"] for state in core.random_states() if state["sampled"]].index("overload")
+    overlap: dict[bool, list[float]] = {False: [], True: []}
+    for stratum, weight in enumerate(parts.weights):
+        members = [parts.members(place)[stratum] for place in range(50)]
+        found = {row[last] > 0 for row in core.state_values(core.seed, members)}
+        assert len(found) == 1
+        overlap[found.pop()].append(weight)
+    # Bursts of 0.5 s whose starts are less than 0.5 s apart.
+    assert math.fsum(overlap[True]) == pytest.approx(1 - (19.5 / 20) ** 2, rel=0.05)

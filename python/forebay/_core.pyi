@@ -39,6 +39,7 @@ class RandomState(TypedDict):
         "draw",
         "markov_rate",
         "outages",
+        "overload",
         "gilbert_elliott",
         "schedule",
     ]

@@ -40,7 +40,7 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
     for state in scenario.random_states():
         cycle, share = state["cycle_s"], state["share"]
         each = share if cycle is None else (measured + (state["duration_s"] or 0.0)) / cycle
-        if state["kind"] == "schedule" or each is None or runs * each >= SHOWN:
+        if state["kind"] in ("schedule", "overload") or each is None or runs * each >= SHOWN:
             continue
         counted = "one run" if runs == 1 else f"{runs} runs"
         text = (

@@ -8,8 +8,10 @@
 //! A value never depends on a buffer. States with more than a thousand expected occurrences in a run are left
 //! out, because they average out within each run.
 
+mod activity;
 mod groups;
 mod links;
+mod overload;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,8 @@ use forebay_scenario::Scenario;
 use state::{Found, Sampler};
 pub use state::{RandomState, StateKind};
 
-/// The random states of a scenario: those of its groups, then those of its links, in the scenario's order.
+/// The random states of a scenario: those of its groups, then those of its links, in the scenario's order, and
+/// the overload of the target link.
 ///
 /// ```
 /// use forebay_random::Seed;
@@ -61,7 +64,8 @@ impl<'a> RandomStates<'a> {
             list: Vec::new(),
             samplers: Vec::new(),
         };
-        for Found { state, sampler } in groups.chain(links) {
+        let overload = overload::of_target(scenario);
+        for Found { state, sampler } in groups.chain(links).chain(overload) {
             states.list.push(state);
             states.samplers.extend(sampler);
         }

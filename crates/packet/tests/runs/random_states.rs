@@ -128,6 +128,76 @@ fn predicted_on_time_is_the_time_in_which_packets_come() {
     }
 }
 
+/// The bits above the rate in each 20 ms are those of the fluid, except where a source starts or stops within them.
+#[test]
+fn predicted_overload_is_what_packets_offer_above_the_rate() {
+    const SLICE: f64 = 0.02;
+    let on_off = |peak: &str, on: &str, off: &str| {
+        format!("workload = {{ on_off = {{ peak = \"{peak}\", on = {on}, off = {off} }} }}")
+    };
+    let drawn = "{ exponential = \"1s\" }";
+    let phases = on_off("1500kbps", "\"500ms\"", "\"1500ms\"");
+    let cbr = |rest: &str| format!("workload = {{ cbr = {{ rate = \"1300kbps\" }} }}\n{rest}");
+    let started = cbr("start = { uniform = [\"0s\", \"9s\"] }");
+    let stopped =
+        cbr("start = { choice = [\"0s\", \"6s\"] }\nstop = { uniform = [\"3s\", \"15s\"] }");
+    let late = format!("start = {{ uniform = [\"0s\", \"7s\"] }}\n{phases}");
+    let bursts = on_off("900kbps", drawn, drawn);
+    for groups in [
+        vec![format!("count = 3\n{phases}")],
+        vec![format!("count = {{ choice = [1, 5] }}\n{bursts}")],
+        vec![bursts, started.clone(), stopped.clone()],
+        vec![started, late, cbr("")],
+        vec![stopped, phases],
+    ] {
+        let groups: Vec<String> = groups
+            .into_iter()
+            .map(|group| format!("packet = \"125B\"\n{group}"))
+            .collect();
+        let text = groups.join("\n[[flows]]\n");
+        let scenario = of("rate = \"2Mbps\"\nbuffer = \"9p\"", &text);
+        let (mut total, mut values) = (0.0, Vec::new());
+        for seed in seeds() {
+            let found = predicted(&scenario, seed);
+            let overload = |(key, ..): &&(String, f64, f64)| key == "link.rate";
+            let (_, value, _) = found.iter().find(overload).expect("a state");
+            let packets = traces(&scenario, seed).packets;
+            let mut slices = vec![0.0; (8.0 / SLICE) as usize];
+            for packet in packets.iter().filter(|packet| packet.time_s >= 2.0) {
+                let slice = ((packet.time_s - 2.0) / SLICE) as usize;
+                slices[slice] += f64::from(packet.bytes) * 8.0;
+            }
+            let above = slices.iter().map(|bits| (bits - 2e6 * SLICE).max(0.0));
+            let expected = above.sum::<f64>() / 2e6;
+            let gap_s = 1000.0 / 900e3;
+            let mut edges = 2.0;
+            for packets in by_flow(&packets).values() {
+                let pairs = packets.windows(2);
+                let pauses = pairs.filter(|pair| pair[1].time_s - pair[0].time_s > 1.5 * gap_s);
+                edges += 2.0 + 2.0 * pauses.count() as f64;
+            }
+            // A slice with an edge may have a quarter of its time too much or too little.
+            let apart = (value - expected).abs();
+            assert!(
+                apart <= edges * SLICE / 4.0 + 1e-9,
+                "{seed:?} {text}: {value} {expected} {edges}"
+            );
+            assert!(
+                apart <= 0.1 * value + 0.02,
+                "{seed:?} {text}: {value} {expected}"
+            );
+            total += value;
+            values.push(*value);
+        }
+        assert!(
+            total > 0.2,
+            "no replication has an overload: {total} {text}"
+        );
+        values.dedup();
+        assert!(values.len() > 3, "{values:?}");
+    }
+}
+
 /// A load above every rate keeps the link busy: what leaves it is its rate in the window, the outages left out.
 #[test]
 fn predicted_rates_and_outages_are_those_that_the_link_has() {

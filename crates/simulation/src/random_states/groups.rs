@@ -5,6 +5,7 @@ use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{FlowCount, FlowGroup, Law, Quantity, RunPlan, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
+use super::activity;
 use super::state::{
     Found, MOST_EVENTS, MOST_FLOWS, MOST_PERIODS, Rarer, StateKind, Window, is_constant, of_any,
     rarest, rarest_of, seconds,
@@ -134,10 +135,9 @@ impl<'a> Group<'a> {
         }))
     }
 
-    /// The number of flows in a replication, and what their random numbers are drawn from.
+    /// The number of flows in a replication, and their random numbers.
     fn flows(&self, seed: Seed) -> (u64, Draws) {
-        let count = self.spec.drawn_count(self.number, seed);
-        (count, Draws::new(seed, self.spec))
+        activity::flows(self.spec, self.number, seed)
     }
 
     // --- Processes ---
@@ -220,45 +220,13 @@ impl<'a> Group<'a> {
     /// Seconds of on time of flow `index` of `count` in the window.
     fn on_time(
         &self,
-        (index, count): (u64, u64),
+        flow: (u64, u64),
         draws: &Draws,
         (periods, window): (&OnPeriods, Window),
     ) -> f64 {
-        let (start, stop) = self.life((index, count), draws);
-        let window = Window {
-            to: window.to.min(stop),
-            ..window
-        };
-        let mut gaps = draws.stream(index, Purpose::Interarrival);
-        let mut period = if self.spec.under_way {
-            let mut phase = draws.stream(index, Purpose::Phase);
-            periods.under_way(&mut gaps, &mut phase).period
-        } else {
-            periods.first(start, &mut gaps)
-        };
-        let mut total = 0.0;
-        for _ in 0..MOST_PERIODS {
-            if period.begin >= window.to {
-                break;
-            }
-            total += window.overlap(period.begin, period.end).as_secs_f64();
-            period = periods.after(period.end, &mut gaps);
-        }
-        total
-    }
-
-    /// When flow `index` of `count` starts and stops.
-    fn life(&self, (index, count): (u64, u64), draws: &Draws) -> (Time, Time) {
-        let spec = self.spec;
-        // Most groups state both.
-        if let (Law::Value(start), None) = (&spec.start, &spec.stop) {
-            return (*start, Time::MAX);
-        }
-        let mut stream = draws.stream(index, Purpose::Start);
-        let mut draw = |law: &Law<Time>| law.draw(index, count, &mut stream);
-        // The start of flows that are under way is zero, and nothing is drawn.
-        let start = draw(&spec.start);
-        (start, spec.stop.as_ref().map_or(Time::MAX, draw))
+        let all = activity::on_periods(self.spec, flow, draws, (periods, window.to));
+        all.map(|period| window.overlap(period.begin, period.end).as_secs_f64())
+            .fold(0.0, |total, each| total + each)
     }
 
     /// Transfers that come so rarely that a run measures less than a cycle of each flow.
@@ -291,7 +259,7 @@ impl<'a> Group<'a> {
         draws: &Draws,
         (every, window): (&Law<Time>, Window),
     ) -> f64 {
-        let (start, stop) = self.life((index, count), draws);
+        let (start, stop) = activity::life(self.spec, (index, count), draws);
         let mut at = if self.spec.under_way {
             let mut phase = draws.stream(index, Purpose::Phase);
             every.under_way(0, 1, &mut phase).left
@@ -324,7 +292,7 @@ impl<'a> Group<'a> {
         Some(found.sampled(move |seed| {
             let draws = Draws::new(seed, group.spec);
             let mut gaps = draws.stream(0, Purpose::Interarrival);
-            let (mut at, _) = group.life((0, 1), &draws);
+            let (mut at, _) = activity::life(group.spec, (0, 1), &draws);
             let mut bytes = 0.0;
             for transfer in 0..MOST_PERIODS as u64 {
                 let gap = interarrival.draw(0, 1, &mut gaps);

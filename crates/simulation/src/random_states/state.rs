@@ -1,5 +1,5 @@
 //! A random state of a scenario: its name, how rare it is, and how its value in one replication is drawn.
-//! `groups` and `links` make them, and `RandomStates` keeps them.
+//! `groups`, `links` and `overload` make them, and `RandomStates` keeps them.
 
 use forebay_random::Seed;
 use forebay_scenario::{Law, Quantity, RunPlan};
@@ -40,6 +40,8 @@ pub enum StateKind {
     MarkovRate,
     /// Time in drawn outages, in seconds.
     Outages,
+    /// What sources that change with time offer above the rate of the target link, in seconds of that rate.
+    Overload,
     /// Bursts of losses of a medium, which depend on the packets.
     GilbertElliott,
     /// A cycle or an event at a time that is known, which a run misses at least in part.
@@ -60,6 +62,7 @@ impl StateKind {
             Self::Draw => "draw",
             Self::MarkovRate => "markov_rate",
             Self::Outages => "outages",
+            Self::Overload => "overload",
             Self::GilbertElliott => "gilbert_elliott",
             Self::Schedule => "schedule",
         }
@@ -73,7 +76,8 @@ pub struct RandomState {
     pub key: String,
     /// Kind of the state.
     pub kind: StateKind,
-    /// Mean time in seconds from one occurrence of the rarer phase to the next, in any flow of the group.
+    /// Mean time in seconds from one occurrence of the rarer phase to the next, in any flow of the group;
+    /// of an overload, from one on period of any source to the next.
     /// Infinite if the distribution has no mean; none for a draw per replication. For a scheduled event that
     /// does not repeat: the instant at which it comes.
     pub cycle_s: Option<f64>,

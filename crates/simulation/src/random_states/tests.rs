@@ -5,7 +5,7 @@ use forebay_scenario::{BufferSize, Format, Scenario};
 
 use super::*;
 
-const BURST: &str = "workload = { on_off = { peak = \"20Mbps\", on = { exponential = \"1s\" }, \
+const BURST: &str = "workload = { on_off = { peak = \"1Mbps\", on = { exponential = \"1s\" }, \
                      off = { exponential = \"300s\" } } }";
 
 /// A scenario with this link, this group and this run.
@@ -163,7 +163,7 @@ fn bursts_are_as_rare_as_their_share_and_cycle_say() {
     for flows in [1_i32, 5] {
         let text = format!("{BURST}\ncount = {flows}");
         let instant = scenario(
-            "rate = \"1Mbps\"",
+            "rate = \"10Mbps\"",
             &text,
             "warmup = \"0s\"\nmeasure = \"1us\"",
         );
