@@ -599,8 +599,9 @@ def _held(scenario: Scenario, varied: Knob) -> float:
     memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}
     target = next((link for link in scenario.resolved["links"] if link.get("target")), None)
     shared = memories.get(target.get("memory")) if target is not None and varied.is_target else None
-    in_bytes = 0.0 if shared is None else _core.parse_quantity(shared, "bytes")
-    return max(size.packets, in_bytes / (size.bytes / size.packets) if size.packets else 0.0)
+    # A memory may be written in packets, bytes or time, as a buffer is.
+    held = 0.0 if shared is None else varied.size(scenario.changed(("memories", varied.key, shared))).packets
+    return max(size.packets, held)
 
 
 def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
