@@ -170,13 +170,31 @@ def value(name: str, number: float) -> str:
 
 
 def estimate(name: str, found: Estimate | None) -> str:
-    """Format an estimate, its interval to the same decimal place."""
+    """Format an estimate, its interval to the same decimal place.
+
+    An interval that would leave the range of the metric is cut: "0.20 % (0 to 0.62 %)".
+    """
     if found is None:
         return "–"
-    scale, shown = _scale(name, found.mean)
-    if found.half_width is None:
+    if not found.half_width:
         return value(name, found.mean)
+    scale, shown = _scale(name, found.mean)
     half = found.half_width / scale
     # Two significant digits of the half width, but no more than five places.
-    places = min(5, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 2
+    places = min(5, max(0, 1 - math.floor(math.log10(half))))
+    least, most = _range(name)
+    low, high = found.mean - found.half_width, found.mean + found.half_width
+    # A mean outside the range, such as a goodput share above 1, is shown as it is.
+    if least <= found.mean <= most and (low < least or high > most):
+        ends = [
+            f"{end / scale:.{places}f}" if least < end < most else f"{end / scale:.0f}"
+            for end in (max(low, least), min(high, most))
+        ]
+        return f"{found.mean / scale:.{places}f} {shown} ({ends[0]} to {ends[1]} {shown})".replace(" )", ")")
     return f"{found.mean / scale:.{places}f} ± {half:.{places}f} {shown}".strip()
+
+
+def _range(name: str) -> tuple[float, float]:
+    """The least and the largest possible value of a metric: shares, times and rates are never negative."""
+    counted_in = unit_of(name)
+    return (0.0 if counted_in in {"share", "s", "bps"} else -math.inf), (1.0 if counted_in == "share" else math.inf)
