@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
 from forebay.errors import naming
+from forebay.goals import NEVER_S
 from forebay.metric import find, unit_of
 from forebay.report import Estimate, Lateness
 
@@ -29,6 +30,9 @@ __all__ = [
 
 #: Metrics that every buffer is shown with, whatever the goals.
 USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
+
+#: Share of the runs from which on a mean completion time is said to be that of runs in which no transfer ended.
+SOME_RUNS = 2e-3
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {
@@ -164,9 +168,21 @@ def _scale(name: str, number: float) -> tuple[float, str]:
 
 
 def value(name: str, number: float) -> str:
-    """Format one value of a metric with its unit."""
+    """Format one value of a metric with its unit; of a mean over transfers that never end, how often that was."""
+    never = _never(name, number)
+    if never:
+        return f"never in {100 * never:.2g} % of runs" if never < 1 else "never"
     scale, shown = _scale(name, number)
     return f"{_significant(number / scale, 4 if shown == '%' and number > 0.1 else 3)} {shown}".strip()
+
+
+def _never(name: str, number: float) -> float:
+    """The share of runs in which no transfer ended, of a mean completion time; 0 where some ended in every run.
+
+    Such a run counts as `NEVER_S`, which no time that a run can measure comes near.
+    """
+    share = number / NEVER_S
+    return min(share, 1.0) if name.rpartition(".")[2].startswith("completion_time_") and share >= SOME_RUNS else 0.0
 
 
 def estimate(name: str, found: Estimate | None) -> str:
@@ -176,7 +192,7 @@ def estimate(name: str, found: Estimate | None) -> str:
     """
     if found is None:
         return "–"
-    if not found.half_width:
+    if not found.half_width or _never(name, found.mean):
         return value(name, found.mean)
     scale, shown = _scale(name, found.mean)
     half = found.half_width / scale

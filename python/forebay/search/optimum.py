@@ -3,9 +3,10 @@
 A few places over the range are measured, and each is left out once another is better for sure: by Welch's test of two
 means (1947), at a part of the error probability that is small enough for all comparisons of all rounds together
 (Bonferroni). The range then shrinks to the neighbors of what is left, and new places go between them; where it shrinks
-no more, replications double. While the largest place may be the best, the range grows. In the end what is left cannot be told apart from the best: the best lies between its
-neighbors, with the confidence that is stated, where the metric has one optimum over the range. Where in
-between it lies is read off a parabola; fresh replications there have to confirm the goals, and say what the metric is.
+no more, replications double. While the largest place may be the best, the range grows. In the end what is left cannot
+be told apart from the best: the best lies between its neighbors, with the confidence that is stated, where the metric
+has one optimum over the range. Where in between it lies is read off a parabola; fresh replications there have to
+confirm the goals, and say what the metric is.
 """
 
 from __future__ import annotations

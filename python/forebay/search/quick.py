@@ -15,7 +15,7 @@ confirmation is refused, what each side of a conflict needs exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forebay import statistics
@@ -262,7 +262,8 @@ class QuickLook(Observing):
         self._known(f"confirming {self.plan.words.counted(buffer)}")
         self._expect(self._fresh)
         reports = self._measured([buffer] * self._fresh, fresh=True)
-        found = self._sureness(buffer, reports)
+        each = self._confidences_at(buffer, reports)
+        found = min(each.values(), default=None)
         met = self.plan.judge.margin(reports, self.goals) >= 0
         if not met or (found is not None and found < self.plan.confidence):
             # What has refused a buffer says where the edge is.
@@ -270,18 +271,18 @@ class QuickLook(Observing):
             self._refused.add(buffer)
             return False
         outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
-        outcome.runs = different(reports) + self.runs_near(buffer)
+        outcome.runs, outcome.confidences = different(reports) + self.runs_near(buffer), each
         return True
 
-    def _sureness(self, buffer: int, reports: Sequence[Report]) -> float | None:
-        """How surely fresh runs at a buffer meet every goal; None where they repeat each other."""
+    def _confidences_at(self, buffer: int, reports: Sequence[Report]) -> Mapping[str, float]:
+        """How surely fresh runs at a buffer meet each goal; none where they repeat each other."""
         if not enough(different(reports), len(reports)):
-            return None
+            return {}
         evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
         # Each attempt spends a part of the error probability.
-        error = (1 - min(evidence.values())) / attempt_share(len(self._refused) + 1)
-        return max(0.0, min(most, 1 - error))
+        part = attempt_share(len(self._refused) + 1)
+        return {key: max(0.0, min(most, 1 - (1 - each) / part)) for key, each in evidence.items()}
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""

@@ -84,9 +84,7 @@ def brief(buffer: Value) -> str:
 
 def _in_bytes(buffer: BufferSize) -> str:
     """A limit in bytes: the bytes first, then the packets and their size, and the time at the link's rate."""
-    size, each = (
-        formatting.exactly(formatting.size(number)) for number in (buffer.bytes, buffer.bytes / buffer.packets)
-    )
+    size, each = formatting.exactly(formatting.size(buffer.bytes)), f"{buffer.bytes / buffer.packets:.0f} B"
     time = formatting.exactly(formatting.duration(buffer.seconds))
     return f"{size} ({count(buffer)} of {each}, {time}; the limit is in bytes)"
 
@@ -252,8 +250,11 @@ def why_none(answer: Recommendation) -> Iterator[str]:
         yield from _open(answer)
     else:
         yield f"{nothing_meets(answer)} meets every goal."
-    told = [_capital(line) for line in sides(answer, goal_words, brief)]
-    yield from (f"{line}." for line in told)
+    # Of an undecided answer the runs show something, but decide nothing.
+    told = [*sides(answer, goal_words, brief)]
+    if told and undecided(answer):
+        told[0] = f"as far as the runs show, {told[0]}"
+    yield from (f"{_capital(line)}." for line in told)
 
 
 def _noun(answer: Recommendation) -> str:
