@@ -97,9 +97,7 @@ def test_what_a_smaller_link_would_not_have_is_not_scaled(change: str, largest: 
     needed=st.floats(500, 1e5),
     error=st.floats(1.02, 1.5),
 )
-def test_the_power_of_the_size_is_found(
-    power: float, coarse: int, fine: int, needed: float, error: float
-) -> None:
+def test_the_power_of_the_size_is_found(power: float, coarse: int, fine: int, needed: float, error: float) -> None:
     guess = extrapolated([rung(k, needed / k**power, error) for k in (coarse, fine)])
     assert guess is not None
     assert guess.low * (1 - 1e-9) <= needed <= guess.high * (1 + 1e-9)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
 from forebay.errors import naming
+from forebay.goals import NEVER_S
 from forebay.metric import find, unit_of
 from forebay.report import Estimate, Lateness
 
@@ -29,6 +30,9 @@ __all__ = [
 
 #: Metrics that every buffer is shown with, whatever the goals.
 USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
+
+#: Share of the runs from which on a mean completion time is said to be that of runs in which no transfer ended.
+SOME_RUNS = 2e-3
 
 #: Titles of metrics in tables and pictures.
 _TITLES = {
@@ -164,19 +168,49 @@ def _scale(name: str, number: float) -> tuple[float, str]:
 
 
 def value(name: str, number: float) -> str:
-    """Format one value of a metric with its unit."""
+    """Format one value of a metric with its unit; of a mean over transfers that never end, how often that was."""
+    never = _never(name, number)
+    if never:
+        return f"never in {100 * never:.2g} % of runs" if never < 1 else "never"
     scale, shown = _scale(name, number)
     return f"{_significant(number / scale, 4 if shown == '%' and number > 0.1 else 3)} {shown}".strip()
 
 
+def _never(name: str, number: float) -> float:
+    """The share of runs in which no transfer ended, of a mean completion time; 0 where some ended in every run.
+
+    Such a run counts as `NEVER_S`, which no time that a run can measure comes near.
+    """
+    share = number / NEVER_S
+    return min(share, 1.0) if name.rpartition(".")[2].startswith("completion_time_") and share >= SOME_RUNS else 0.0
+
+
 def estimate(name: str, found: Estimate | None) -> str:
-    """Format an estimate, its interval to the same decimal place."""
+    """Format an estimate, its interval to the same decimal place.
+
+    An interval that would leave the range of the metric is cut: "0.20 % (0 to 0.62 %)".
+    """
     if found is None:
         return "–"
-    scale, shown = _scale(name, found.mean)
-    if found.half_width is None:
+    if not found.half_width or _never(name, found.mean):
         return value(name, found.mean)
+    scale, shown = _scale(name, found.mean)
     half = found.half_width / scale
     # Two significant digits of the half width, but no more than five places.
-    places = min(5, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 2
+    places = min(5, max(0, 1 - math.floor(math.log10(half))))
+    least, most = _range(name)
+    low, high = found.mean - found.half_width, found.mean + found.half_width
+    # A mean outside the range, such as a goodput share above 1, is shown as it is.
+    if least <= found.mean <= most and (low < least or high > most):
+        ends = [
+            f"{end / scale:.{places}f}" if least < end < most else f"{end / scale:.0f}"
+            for end in (max(low, least), min(high, most))
+        ]
+        return f"{found.mean / scale:.{places}f} {shown} ({ends[0]} to {ends[1]} {shown})".replace(" )", ")")
     return f"{found.mean / scale:.{places}f} ± {half:.{places}f} {shown}".strip()
+
+
+def _range(name: str) -> tuple[float, float]:
+    """The least and the largest possible value of a metric: shares, times and rates are never negative."""
+    counted_in = unit_of(name)
+    return (0.0 if counted_in in {"share", "s", "bps"} else -math.inf), (1.0 if counted_in == "share" else math.inf)

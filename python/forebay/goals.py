@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,6 +23,8 @@ BOUND = re.compile(r"(>=|<=)(-?[0-9][0-9.e+-]*)$")
 
 #: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
 NEVER_S = 1e6
+#: Metrics that are a share of the packets that arrived.
+OF_ARRIVALS = frozenset({"loss_rate", "mark_rate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,23 @@ def metric_value(goal_name: str, report: Report) -> float:
     if key is None:
         if find(metric) is None:
             raise InputError(unknown("metric", metric, list(metrics)))
-        found = ", ".join(metrics) or "none"
-        raise InputError(f"the {report.engine} engine does not report `{goal_name}` here; it reports: {found}")
+        raise InputError(_missing(goal_name, report.engine, list(metrics)))
     return float(metrics[key].mean)
+
+
+def _missing(goal_name: str, engine: str, reported: Sequence[str]) -> str:
+    """What is said of a metric that a run did not report, and why it did not."""
+    group, dot, metric = goal_name.rpartition(".")
+    if metric == "drain_time_max":
+        why = "the link's rate did not fall in the measured time of the run"
+    elif metric in OF_ARRIVALS or metric.startswith("queue_delay_"):
+        of = f" of group `{group}`" if dot else ""
+        why = f"no packet{of} arrived in the measured time of the run"
+    else:
+        why = "nothing that it counts happened in the measured time of the run, or the engine does not report it"
+    cure = "measure for longer (`run.measure`), or set a goal on another metric"
+    found = ", ".join(reported) or "none"
+    return f"a run of the {engine} engine has no `{goal_name}`: {why}; {cure}; the run reports: {found}"
 
 
 def _quantile(metric: str, group: GroupReport) -> float | None:

@@ -350,6 +350,8 @@ class CurvePoint:
         The same of each group by its name.
     runs : tuple of mapping
         What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
+    goals : mapping
+        Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
     """
 
     buffer: Value
@@ -357,6 +359,7 @@ class CurvePoint:
     metrics: Metrics
     groups: Mapping[str, Metrics]
     runs: tuple[Mapping[str, float], ...] = ()
+    goals: Mapping[str, GoalAt] = field(default_factory=dict)
 
     def key(self, goal_name: str) -> str | None:
         """The name with its unit of a metric, or "group.metric", that a goal names without; None if not measured."""

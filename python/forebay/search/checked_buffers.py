@@ -167,5 +167,4 @@ def _asked(scenario: Scenario, text: str) -> Checked:
 
 def _of_memory(scenario: Scenario, size: str) -> BufferSize:
     """A memory's size in packets and in the time that the target link takes to send it."""
-    held = _core.parse_quantity(size, "bytes")
-    return scenario.changed(("buffers", TARGET, f"{held:.0f}B")).buffer
+    return scenario.changed(("buffers", TARGET, size)).buffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +12,9 @@ from forebay import statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
-from forebay.goals import Goal, metric_value
+from forebay.goals import NEVER_S, Goal, metric_value
 from forebay.report import Estimate, Report
+from forebay.report import Metrics as Estimates
 from forebay.rules import Rule
 from forebay.scenario import Scenario
 from forebay.search.answer import (
@@ -65,6 +67,10 @@ __all__ = [
     "upper_end",
     "warnings",
 ]
+
+
+#: Runs without which no interval is stated.
+ENOUGH_FOR_INTERVAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +133,14 @@ class Finished:
     def measured(self, packets: int) -> Mapping[str, Estimate]:
         """What was measured at a buffer; nothing beyond all that were."""
         reports = self.measure.at(packets)
-        return Report.over(reports).metrics if reports else {}
+        return _without_few(Report.over(reports).metrics, len(reports)) if reports else {}
 
 
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     at, reports = finished.at_answer()
     goals, judge, search = finished.scenario.goals, finished.search.plan.judge, finished.search
-    confidences = _confidences(finished, at, reports) if finished.confident else {}
+    confidences = _confidences(finished, at, reports) if finished.confident and finished.outcome.shown else {}
     judged = {}
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
@@ -157,7 +163,9 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
 
 
 def _confidences(finished: Finished, at: int, reports: Sequence[Report]) -> Mapping[str, float]:
-    """By the key of each goal, the confidence with which it is met."""
+    """By the key of each goal, the confidence with which it is met: at an answer that of the runs that confirmed it."""
+    if finished.outcome.buffer is not None and finished.outcome.confidences:
+        return finished.outcome.confidences
     judge, goals = finished.search.plan.judge, finished.scenario.goals
     if not judge.averages:
         return judge.confidences(reports, goals)
@@ -170,8 +178,12 @@ def _goal_at(finished: Finished, goal: Goal, packets: int) -> GoalAt:
     """One goal at one buffer that the search measured."""
     search = finished.search
     reports = search.samples[packets]
-    found = search.together(packets, [goal])
+    found = search.verdict_on(packets, goal, finished.outcome)
     verdict: GoalVerdict = "undecided" if found is Verdict.UNCLEAR else "met" if found is Verdict.MET else "missed"
+    few = len(reports) < ENOUGH_FOR_INTERVAL and search.runs_near(packets) < ENOUGH_FOR_INTERVAL
+    if verdict == "met" and few and finished.measure.replicates and not search.derived(packets, goal):
+        # A run or two that meet a goal show no rare state that misses it.
+        verdict = "undecided"
     return GoalAt(finished.size(packets), _estimate(goal, reports), verdict, len(reports))
 
 
@@ -242,9 +254,21 @@ def islands(finished: Finished) -> tuple[Island, ...]:
 
 
 def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
-    """The metric of a goal over replications."""
-    interval = statistics.mean_interval([metric_value(goal.name, report) for report in reports], 0.95)
-    return Estimate(interval.mean, interval.half_width)
+    """The metric of a goal over replications; without an interval where few runs, or transfers that never end, say it.
+
+    Student's t of two or three runs gives intervals many times as wide as what the runs differ by.
+    """
+    values = [metric_value(goal.name, report) for report in reports]
+    interval = statistics.mean_interval(values, 0.95)
+    told = len(values) >= ENOUGH_FOR_INTERVAL and NEVER_S not in values
+    return Estimate(interval.mean, interval.half_width if told else None)
+
+
+def _without_few(metrics: Metrics, runs: int) -> Metrics:
+    """Metrics of so many runs, without intervals where the runs are few."""
+    if runs >= ENOUGH_FOR_INTERVAL:
+        return metrics
+    return Estimates({name: dataclasses.replace(found, half_width=None) for name, found in metrics.items()})
 
 
 def conflict(finished: Finished, goals: Mapping[str, JudgedGoal]) -> Conflict:
@@ -352,9 +376,13 @@ def point(finished: Finished, packets: int) -> CurvePoint:
     """What was measured at a buffer, over all of its replications."""
     reports = finished.measure.at(packets)
     report = Report.over(reports)
-    groups = {group.name: group.with_quantiles for group in report.groups}
+    metrics = _without_few(report.metrics, len(reports))
+    groups = {group.name: _without_few(group.with_quantiles, len(reports)) for group in report.groups}
     runs = tuple(_measured(each) for each in reports)
-    return CurvePoint(finished.size(packets), len(reports), report.metrics, groups, runs)
+    goals = {}
+    if finished.outcome.buffer is None and packets in finished.search.samples:
+        goals = {goal.key: _goal_at(finished, goal, packets) for goal in finished.scenario.goals}
+    return CurvePoint(finished.size(packets), len(reports), metrics, groups, runs, goals)
 
 
 def _measured(report: Report) -> Mapping[str, float]:

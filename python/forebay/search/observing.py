@@ -31,6 +31,8 @@ ALIKE = 4.0
 WIDEST, FILLS = 1.4, 8
 #: Runs at a buffer itself without which nothing is excluded there.
 FEWEST = 4
+#: Buffers at most whose own runs complete a proof that there is no answer, and how many times the runs of a look each.
+PROOFS, MOST_OF_A_PROOF = 6, 4
 NOTHING = Replications()
 
 
@@ -319,13 +321,24 @@ class Observing:
         """
         level = 1 - (1 - self.plan.confidence) / max(rounds, 1)
         looked: set[int] = set()
+        proofs = 0
         if self._averages:
             self._look_beside_the_best()
         while True:
             left, promising = self.left(level), [at for at in self.samples if self._seems_met(at)]
             if not left and not promising:
-                outcome.impossible = True
-                return
+                nearest = self._unproven(level)
+                if nearest is None:
+                    outcome.impossible = True
+                    outcome.excluded = {goal.key: [*self._excluded_by(goal, level)] for goal in self.goals}
+                    return
+                seen = len(self.samples[nearest])
+                if proofs >= PROOFS or seen >= MOST_OF_A_PROOF * runs:
+                    break
+                # Every further condition makes a wrong proof rarer: it needs no part of the error.
+                proofs += 1
+                self.sample([nearest], max(runs, 2 * seen))
+                continue
             fresh = [at for at in promising if at not in self._refused]
             if fresh and confirms(self._smallest_clear(fresh)):
                 return
@@ -336,6 +349,28 @@ class Observing:
             self._known(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
         outcome.between = self.undecided()
+
+    def _unproven(self, level: float) -> int | None:
+        """The buffer that comes nearest to meeting all goals, unless its own runs exclude that it does."""
+        nearest = self.compromise()
+        if not self._averages or any(self.missed_surely(nearest, goal, level) for goal in self.goals):
+            return None
+        return nearest
+
+    def show_ends(self, runs: int) -> None:
+        """Have at least so many runs at the smallest, at the nearest and at the largest buffer: what a table shows."""
+        if self._averages:
+            self.sample([min(self.samples), self.compromise(), max(self.samples)], runs)
+
+    def verdict_on(self, buffer: int, goal: Goal, outcome: Outcome) -> Verdict:
+        """One goal at a measured buffer: what is part of a proof is missed, and what is derived is met."""
+        if self.derived(buffer, goal):
+            return Verdict.MET
+        if any(low <= buffer <= high for low, high in outcome.excluded.get(goal.key, ())):
+            return Verdict.MISSED
+        found = self.together(buffer, [goal])
+        surely = found is Verdict.UNCLEAR and self._averages and self.missed_surely(buffer, goal, CLEAR)
+        return Verdict.MISSED if surely else found
 
     def _look_beside_the_best(self) -> None:
         """Look between the buffer that comes nearest and its neighbors, so that no peak hides in a wide gap."""
@@ -352,10 +387,22 @@ class Observing:
     def undecided(self) -> tuple[int, int]:
         """Between which buffers the smallest that meets every goal lies, as far as is known."""
         left = self.left(None)
+        if not left and not any(map(self._seems_met, self.samples)):
+            return self._about_the_nearest()
+        nearest = self.compromise()
         promising = [at for at in self.samples if self._seems_met(at)]
+        # What comes nearest may meet every goal, too, unless runs speak against it.
+        promising += [] if self.misses(nearest, self.goals) else [nearest]
         ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
         met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]
         return min(ends), min([max(ends), *met])
+
+    def _about_the_nearest(self) -> tuple[int, int]:
+        """From the buffer that comes nearest to its neighbors that surely miss a goal."""
+        nearest = self.compromise()
+        missing = [at for at in self.samples if at != nearest and self.misses(at, self.goals)]
+        low = max((at + 1 for at in missing if at < nearest), default=self.plan.floor)
+        return low, min((at - 1 for at in missing if at > nearest), default=self.plan.ceiling)
 
     def look_at(self, measured: Mapping[int, Sequence[Report]]) -> None:
         """Take what others have measured for what was seen."""

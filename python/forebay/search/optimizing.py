@@ -12,6 +12,7 @@ from forebay.metric import find
 from forebay.report import Estimate
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
+from forebay.search.independence import different
 from forebay.search.measurable import check_goals, measurable
 from forebay.search.optimum import Best, Optimizing, Optimum
 from forebay.search.plan import Outcome
@@ -55,17 +56,18 @@ def optimized(
     if goals and outcome.buffer is None:
         return finished, None
     if outcome.buffer is None:
-        low, high = plan.smallest, plan.largest
+        low, high, limit = plan.smallest, plan.largest, plan.ceiling
     else:
         last, missed = outcome.up_to
         low, high = outcome.buffer, max(last, missed or plan.largest)
+        limit = plan.ceiling if missed is None else high
 
     def tell(one: int, other: int) -> None:
         if known is not None:
             known(f"best {plan.words.between(one, other)}")
 
     seeking = Optimizing(search, goal, goals, confidence, tell)
-    best = seeking.best(low, max(low, high), outcome.buffer)
+    best = seeking.best(low, max(low, high), outcome.buffer, limit)
     found = _confirmed(seeking, search, best, outcome)
     assert found.buffer is not None, "the first answer stays where no other is confirmed"
     values = [metric_value(goal.name, report) for report in found.confirmation]
@@ -87,7 +89,10 @@ def _confirmed(seeking: Optimizing, search: object, best: Best, outcome: Outcome
     """The best whose goals fresh replications confirm; without goals the best."""
     if not isinstance(search, Search):
         place = best.candidates[0]
-        return dataclasses.replace(outcome, buffer=place, confirmation=seeking.fresh(place), up_to=(place, None))
+        fresh = seeking.fresh(place)
+        return dataclasses.replace(
+            outcome, buffer=place, confirmation=fresh, up_to=(place, None), runs=different(fresh)
+        )
     for place in best.candidates:
         if place == outcome.buffer:
             break

@@ -3,9 +3,10 @@
 A few places over the range are measured, and each is left out once another is better for sure: by Welch's test of two
 means (1947), at a part of the error probability that is small enough for all comparisons of all rounds together
 (Bonferroni). The range then shrinks to the neighbors of what is left, and new places go between them; where it shrinks
-no more, replications double. In the end what is left cannot be told apart from the best: the best lies between its
-neighbors, with the confidence that is stated, where the metric has one optimum over the range. Where in
-between it lies is read off a parabola; fresh replications there have to confirm the goals, and say what the metric is.
+no more, replications double. While the largest place may be the best, the range grows. In the end what is left cannot
+be told apart from the best: the best lies between its neighbors, with the confidence that is stated, where the metric
+has one optimum over the range. Where in between it lies is read off a parabola; fresh replications there have to
+confirm the goals, and say what the metric is.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ ROUNDS, PLACES = 10, 6
 FIRST, MOST = 4, 16
 #: What a range is worth looking into again for: so much shorter on a logarithmic scale.
 SHORTER = 0.75
+#: Factor by which a range grows whose largest number may be the best.
+FURTHER = 4
 #: Fresh replications at the best, where no goals ask for theirs.
 FRESH = 12
 
@@ -114,9 +117,19 @@ class Optimizing(Observing):
         self.objective, self.wanted, self.tell = objective, list(goals), tell
         self._level = 1 - (1 - confidence) / (2 * ROUNDS * PLACES)
 
-    def best(self, low: int, high: int, sure: int | None = None) -> Best:
-        """Look between two numbers, which are tried, too; at `sure` the goals are known to be met."""
-        replications = FIRST
+    def best(self, low: int, high: int, sure: int | None = None, limit: int | None = None) -> Best:
+        """Look between two numbers, which are tried, too, and further up while the largest may be the best.
+
+        Parameters
+        ----------
+        low, high : int
+            The range of the first look.
+        sure : int, optional
+            A number at which the goals are known to be met.
+        limit : int, optional
+            The largest number of all; `high` by default.
+        """
+        replications, limit = FIRST, max(high, limit or high)
         grid = near = [low]
         for _ in range(ROUNDS):
             self.tell(low, high)
@@ -127,6 +140,10 @@ class Optimizing(Observing):
             self.sample(near, replications)
             near = self._near([place for place in near if place == sure or self._allowed(place)] or near)
             below, above = self._around(grid, near)
+            if near[-1] == high < limit:
+                # The optimum may lie beyond the range.
+                low, high = below, min(limit, FURTHER * high)
+                continue
             if below == above or math.log(above / below) <= 2 * math.log1p(self.plan.resolution) or len(grid) < 3:
                 low, high = below, above
                 break

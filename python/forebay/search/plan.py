@@ -162,6 +162,13 @@ class Outcome:
         Without an answer and without that proof: the smallest and the largest buffer that may meet every goal.
     runs : int
         Observations that the confidence rests on.
+    confidences : mapping
+        With an answer, by the key of each goal: the confidence that it holds there. The smallest is `confidence`.
+    excluded : mapping
+        Where no buffer meets every goal, by the key of each goal: the intervals of buffers that the proof excludes by
+        it.
+    shown : bool
+        Whether the runs show what may decide the goals. If not, no confidence is stated.
     """
 
     buffer: int | None = None
@@ -179,6 +186,9 @@ class Outcome:
     impossible: bool = False
     between: tuple[int, int] | None = None
     runs: int = 0
+    confidences: Mapping[str, float] = field(default_factory=dict)
+    excluded: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    shown: bool = True
 
     def leave_undecided(self, largest: int) -> None:
         """Take the answer back: what the runs do not show may decide it. At least the answer is still needed."""
@@ -187,7 +197,8 @@ class Outcome:
             self.between, self.compromise = (low, largest), self.buffer
         elif self.impossible:
             self.between = 1, largest
-        self.buffer, self.confidence, self.impossible = None, None, False
+        self.buffer, self.confidence, self.impossible, self.shown = None, None, False, False
+        self.confidences, self.excluded = {}, {}
 
 
 def without_gaps(buffers: Sequence[int], gap: float) -> list[int]:

@@ -15,7 +15,7 @@ confirmation is refused, what each side of a conflict needs exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forebay import statistics
@@ -273,10 +273,11 @@ class QuickLook(Observing):
             reports += self._measured([buffer] * missing, fresh=True)
             if self.plan.judge.margin(reports, self.goals) < 0:
                 break
-            found, shown = self._sureness(buffer, reports, part)
+            each, shown = self._confidences_at(buffer, reports, part)
+            found = min(each.values(), default=None)
             if found is None or found >= self.plan.confidence:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
-                outcome.runs = different(reports) + self.runs_near(buffer)
+                outcome.runs, outcome.confidences = different(reports) + self.runs_near(buffer), each
                 return True
             allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
             if hopeless(shown, look, LOOKS[-1], allowed):
@@ -286,16 +287,16 @@ class QuickLook(Observing):
         self._refused.add(buffer)
         return False
 
-    def _sureness(self, buffer: int, reports: Sequence[Report], part: float) -> tuple[float | None, float]:
-        """How surely fresh runs at a buffer meet every goal, None where they repeat each other; and their evidence."""
+    def _confidences_at(self, buffer: int, reports: Sequence[Report], part: float) -> tuple[Mapping[str, float], float]:
+        """How surely fresh runs at a buffer meet each goal, none where they repeat each other; and their evidence."""
         if not enough(different(reports), len(reports)):
-            return None, 0.0
+            return {}, 0.0
         evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
         # Each attempt spends a part of the error probability, and each of its looks a part of that.
-        shown = min(evidence.values())
-        error = (1 - shown) / attempt_share(len(self._refused) + 1) / part
-        return max(0.0, min(most, 1 - error)), shown
+        spent = attempt_share(len(self._refused) + 1) * part
+        found = {key: max(0.0, min(most, 1 - (1 - each) / spent)) for key, each in evidence.items()}
+        return found, min(evidence.values())
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""

@@ -58,6 +58,8 @@ FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
 #: Fresh runs at one buffer at most: those that carry so many packets, but not fewer than these.
 AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
+#: Runs at the smallest, the nearest and the largest buffer of an answer that is taken back.
+ENDS = 4
 #: What a search without goals looks at: any metric will do.
 ANY = Goal("utilization", ">=", 0.0)
 #: Parts of a range between the values of the first look, at least.
@@ -229,6 +231,10 @@ def recommend(
         return dataclasses.replace(
             answer,
             confidence=of_all(answer.confidence, len(chosen), asked_for),
+            goals={
+                key: dataclasses.replace(goal, confidence=of_all(goal.confidence, len(chosen), asked_for))
+                for key, goal in answer.goals.items()
+            },
             level=asked_for,
             choice=chosen[best][0],
             alternatives=alternatives if choices else (),
@@ -343,6 +349,8 @@ def _found(question: _Question, search: _Search) -> Finished:
     found = search.patience.wait(begin, scenario, search.resumption, search.at_once if smaller else None)
     if not question.runs.decided and found.scenario.goals:
         found.outcome.leave_undecided(found.search.plan.ceiling)
+        if search.patience.patient:
+            found.search.show_ends(ENDS)
     return found
 
 
@@ -601,8 +609,9 @@ def _held(scenario: Scenario, varied: Knob) -> float:
     memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}
     target = next((link for link in scenario.resolved["links"] if link.get("target")), None)
     shared = memories.get(target.get("memory")) if target is not None and varied.is_target else None
-    in_bytes = 0.0 if shared is None else _core.parse_quantity(shared, "bytes")
-    return max(size.packets, in_bytes / (size.bytes / size.packets) if size.packets else 0.0)
+    # A memory may be written in packets or in bytes, as a buffer may.
+    held = 0.0 if shared is None else varied.size(scenario.changed(("memories", varied.key, shared))).packets
+    return max(size.packets, held)
 
 
 def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:

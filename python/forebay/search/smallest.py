@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from forebay import statistics
 from forebay.formatting import confidence as confidence_text
@@ -115,6 +116,7 @@ class Search(Observing):
         if outcome.buffer is None:
             # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
             self.sample([self.compromise()], NEAREST)
+            self.show_ends(NEAREST)
             runs = max(NEAREST, self.plan.least_runs)
             # Where goals are about shares of the draws, each buffer was decided by itself.
             again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
@@ -608,15 +610,17 @@ class Search(Observing):
             weakest = min(self.goals, key=lambda goal: (evidence[goal.key], judge.margin(reports, [goal]))).key
             independent = different(reports)
             runs = independent + near
+            stated = partial(self._stated, part=attempt_share(self._attempts) * part, runs=runs)
             if enough(independent, len(reports)):
                 confirmed = evidence[weakest] >= needed and runs >= self.plan.least_runs
-                confidence = 1 - (1 - evidence[weakest]) / attempt_share(self._attempts) / part
-                confidence = min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
+                confidence = stated(evidence[weakest])
             else:
                 # Hardly more than one observation: what it says is all there is, and nothing says how surely.
                 confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
             if confirmed:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
+                carried = {} if confidence is None else evidence
+                outcome.confidences = {key: stated(each) for key, each in carried.items()}
                 outcome.runs = runs
                 return None
             if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
@@ -626,6 +630,11 @@ class Search(Observing):
             self._keep(buffer, reports)
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
         return weakest
+
+    def _stated(self, evidence: float, *, part: float, runs: int) -> float:
+        """The confidence of evidence that spends a part of the error, no more than so many runs carry."""
+        confidence = 1 - (1 - evidence) / part
+        return min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
 
     def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
         """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""

@@ -19,6 +19,7 @@ from forebay.measurement.run_time import run_time
 from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
+from forebay.search.judging import Verdict
 from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
@@ -239,12 +240,20 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
         outcome.between = seen.undecided()
     else:
         outcome.between = _common(outcome.between, seen.undecided())
+    outcome.between = _with_those_met(outcome.between, seen)
     outcome.compromise = seen.compromise()
     outcome.runs = seen.runs_near(outcome.compromise)
     done = counted(runs, "run")
     text = f"The time was over after {done}. Repeat the command with a longer time: it goes on from there."
     outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
     return dataclasses.replace(search, search=seen, outcome=outcome)
+
+
+def _with_those_met(between: tuple[int, int], seen: Observing) -> tuple[int, int]:
+    """An interval that begins at a smaller buffer where the runs there meet every goal as far as they say."""
+    met = [at for at in seen.samples if seen.together(at, seen.goals) is Verdict.MET]
+    low = min([between[0], *met])
+    return low, max(between[1], low)
 
 
 def _common(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.report import BufferSize
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
@@ -81,13 +82,22 @@ def brief(buffer: Value) -> str:
     return f"{count(buffer)} ({size}, {time})"
 
 
+def _in_bytes(buffer: BufferSize) -> str:
+    """A limit in bytes: the bytes first, then the packets and their size, and the time at the link's rate."""
+    size, each = formatting.exactly(formatting.size(buffer.bytes)), f"{buffer.bytes / buffer.packets:.0f} B"
+    time = formatting.exactly(formatting.duration(buffer.seconds))
+    return f"{size} ({count(buffer)} of {each}, {time}; the limit is in bytes)"
+
+
 def recommended(answer: Recommendation) -> str:
-    """The recommendation itself."""
+    """The recommendation itself; of a limit in bytes the bytes first, because so many packets are another limit."""
     assert answer.buffer is not None, "without a buffer nothing is recommended"
     of = whose(answer)
     place = f" for the buffer{of}" if of else ""
     name = f"{answer.knob.key} = " if isinstance(answer.knob, Ranged) and answer.knob.key != TARGET_LINK.key else ""
-    return f"We recommend {name}{brief(answer.buffer)}{place}{chosen(answer)}."
+    in_bytes = isinstance(answer.buffer, BufferSize) and answer.knob.is_target and not answer.scenario.core.packet_limit
+    size = _in_bytes(answer.buffer) if in_bytes and isinstance(answer.buffer, BufferSize) else brief(answer.buffer)
+    return f"We recommend {name}{size}{place}{chosen(answer)}."
 
 
 def proof(answer: Recommendation) -> Iterator[str]:
@@ -240,8 +250,11 @@ def why_none(answer: Recommendation) -> Iterator[str]:
         yield from _open(answer)
     else:
         yield f"{nothing_meets(answer)} meets every goal."
-    told = [_capital(line) for line in sides(answer, goal_words, brief)]
-    yield from (f"{line}." for line in told)
+    # Of an undecided answer the runs show something, but decide nothing.
+    told = [*sides(answer, goal_words, brief)]
+    if told and undecided(answer):
+        told[0] = f"as far as the runs show, {told[0]}"
+    yield from (f"{_capital(line)}." for line in told)
 
 
 def _noun(answer: Recommendation) -> str:

@@ -76,6 +76,9 @@ def _state(answer: Recommendation, point: CurvePoint, goals: list[Goal], *, few:
         return "missed"
     if answer.fraction is not None:
         return _share_state(point, goals, answer.fraction.wanted)
+    if point.goals:
+        verdicts = {found.verdict for found in point.goals.values()}
+        return "missed" if "missed" in verdicts else "undecided" if "undecided" in verdicts else "met"
     states = {_goal_state(point, goal, few=few) for goal in goals}
     return "missed" if "missed" in states else "undecided" if "undecided" in states else "met"
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["GoalRow", "Place", "Region", "goal_rows", "places", "region", "verdict_cell"]
 
 #: The part of the measured buffers at which a goal is met.
-Shape = Literal["everywhere", "nowhere", "from", "up_to", "between", "scattered", "unknown"]
+Shape = Literal[
+    "everywhere", "nowhere", "from", "up_to", "between", "scattered", "missed_up_to", "missed_from", "unknown"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,11 @@ class Region:
     ----------
     shape : str
         "from": at `low` and every larger measured buffer. "up_to": at `high` and every smaller one. "between": at every
-        one from `low` to `high` only. "scattered": at some, in no order. "unknown": the ends are not decided.
+        one from `low` to `high` only. "scattered": at some, in no order. "missed_up_to": missed at `high` and every
+        smaller one, and undecided at others. "missed_from": the same at `low` and every larger one. "unknown": the ends
+        are not decided.
     low, high : BufferSize, Setting or None
-        The ends, which were measured and meet the goal.
+        The ends, which were measured and decided.
     best : GoalAt or None
         Where the goal is met nowhere: the measured buffer that comes nearest.
     """
@@ -129,32 +133,50 @@ def places(rows: Sequence[GoalRow]) -> tuple[Place, ...]:
 
 
 def verdict_cell(row: GoalRow, at: GoalAt | None, *, interval: bool) -> str:
-    """A goal's metric and its verdict at one buffer; an undecided verdict always has the interval."""
+    """A goal's metric and its verdict at one buffer; an undecided verdict has the interval, or the number of runs."""
     if at is None:
         return "–"
     name, exact = row.goal.name, interval or at.verdict == "undecided"
     shown = formatting.estimate(name, at.measured) if exact else formatting.value(name, at.measured.mean)
-    return f"{shown} {at.verdict}"
+    runs = f" ({formatting.counted(at.runs, 'run')})" if exact and not at.measured.half_width else ""
+    return f"{shown}{runs} {at.verdict}"
 
 
 def region(answer: Recommendation, row: GoalRow) -> Region:
-    """Where a goal is met, by the means at the measured buffers; the verdicts of the row count at both ends."""
+    """Where a goal is met, by its verdicts at the measured buffers; those of the row count at both ends."""
     if answer.fraction is not None:
         return _of_ends(row)
     found = [at for at in (_at(row.goal, point) for point in answer.points) if at is not None]
     if not found:
         return _of_ends(row)
-    met = [row.goal.margin(at.measured.mean) >= 0 for at in found]
+    verdicts: list[GoalVerdict] = [at.verdict for at in found]
     for index, end in ((0, row.smallest), (-1, row.largest)):
-        if end is not None and end.verdict != "undecided":
-            met[index] = end.verdict == "met"
+        if end is not None:
+            verdicts[index] = end.verdict
+    if "undecided" in verdicts:
+        return _partly(found, verdicts)
+    met = [verdict == "met" for verdict in verdicts]
     if all(met):
         return Region("everywhere")
     if not any(met):
-        if any(end is not None and end.verdict == "undecided" for end in (row.smallest, row.largest)):
-            return Region("unknown")
         return Region("nowhere", best=max(found, key=lambda at: row.goal.margin(at.measured.mean)))
     return _shaped(found, met)
+
+
+def _partly(found: Sequence[GoalAt], verdicts: Sequence[GoalVerdict]) -> Region:
+    """What is said of a goal that is undecided at some measured buffers: only what the verdicts at the others say."""
+    first, last = verdicts[0], verdicts[-1]
+    below = next((index for index, each in enumerate(verdicts) if each != first), len(verdicts))
+    above = next((index + 1 for index in range(len(verdicts) - 1, -1, -1) if verdicts[index] != last), 0)
+    if last == "met" and "missed" in verdicts:
+        return Region("from", low=found[above].buffer)
+    if first == "met" and "missed" in verdicts:
+        return Region("up_to", high=found[below - 1].buffer)
+    if first == "missed":
+        return Region("missed_up_to", high=found[below - 1].buffer)
+    if last == "missed":
+        return Region("missed_from", low=found[above].buffer)
+    return Region("unknown")
 
 
 def _shaped(found: Sequence[GoalAt], met: Sequence[bool]) -> Region:
@@ -182,7 +204,10 @@ def _of_ends(row: GoalRow) -> Region:
 
 
 def _at(goal: Goal, point: CurvePoint) -> GoalAt | None:
-    """A goal at a measured buffer, by its mean and its interval; None where the metric was not measured."""
+    """A goal at a measured buffer: the search's verdict, else that of its mean and interval; None if not measured."""
+    known = point.goals.get(goal.key)
+    if known is not None:
+        return known
     key = point.key(goal.name)
     measured = None if key is None else point.estimate(key)
     if measured is None:
@@ -193,6 +218,8 @@ def _at(goal: Goal, point: CurvePoint) -> GoalAt | None:
 def _nearest(answer: Recommendation, miss: Miss, buffer: Value) -> GoalAt:
     """A goal at the nearest miss; where goals are about a share of the draws, the search's verdict alone counts."""
     point = answer.at(buffer)
+    if point is not None and miss.goal.key in point.goals and answer.fraction is None:
+        return point.goals[miss.goal.key]
     runs = answer.runs if point is None else point.replications
     verdict: GoalVerdict = "met" if miss.met else "missed"
     if answer.fraction is None and _verdict(miss.goal, miss.measured) == "undecided":

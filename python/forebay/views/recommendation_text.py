@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from forebay.search.answer import (
         Alternative,
         Front,
+        JudgedGoal,
         JudgedRule,
         Recommendation,
         SearchCost,
@@ -158,7 +159,7 @@ def _at_answer(answer: Recommendation) -> RenderableType:
     """Each goal with its metric and its margin at the answer."""
     assert answer.buffer is not None, "without an answer there is another table"
     goals = list(answer.goals.values())
-    measured = [formatting.estimate(each.goal.name, each.measured) for each in goals]
+    measured = [_told(each) for each in goals]
     columns = [
         Column(f"at {count(answer.buffer)}", measured),
         Column("margin", [margin(each) for each in goals]),
@@ -169,6 +170,13 @@ def _at_answer(answer: Recommendation) -> RenderableType:
         )
     styles = ["" if each.met else "red" for each in goals]
     return Wrapped([Grid([Column("goal", [asked(each) for each in goals], number=False)], columns, styles)])
+
+
+def _told(goal: JudgedGoal) -> str:
+    """A goal's metric at the answer; without an interval the number of runs."""
+    shown = formatting.estimate(goal.goal.name, goal.measured)
+    runs = 0 if goal.evidence is None or goal.measured.half_width else goal.evidence.runs
+    return f"{shown} ({counted(runs, 'run')})" if runs else shown
 
 
 def _conflict(answer: Recommendation) -> Iterator[RenderableType]:

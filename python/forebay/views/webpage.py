@@ -432,6 +432,8 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
 
 def _there(answer: Recommendation, at: answers.CurvePoint, goal: Goal, estimate: Estimate) -> str:
     """How a goal fares at a buffer, with the number of the runs where they are few; between two buffers probably."""
+    if goal.key in at.goals:
+        return at.goals[goal.key].verdict
     margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0
     verdict = "met" if margin >= half else "missed" if margin < -half else "undecided"
     if not at.replications:

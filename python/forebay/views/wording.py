@@ -267,6 +267,10 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
             yield f"{name} is met from {told(each.low)} on"
         elif each.high is not None and each.shape == "up_to":
             yield f"{name} is met up to {told(each.high)}"
+        elif each.high is not None and each.shape == "missed_up_to":
+            yield f"{name} is missed up to {told(each.high)}"
+        elif each.low is not None and each.shape == "missed_from":
+            yield f"{name} is missed from {told(each.low)} on"
         elif each.low is not None and each.high is not None:
             order = "only from" if each.shape == "between" else "only at some of the measured values from"
             same = each.low.number == each.high.number
