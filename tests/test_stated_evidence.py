@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, formatting
-from forebay.goals import NEVER_S, Goal, metric_value
+from forebay.goals import Goal, metric_value
+from forebay.metric import NEVER_S
 from forebay.report import BufferSize, Estimate, Report
 from forebay.scenario import TARGET
 from forebay.search import findings

@@ -79,7 +79,7 @@ def test_a_share_of_the_draws(path: Path) -> None:
     answer = forebay("recommend", path, "--fraction", "90%", "--no-picture", "--report", path.with_suffix(".html"))
     assert answer.code == 0, answer.err
     bound = confidence(told["at_least"])
-    assert f"We recommend {most.packets} packets" in answer.out
+    assert f"({most.packets} packets of 1000 B" in answer.out
     assert f"held in {told['held']} of {told['of']} fresh draws: in at least {bound} of all draws" in answer.out
     page = path.with_suffix(".html").read_text(encoding="utf-8")
     assert f"held in {told['held']} of {told['of']} draws" in page

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
 from forebay.errors import naming
-from forebay.goals import NEVER_S
-from forebay.metric import find, unit_of
+from forebay.metric import NEVER_S, find, unit_of
 from forebay.report import Estimate, Lateness
 
 __all__ = [
@@ -188,7 +187,7 @@ def _never(name: str, number: float) -> float:
 def estimate(name: str, found: Estimate | None) -> str:
     """Format an estimate, its interval to the same decimal place.
 
-    An interval that would leave the range of the metric is cut: "0.20 % (0 to 0.62 %)".
+    An interval that would leave the range of the metric is cut: "0.20 (0 to 0.62) %".
     """
     if found is None:
         return "–"
@@ -206,7 +205,7 @@ def estimate(name: str, found: Estimate | None) -> str:
             f"{end / scale:.{places}f}" if least < end < most else f"{end / scale:.0f}"
             for end in (max(low, least), min(high, most))
         ]
-        return f"{found.mean / scale:.{places}f} {shown} ({ends[0]} to {ends[1]} {shown})".replace(" )", ")")
+        return f"{found.mean / scale:.{places}f} ({ends[0]} to {ends[1]}) {shown}".strip()
     return f"{found.mean / scale:.{places}f} ± {half:.{places}f} {shown}".strip()
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from forebay._core import unknown
 from forebay.errors import ContradictionError, InputError
-from forebay.metric import find, key_among
+from forebay.metric import NEVER_S, find, key_among
 from forebay.report import GroupReport, Report
 
 __all__ = ["Goal", "check_bounds", "distinct", "metric_value", "named", "parts_of_key", "split_goal"]
@@ -21,8 +21,6 @@ Sense = Literal[">=", "<="]
 #: How the key of a goal ends that shares its metric with others.
 BOUND = re.compile(r"(>=|<=)(-?[0-9][0-9.e+-]*)$")
 
-#: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
-NEVER_S = 1e6
 #: Metrics that are a share of the packets that arrived.
 OF_ARRIVALS = frozenset({"loss_rate", "mark_rate"})
 

@@ -7,7 +7,10 @@ from functools import cache
 
 from forebay._core import Metric, american, metrics
 
-__all__ = ["Metric", "find", "key_among", "unit_of"]
+__all__ = ["NEVER_S", "Metric", "find", "key_among", "unit_of"]
+
+#: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
+NEVER_S = 1e6
 
 
 @cache

@@ -12,7 +12,8 @@ from forebay import statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
-from forebay.goals import NEVER_S, Goal, metric_value
+from forebay.goals import Goal, metric_value
+from forebay.metric import NEVER_S
 from forebay.report import Estimate, Report
 from forebay.report import Metrics as Estimates
 from forebay.rules import Rule
