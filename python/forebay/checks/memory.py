@@ -22,16 +22,24 @@ FACTOR, SLACK = 2.0, 20e6
 #: Runs one replication without a limit and prints the estimate and the peak above the interpreter's own, in bytes.
 PROGRAM = """
 import json, resource, sys
+from pathlib import Path
 from forebay import Scenario, _core
+
+def peak():
+    # Linux hands ru_maxrss of the parent down to a child; the high-water mark in /proc is the process's own.
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return 1024 * int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
 scenario = Scenario.load(sys.argv[1])
 job = _core.Job(scenario.core, "packet", 1, 0, memory=1 << 50)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 (outcome,) = _core.run_batch([job], 1)
 if isinstance(outcome, Exception):
     raise outcome
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-unit = 1 if sys.platform == "darwin" else 1024
-print(json.dumps([job.memory_estimate, (after - before) * unit]))
+print(json.dumps([job.memory_estimate, peak() - before]))
 """
 
 
