@@ -40,7 +40,7 @@ pub enum StateKind {
     MarkovRate,
     /// Time in drawn outages, in seconds.
     Outages,
-    /// What sources that change with time offer above the rate of the target link, in seconds of that rate.
+    /// The load that sources which change with time offer above the target link's rate, in seconds of that rate.
     Overload,
     /// Bursts of losses of a medium, which depend on the packets.
     GilbertElliott,
