@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from forebay.goals import Goal
 from forebay.search.crossing import Noise
 from forebay.search.judging import Verdict
-from forebay.search.observing import ENOUGH
+from forebay.search.observing import ENOUGH, Observing
 from forebay.search.plan import Measure, Outcome, Plan
-from forebay.search.quick import LOOKS_AT_MISSES, ROUNDS, QuickLook
+from forebay.search.quick import ROUNDS, QuickLook
 
-__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors"]
+__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors", "keys_of_room"]
 
 #: Powers of the size with which the smallest sufficient buffer changes, in packets. With 1 it is the same time, as for
 #: flows in step; with 0 it is the same number of packets. It is below 0 if a burst of one flow is large for the smaller
@@ -196,6 +196,11 @@ def _half_width(rung: Rung) -> float:
     return math.log(max(rung.high, rung.at) / min(rung.low, rung.at)) / 2
 
 
+def keys_of_room(search: Observing) -> frozenset[str]:
+    """Return the keys of the goals that need a large buffer, as measured."""
+    return frozenset(goal.key for goal in search.directions()[0])
+
+
 class ScaledLook(QuickLook):
     """A quick look at a smaller link: where the edge is, and how much runs differ there."""
 
@@ -229,8 +234,8 @@ class ScaledLook(QuickLook):
             # Without a clear buffer on a side, the measured ones between which the margins change their sign.
             low = max(float(floor), math.exp(edge.missed if edge.low == -math.inf else edge.low))
             high = min(float(ceiling), math.exp(edge.met if edge.high == math.inf else edge.high))
-        room = frozenset(goal.key for goal in self.directions()[0])
-        return Rung(factor, low, at, high, {goal.key: list(self._scattered(goal)) for goal in self.goals}, room)
+        scatters = {goal.key: list(self._scattered(goal)) for goal in self.goals}
+        return Rung(factor, low, at, high, scatters, keys_of_room(self))
 
     def _scattered(self, goal: Goal) -> Iterator[Scatter]:
         """How far single runs lie from their mean."""
@@ -274,15 +279,7 @@ class Ladder(QuickLook):
             self.narrow()
             if not self._open() or self._put_to_the_test(self.undecided()[1], outcome):
                 break
-        if outcome.buffer is None:
-            self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
-        if outcome.buffer is None:
-            outcome.compromise = self.compromise()
-            outcome.runs = self.runs_near(outcome.compromise)
-        else:
-            room, _ = self.directions()
-            outcome.lower_end = self._lower_end(outcome.buffer, room)
-            outcome.up_to = self.upper_end(outcome.buffer)
+        self._end(outcome, self.directions()[0])
         return outcome
 
     def narrow(self) -> None:
@@ -317,10 +314,6 @@ class Ladder(QuickLook):
         if low <= self.plan.floor and low not in self.samples:
             points += self._further_down(low, max(1, self.at_once - len(points) - len(inside)))
         return sorted(dict.fromkeys([*points, *inside][: self.at_once]))
-
-    def room(self) -> frozenset[str]:
-        """Keys of the goals that need a large buffer."""
-        return frozenset(goal.key for goal in self.directions()[0])
 
     def _first(self, low: int, high: int) -> list[int]:
         """Both sides of the guess; without one the middle of all."""

@@ -121,18 +121,22 @@ class QuickLook(Observing):
             self.sample([nearest], self._fresh)
             if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
+        self._end(outcome, room)
+        if outcome.buffer is None and not outcome.impossible:
+            text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
+            outcome.notes.append(Warning(Kind.NO_MARGIN, text))
+        return outcome
+
+    def _end(self, outcome: Outcome, room: Sequence[Goal]) -> None:
+        """Conclude without an answer; say what is known about an answer, or about the nearest miss."""
         if outcome.buffer is None:
             self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
         if outcome.buffer is None:
-            if not outcome.impossible:
-                text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
-                outcome.notes.append(Warning(Kind.NO_MARGIN, text))
             outcome.compromise = self.compromise()
             outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome.buffer, room)
             outcome.up_to = self.upper_end(outcome.buffer)
-        return outcome
 
     def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
         """Look where the edge is expected, and at the largest buffer; None where it is not there."""

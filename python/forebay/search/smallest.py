@@ -95,7 +95,7 @@ class Search(Observing):
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
-        #: The edge of the goals that ask for room, where a run tells little of it.
+        #: The threshold buffer of the goals that need a large one, if the noise of a run is large; else None.
         self._located: Located | None = None
         self._attempts = 0
 

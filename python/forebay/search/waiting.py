@@ -20,7 +20,7 @@ from forebay.report import Report
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
 from forebay.search.judging import Verdict
-from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors
+from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, keys_of_room
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
@@ -162,7 +162,7 @@ def _climbed(begin: Begin, scenario: Scenario, resumption: Resumption | None, cl
         narrowed.narrow()
         found.outcome.between = low, high = narrowed.undecided()
         again = Guess(
-            low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, narrowed.room()
+            low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, keys_of_room(narrowed)
         )
         search = begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
         over = _over(search)
