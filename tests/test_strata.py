@@ -250,6 +250,23 @@ def test_rare_draws_that_coincide_have_a_stratum_of_their_own(states: int) -> No
     assert sum(each.weights[stratum] for stratum in both) >= 0.9 * np.mean(crowds >= 2)
 
 
+def test_the_number_of_many_rare_draws_has_strata() -> None:
+    """Forty draws of one in 400: one of them is frequent. Its runs are never together with those of none."""
+    one = '[[flows]]\nname = "s{}"\nrtt = "50ms"\ncount = {{ choice = {} }}\n'
+    each = found(choices([1, 2]) + "".join(one.format(number, [1] * 399 + [30]) for number in range(40)))
+    assert len(each.weights) <= MOST_OF_RARE
+    assert set(each.keys) == {f"flows.s{number}.count" for number in range(40)}
+    scenario = each._core
+    values = np.array(scenario.state_values(scenario.seed, range(20_000)))
+    rare = (values == 30).sum(axis=1)
+    known = np.array(each._strata_of(values))
+    none = {int(stratum) for stratum in known[rare == 0]}
+    assert none.isdisjoint(int(stratum) for stratum in known[rare > 0])
+    assert within_four_errors(sum(each.weights[stratum] for stratum in none), (1 - 1 / 400) ** 40)
+    members = np.array(scenario.state_values(scenario.seed, list(each.members(7))))
+    assert each._strata_of(members) == list(range(len(each.weights)))
+
+
 def test_the_tail_of_a_tail_has_a_stratum() -> None:
     """One outage in fifty is three hundred times as long as the others."""
     text = CHEAP.replace(

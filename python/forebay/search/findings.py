@@ -72,6 +72,8 @@ __all__ = [
 
 #: Runs without which no interval is stated.
 ENOUGH_FOR_INTERVAL = 4
+#: Names in a sentence at most.
+MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,7 +544,9 @@ def _of_search(finished: Finished) -> list[Warning]:
 
 
 def _names(names: Sequence[str]) -> str:
-    """Names as part of a sentence."""
+    """Names as part of a sentence: all of a few, of many the first ones."""
+    if len(names) > MOST_NAMES:
+        names = [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -5,6 +5,9 @@ mean when it is. The engines say which values such states take in a replication 
 therefore simulates one replication of each stratum and weights it by the stratum's probability (stratified sampling;
 Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are: strata only
 choose which replications are simulated.
+
+Many draws that are rare each may be frequent together. If they do not get strata of their own, their number in a
+replication has strata.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
 POPULATION_SERIES = (1 << 43) - 1
 #: Strata at most; more of rare draws, because they may matter only together; and the smallest probability of one.
 MOST, MOST_OF_RARE, RAREST = 6, 12, 5e-4
+#: Shares of these that states with strata of their own have, where others have strata for the number of rare values.
+SHARES = (2, 3, 6, 12)
 #: Replications of the population at least that a stratum has.
 LEAST_COUNT = 12
 #: A state of few values is rare if one of its values is rarer than this.
@@ -64,6 +69,28 @@ class _Series:
         return sum(map(len, self.members))
 
 
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """States that have rare values and no strata of their own.
+
+    Attributes
+    ----------
+    members : tuple of (int, tuple of float, frozenset of int)
+        Number of each state, the values at which its classes begin, and its rare classes.
+    """
+
+    members: tuple[tuple[int, tuple[float, ...], frozenset[int]], ...] = ()
+
+    def beside(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the states, and in a further column how many of these states have a rare value."""
+        if not self.members:
+            return values
+        number = np.zeros(len(values))
+        for state, cuts, rare in self.members:
+            number += np.isin(np.searchsorted(cuts, values[:, state], side="right"), list(rare))
+        return np.column_stack([values, number])
+
+
 class Strata:
     """Strata of one scenario.
 
@@ -79,6 +106,8 @@ class Strata:
         Probability of each stratum.
     keys : sequence of str
         Keys of the states that have strata.
+    others : _Others
+        States of which only the number of rare values counts, in a column behind those of the states.
     """
 
     def __init__(
@@ -88,8 +117,9 @@ class Strata:
         merged: Mapping[tuple[int, ...], int],
         weights: Sequence[float],
         keys: Sequence[str],
+        others: _Others = _Others(),
     ) -> None:
-        self._core, self._cuts, self._merged = core, tuple(cuts), dict(merged)
+        self._core, self._cuts, self._merged, self._others = core, tuple(cuts), dict(merged), others
         #: Combinations that were seen when the strata were made; later ones are compared with these alone.
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
@@ -116,6 +146,7 @@ class Strata:
 
     def _strata_of(self, values: NDArray[np.float64]) -> list[int]:
         """Stratum of each row of values; of a combination that was not seen before the nearest one's."""
+        values = self._others.beside(values)
         rows = zip(*(np.searchsorted(cuts, values[:, state], side="right") for state, cuts in self._cuts), strict=True)
         return [self._known(tuple(int(each) for each in row)) for row in rows]
 
@@ -141,14 +172,52 @@ def strata(core: _core.Scenario) -> Strata | None:
     first = POPULATION_SERIES << STREAM_BITS
     numbers = range(first, first + _population(core, states))
     values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
-    cuts = _chosen(list(_refinements(states, values)), values)
+    cuts, others = _parted(list(_refinements(states, values)), values)
     if not cuts:
         return None
-    combinations, counts = _classified(cuts, values)
+    combinations, counts = _classified(cuts, others.beside(values))
     merged, weights = _merge(combinations, counts)
     if len(weights) < 2:
         return None
-    return Strata(core, cuts, merged, weights, [states[number]["key"] for number, _ in cuts])
+    numbers = sorted({number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members})
+    keys = list(dict.fromkeys(states[number]["key"] for number in numbers))
+    return Strata(core, cuts, merged, weights, keys, others)
+
+
+def _parted(
+    refinements: Sequence[_Refinement], values: NDArray[np.float64]
+) -> tuple[list[tuple[int, Sequence[float]]], _Others]:
+    """Choose the states that have strata of their own, and those of which only the number of rare values counts."""
+    cuts = _chosen(refinements, values)
+    if not _without_strata(refinements, cuts, values).members:
+        return cuts, _Others()
+    for share in SHARES:
+        fewer = _chosen(refinements, values, share)
+        others = _without_strata(refinements, fewer, values)
+        beside = others.beside(values)
+        number = _cuts(beside[:, -1], SKEWED)
+        if not number:
+            break
+        both = [*fewer, (values.shape[1], number)]
+        _, counts = _classified(both, beside)
+        if sum(count >= _rarest(len(values)) * len(values) for count in counts) <= MOST_OF_RARE:
+            return both, others
+    return cuts, _Others()
+
+
+def _without_strata(
+    refinements: Sequence[_Refinement], cuts: Sequence[tuple[int, Sequence[float]]], values: NDArray[np.float64]
+) -> _Others:
+    """The states that have rare values and are not among the chosen ones."""
+    chosen, found = {state for state, _ in cuts}, dict[int, tuple[int, tuple[float, ...], frozenset[int]]]()
+    for each in refinements:
+        if each.state in chosen or each.state in found or each.rarity >= RARE:
+            continue
+        classes = np.searchsorted(each.cuts, values[:, each.state], side="right")
+        shares = np.bincount(classes, minlength=len(each.cuts) + 1) / len(values)
+        rare = frozenset(number for number, share in enumerate(shares.tolist()) if share < RARE)
+        found[each.state] = each.state, tuple(each.cuts), rare
+    return _Others(tuple(found.values()))
 
 
 def _population(core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
@@ -209,8 +278,10 @@ def _rarest(population: int) -> float:
     return max(RAREST, LEAST_COUNT / population)
 
 
-def _chosen(refinements: Sequence[_Refinement], values: NDArray[np.float64]) -> list[tuple[int, Sequence[float]]]:
-    """Give states their classes one after the other, as long as there are not too many strata.
+def _chosen(
+    refinements: Sequence[_Refinement], values: NDArray[np.float64], share: int = 1
+) -> list[tuple[int, Sequence[float]]]:
+    """Give states their classes one after the other, as long as there are not too many strata, or a `share`-th of them.
 
     Draws whose values are rare come first, and every combination of their values has a stratum of its own: two rare
     draws may be harmless each and decide a mean together.
@@ -219,7 +290,7 @@ def _chosen(refinements: Sequence[_Refinement], values: NDArray[np.float64]) -> 
     for each in sorted(refinements, key=lambda each: (each.rank, each.rarity, each.state)):
         refined = {**chosen, each.state: each.cuts}
         _, counts = _classified(sorted(refined.items()), values)
-        if sum(count >= _rarest(len(values)) * len(values) for count in counts) <= each.most:
+        if sum(count >= _rarest(len(values)) * len(values) for count in counts) <= each.most // share:
             chosen = refined
     return sorted(chosen.items())
 
