@@ -2,6 +2,7 @@
 
 A packet that a first-in-first-out queue accepts waits for the packets in front of it and for the rest of the one in
 transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C; P is the largest packet.
+Where the rate includes the framing of each packet, P includes it, and a limit in packets is so many times P.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ __all__ = ["delay_bounds"]
 FIRST_IN_FIRST_OUT = frozenset({"droptail", "red", "step", "codel", "pie", "choke", "drophead", "cobalt"})
 #: Keys of a link that make its rate change, its packets wait for more than the queue, or others share what waits.
 NOT_CONSTANT = ("outages", "shaper", "medium", "memory", "policer")
+#: Bytes of framing of each packet at a rate of a layer: Ethernet's header and check sequence, then also its preamble and
+#: gap (IEEE 802.3).
+FRAMING = {"l3": 0.0, "l2": 18.0, "l1": 38.0}
 #: Part of the bound that is used: what is exact in theory is kept clear of rounding.
 CLEAR = 0.999
 
@@ -38,8 +42,13 @@ def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
     target = next((link for link in links if link.get("target")), links[0])
     largest = _largest_packet(tables["flows"])
     changes = not isinstance(target["rate"], str) or not isinstance(target["delay"], str)
-    if largest is None or changes or target["rate_layer"] != "l3" or any(target.get(key) for key in NOT_CONSTANT):
+    framing = FRAMING[target["rate_layer"]]
+    if largest is None or changes or any(target.get(key) for key in NOT_CONSTANT):
         return {}
+    if framing and not scenario.core.packet_limit:
+        # A limit in bytes leaves the number of packets open, and each has a frame of its own.
+        return {}
+    largest += framing
     found: dict[Goal, int] = {}
     for goal in scenario.goals:
         _, _, name = goal.name.rpartition(".")
