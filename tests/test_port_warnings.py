@@ -52,13 +52,15 @@ Row = tuple[float, float, float, float]
 FINE: Row = (0.001, 1e-3, 240e6, 700e6)
 
 
-def warned(curve: Mapping[int, Row], answer: int | None, *changes: str, text: str = PORT) -> dict[str, Warning]:
-    """The warnings of a search that measured this curve and ended with this answer."""
+def warned(
+    curve: Mapping[int, Row], answer: int | None, *changes: str, text: str = PORT, ended: Outcome | None = None
+) -> dict[str, Warning]:
+    """The warnings of a search that measured this curve and ended with this answer, or in another way."""
     scenario = Scenario.parse(text).changed(*changes)
     measure = Measurements(scenario, "test", None, None)
     measure.reports = {(buffer, 0): report(*row) for buffer, row in curve.items()}
     search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
-    found = port_warnings(Finished(scenario, search, Outcome(buffer=answer), measure))
+    found = port_warnings(Finished(scenario, search, ended or Outcome(buffer=answer), measure))
     return {f"{each.kind} {each.subject}".strip(): each for each in found}
 
 
@@ -77,6 +79,14 @@ def report(loss: float, delay: float, few: float, many: float) -> Report:
 def test_a_port_without_fault_is_not_warned_of() -> None:
     assert warned({20: FINE, 300: FINE}, 20) == {}
     assert warned({20: FINE}, None) == {}, "without an answer there is no port"
+
+
+def test_without_a_decision_the_buffer_nearest_to_all_goals_is_warned_of() -> None:
+    lossy = {30: (0.15, 1e-3, 240e6, 700e6), 250: (0.14, 4e-3, 240e6, 700e6)}
+    (found,) = warned(lossy, None, ended=Outcome(compromise=30)).values()
+    assert found.kind is Kind.HIGH_LOSS
+    assert found.values["at"] == 30.0
+    assert warned(lossy, None, ended=Outcome(impossible=True, compromise=30)) == {}
 
 
 def test_high_loss_is_told_with_the_smallest_buffer_that_helps() -> None:

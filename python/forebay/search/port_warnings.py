@@ -67,7 +67,7 @@ class _Point:
 
 
 def port_warnings(finished: Searched) -> tuple[Warning, ...]:
-    """The warnings about the port at the answer; none without an answer.
+    """The warnings about the port at the answer, or at the buffer nearest to all goals where the runs decide nothing.
 
     Parameters
     ----------
@@ -79,7 +79,10 @@ def port_warnings(finished: Searched) -> tuple[Warning, ...]:
     tuple of Warning
         Of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
     """
-    answer = finished.outcome.buffer
+    outcome = finished.outcome
+    answer = outcome.buffer
+    if answer is None and not outcome.impossible:
+        answer = outcome.compromise
     if answer is None:
         return ()
     number = partial(_number, finished)
