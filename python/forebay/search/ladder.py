@@ -29,12 +29,11 @@ POWERS = (-0.5, 1.0)
 #: Factor about the extrapolated buffer that its interval is at least, and at which the first runs of the whole link are
 #: at most.
 NARROWEST, FIRST = 1.5, 2.0
-#: Factor of each step beyond a first run that was not clear of the edge.
-STEP = 4.0
+#: Factor of each step towards the edge, and of one away from it, beyond a buffer that is on the right side but not clear
+#: of the noise.
+STEP, CLEARER = 4.0, 2.0
 #: Factor between neighboring measured buffers in the range below which no run is made between them.
 NARROW = 1.3
-#: Runs at one buffer after which another one is tried, though they leave it open.
-ENOUGH_RUNS = 3
 #: Degrees of freedom of the noise that smaller links give, at least.
 DEGREES = 6
 #: Runs at the edge of a smaller link, and at each other buffer there; they tell the noise.
@@ -343,25 +342,20 @@ class Ladder(QuickLook):
         """Buffers at which the goals that need a large buffer may be met."""
         inside = [at for at in self.samples if at <= high and not self.misses(at, self.goals)]
         top, found = max(inside, default=max(self.samples)), list[int]()
-        if top in inside and self.together(top, self.goals) is Verdict.UNCLEAR and not self._settled(top):
-            return [top]
+        step = CLEARER if top in inside and self._seems_met(top) else STEP
         while len(found) < count and top < high:
-            top = min(max(math.ceil(STEP * top), top + 1), high)
+            top = min(max(math.ceil(step * top), top + 1), high)
             found.append(top)
         return found or [top]
 
     def _further_down(self, low: int, count: int) -> list[int]:
         """Buffers that may be too small for some goal."""
         bottom, found = min(self.samples), list[int]()
-        if self.together(bottom, self.goals) is Verdict.UNCLEAR and not self._settled(bottom):
-            return [bottom]
+        step = STEP if self._seems_met(bottom) else CLEARER
         while len(found) < count and bottom > low:
-            bottom = max(min(math.floor(bottom / STEP), bottom - 1), low)
+            bottom = max(min(math.floor(bottom / step), bottom - 1), low)
             found.append(bottom)
         return found
-
-    def _settled(self, buffer: int) -> bool:
-        return len(self.samples[buffer]) >= ENOUGH_RUNS
 
     def _within(self, packets: float) -> int:
         return min(max(round(packets), self.plan.floor), self.plan.ceiling)
