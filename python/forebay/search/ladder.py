@@ -29,8 +29,8 @@ POWERS = (-0.5, 1.0)
 #: Factor about the extrapolated buffer that its interval is at least, and at which the first runs of the whole link are
 #: at most.
 NARROWEST, FIRST = 1.5, 2.0
-#: Factor of each step towards the edge, and of one away from it, beyond a buffer that is on the right side but not clear
-#: of the noise.
+#: Factor of each step towards the edge, and of one away from it beyond a buffer that is on the right side but not
+#: clear of the noise.
 STEP, CLEARER = 4.0, 2.0
 #: Factor between neighboring measured buffers in the range below which no run is made between them.
 NARROW = 1.3

@@ -179,8 +179,8 @@ def strata(core: _core.Scenario) -> Strata | None:
     merged, weights = _merge(combinations, counts)
     if len(weights) < 2:
         return None
-    numbers = sorted({number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members})
-    keys = list(dict.fromkeys(states[number]["key"] for number in numbers))
+    chosen = {number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members}
+    keys = list(dict.fromkeys(states[number]["key"] for number in sorted(chosen)))
     return Strata(core, cuts, merged, weights, keys, others)
 
 
