@@ -152,7 +152,13 @@ def test_a_sentence_on_a_goal_says_only_what_the_verdicts_say(verdicts: list[str
     if found.shape in claimed:
         about, verdict = claimed[found.shape]
         assert about
-        assert set(about) == {verdict}
+        # Where a goal is met at both ends of a part and missed nowhere in it, the runs between them may be too few.
+        open_inside = {"undecided"} if found.shape in {"from", "up_to"} else set()
+        assert verdict in set(about) <= {verdict} | open_inside
+        assert about[0] == about[-1] == verdict
+    if found.shape == "from" and low is not None:
+        last = max(at for at in range(low) if verdicts[at] == "missed")
+        assert "met" not in verdicts[last:low], "it is the first one that is met above all misses"
     if found.shape in {"between", "scattered"}:
         assert "undecided" not in verdicts
 

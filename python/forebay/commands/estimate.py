@@ -73,7 +73,7 @@ class Announced:
 
     def __call__(self, done: int, expected: int) -> None:
         """Tell on how many of how many runs are done."""
-        if not self._said:
+        if not self._said and expected > done:
             self._said = True
             announce(self._work(expected - done), self._jobs)
         if self._progress is not None:

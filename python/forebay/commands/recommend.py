@@ -231,14 +231,34 @@ def _leave(code: int) -> None:
         sys.exit(code)
 
 
-def _announced(progress: Progress | None, scenario: Scenario, asked: dict[str, Any]) -> Progress | None:
-    """Progress that says about how long the search takes; as it is where machines of a cluster do the work."""
+def _announced(
+    progress: Progress | None, scenario: Scenario, asked: dict[str, Any], searches: int = 1
+) -> Progress | None:
+    """Progress that says about how long the search takes; as it is where machines of a cluster do the work.
+
+    Parameters
+    ----------
+    progress : callable or None
+        What is told on.
+    scenario : Scenario
+        What is searched.
+    asked : dict
+        The options.
+    searches : int
+        Searches of the kind of the first one that the answer takes.
+    """
     from forebay.search.waiting import shorter
 
     each = one_run(shorter(scenario) if asked["quick"] else scenario, asked["engine"])
     if each is None or asked["scheduler"] is not None:
         return progress
-    return Announced(progress, lambda runs: Work(runs, each, asked["within"]), asked["jobs"])
+    return Announced(progress, lambda runs: Work(searches * runs, each, asked["within"]), asked["jobs"])
+
+
+def _searches(scenario: Scenario) -> int:
+    """About how many searches of one class the sizes of all classes take."""
+    target = next(link for link in scenario.resolved["links"] if link["target"])
+    return SEARCHES_PER_CLASS * max(1, len(target["queue"].get("classes", ())))
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
@@ -267,6 +287,8 @@ def _varied(over: Iterable[str]) -> list[str]:
     return [text for text in over if choice(text) is None]
 
 
+#: Searches of the length of the first one for each class: 2 and 12 were measured on two ports.
+SEARCHES_PER_CLASS = 4
 #: The options that `--classes` takes.
 OF_CLASSES = frozenset(
     {
@@ -295,9 +317,10 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
             raise InputError("found it beside --classes; allowed: one of both", name)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
+        told = progress if how["as_json"] else _announced(progress, scenario, asked, searches=_searches(scenario))
         answer = size_classes(
             scenario,
-            progress=progress,
+            progress=told,
             resume=None if how["fresh"] else cache_directory() / "recommend",
             tell=remark,
             known=None if progress is None else progress.say,

@@ -470,9 +470,18 @@ class Observing:
             last = buffer if verdict is Verdict.MET else last
         return last, None
 
-    def compromise(self) -> int:
-        """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest."""
-        return max(sorted(self.samples), key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
+    def compromise(self, between: tuple[int, int] | None = None) -> int:
+        """The measured buffer that comes nearest to meeting all goals; of equal ones the smallest.
+
+        Parameters
+        ----------
+        between : (int, int), optional
+            Ends of a range that the buffer is in if any was measured there.
+        """
+        known = sorted(self.samples)
+        if between is not None:
+            known = [at for at in known if between[0] <= at <= between[1]] or known
+        return max(known, key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
 
 
 #: Logarithm of a buffer, and the margin of each replication there.

@@ -132,7 +132,7 @@ class QuickLook(Observing):
         if outcome.buffer is None:
             self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
         if outcome.buffer is None:
-            outcome.compromise = self.compromise()
+            outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome.buffer, room)

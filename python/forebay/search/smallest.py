@@ -122,7 +122,7 @@ class Search(Observing):
             again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
             self.conclude(outcome, runs, LOOKS_AT_MISSES, again)
         if outcome.buffer is None:
-            outcome.compromise = self.compromise()
+            outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome, room)
@@ -662,9 +662,8 @@ class Search(Observing):
         """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
         (confidence, needed), words = found, self.plan.words
         text = (
-            f"{words.named(buffer)} met every goal in the search, but {replications} fresh replications did not "
-            f"confirm `{goal}`: {confidence_text(confidence, 2)} confidence, where attempt {self._attempts} of a "
-            f"search that claims {100 * self.plan.confidence:g} % needs {100 * needed:.5g} %"
+            f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
+            f"`{goal}`: their confidence is {confidence_text(confidence, 2)}, and {100 * needed:.5g} % is needed"
         )
         values = {
             words.key: words.value(buffer),

@@ -241,7 +241,7 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
     else:
         outcome.between = _common(outcome.between, seen.undecided())
     outcome.between = _with_those_met(outcome.between, seen)
-    outcome.compromise = seen.compromise()
+    outcome.compromise = seen.compromise(outcome.between)
     outcome.runs = seen.runs_near(outcome.compromise)
     done = counted(runs, "run")
     text = f"The time was over after {done}. Repeat the command with a longer time: it goes on from there."
