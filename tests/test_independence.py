@@ -102,7 +102,7 @@ def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], d
                 "flows.bulk.cca=bbr",
                 "flows.bulk.count=2",
                 'flows.bulk.rtt=["20ms", "27ms"]',
-                "goal.utilization=>= 99.5%",
+                "goal.utilization=>= 99.9%",
             ],
             "",
         ),

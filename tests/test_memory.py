@@ -14,7 +14,8 @@ from tests.conftest import ROOT, forebay
 
 GB = 1e9
 
-#: Ten BBR flows fill more than 20 MB of records within a second of simulated time.
+#: Ten BBR flows fill more than 20 MB of records within a second of simulated time, because the loss of a retransmission
+#: waits for a timeout (RFC 6675).
 BBR = """
 [link]
 rate = "10Gbps"
@@ -23,6 +24,7 @@ buffer = "0.5BDP"
 name = "long"
 count = 10
 cca = "bbr"
+recovery = "sack"
 rtt = { uniform = ["20ms", "80ms"] }
 [run]
 warmup = "1s"

@@ -420,7 +420,8 @@ impl Registered for BbrController {
             kind: ParameterKind::Switch,
             default: Value::Switch(true),
         }],
-    });
+    })
+    .with_time_based_loss_detection();
 
     fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self {

@@ -550,7 +550,8 @@ impl Registered for Bbr3Controller {
             kind: ParameterKind::Switch,
             default: Value::Switch(true),
         }],
-    });
+    })
+    .with_time_based_loss_detection();
 
     fn new(parameters: &Parameters, random: StreamKey) -> Self {
         Self {

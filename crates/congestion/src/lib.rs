@@ -42,5 +42,5 @@ pub mod westwood;
 mod whole_packets;
 
 pub use fluid::fluid_law;
-pub use registration::{Description, EcnSemantics};
+pub use registration::{Description, EcnSemantics, LossDetection};
 pub use registry::{Controller, controller, default_description, description, descriptions};

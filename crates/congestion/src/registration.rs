@@ -16,6 +16,16 @@ pub enum EcnSemantics {
     Scalable,
 }
 
+/// How the implementations of a controller detect losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// Any way: the controller reduces its rate at losses, and runs on stacks with and without SACK.
+    Any,
+    /// By time, so that a lost retransmission is detected without a timeout (RFC 8985, RFC 9002). The
+    /// controller keeps its rate at steady losses, so that retransmissions are lost as often as packets.
+    TimeBased,
+}
+
 /// What the registry knows of a controller: enough to read it from a scenario, to explain it and to
 /// build packets for it.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +34,8 @@ pub struct Description {
     pub algorithm: parameter::Description,
     /// What it makes of marks.
     pub ecn: EcnSemantics,
+    /// The loss detection of its implementations.
+    pub loss_detection: LossDetection,
 }
 
 impl Description {
@@ -32,6 +44,7 @@ impl Description {
         Self {
             algorithm,
             ecn: EcnSemantics::Classic,
+            loss_detection: LossDetection::Any,
         }
     }
 
@@ -40,6 +53,15 @@ impl Description {
         Self {
             algorithm,
             ecn: EcnSemantics::Scalable,
+            loss_detection: LossDetection::Any,
+        }
+    }
+
+    /// The same of a controller whose implementations detect losses by time.
+    pub const fn with_time_based_loss_detection(self) -> Self {
+        Self {
+            loss_detection: LossDetection::TimeBased,
+            ..self
         }
     }
 

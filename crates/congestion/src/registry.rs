@@ -155,8 +155,8 @@ impl Controller {
 mod tests {
     use super::*;
     use crate::packet::Samples;
-    use crate::registration::EcnSemantics;
     use crate::registration::tests::stream;
+    use crate::registration::{EcnSemantics, LossDetection};
 
     /// Who counts marks says so in its packets, and the other way round (RFC 9331 section 4.1).
     #[test]
@@ -197,6 +197,18 @@ mod tests {
                 known.name
             );
         }
+    }
+
+    /// Linux detects every loss of a connection with SACK by RACK, QUIC by time or packet numbers (RFC 9002).
+    #[test]
+    fn only_bbr_runs_on_time_based_loss_detection_alone() {
+        let time_based: Vec<_> = descriptions()
+            .iter()
+            .map(|known| description(known.name).unwrap())
+            .filter(|known| known.loss_detection == LossDetection::TimeBased)
+            .map(|known| known.algorithm.name)
+            .collect();
+        assert_eq!(time_based, ["bbr", "bbr3"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A controller or queue discipline as chosen in a scenario: its name and parameter values.
 
+use forebay_congestion::LossDetection;
 use forebay_units::parameter::{
     Description, Parameter, ParameterKind, Parameters, Threshold, Value as Parametric,
 };
@@ -131,10 +132,21 @@ impl Algorithm {
         self.description
     }
 
+    /// Whether it is a controller whose implementations detect losses by time.
+    pub(crate) fn detects_losses_by_time(&self) -> bool {
+        time_based(self.name())
+    }
+
     /// The values of its parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
+}
+
+/// Whether the implementations of the controller `name` detect losses by time.
+pub(crate) fn time_based(name: &str) -> bool {
+    forebay_congestion::description(name)
+        .is_some_and(|known| known.loss_detection == LossDetection::TimeBased)
 }
 
 fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {

@@ -142,7 +142,8 @@ impl FlowGroup {
             ..*context
         };
         if !unresponsive {
-            context.header = StackKeys::stack(table)?.header;
+            // No preset's header depends on the controller, which is read later.
+            context.header = StackKeys::stack(table, &Self::defaults().controller)?.header;
         }
         let packet = match table.get("packet") {
             Some(packet) => PacketSize.read(&packet, &context)?,

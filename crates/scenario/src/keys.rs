@@ -125,6 +125,15 @@ impl KeyText {
             schema: grammar.schema,
         }
     }
+
+    /// With a further sentence on its meaning.
+    pub(crate) fn add(&mut self, sentence: &str) {
+        let longer = format!("{} {sentence}", self.meaning);
+        if let Some(Value::String(description)) = self.schema.get_mut("description") {
+            *description = description.replacen(&self.meaning, &longer, 1);
+        }
+        self.meaning = longer;
+    }
 }
 
 /// What happens to a key that is not in the file, and when it is in the canonical form.

@@ -74,6 +74,12 @@ impl Override {
         }
     }
 
+    /// Whether defaults of a group follow from what it changes: its preset of a stack or its controller.
+    pub(crate) fn chooses_defaults(&self) -> bool {
+        let mut parts = self.key.split('.');
+        parts.next() == Some("flows") && matches!(parts.nth(1), Some("stack" | "cca"))
+    }
+
     /// The argument that asks for it.
     pub fn argument(&self) -> &str {
         &self.argument

@@ -191,14 +191,13 @@ impl Scenario {
         })
     }
 
-    /// The same scenario with changes, which mean what they would in its file: another `stack` brings all that
-    /// it sets. What the file said beside the old preset stays, unless it was what the preset says anyhow.
+    /// The same scenario with changes, which mean what they would in its file: another `stack` or `cca` brings
+    /// all that it sets. What the file said beside the old one stays, unless it was what that one sets anyhow.
     ///
     /// # Errors
     /// As [`Self::parse`].
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        let of_stack = |it: &Override| it.key.starts_with("flows") && it.key.ends_with("stack");
-        let text = if overrides.iter().any(of_stack) {
+        let text = if overrides.iter().any(Override::chooses_defaults) {
             self.json_with_presets()
         } else {
             self.canonical_json()

@@ -4,6 +4,7 @@
 use forebay_units::{Bytes, Time};
 use serde_json::{Map, Value, json};
 
+use crate::algorithm::{Algorithm, time_based};
 use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
 use crate::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
@@ -198,7 +199,7 @@ impl Stack {
         self.header.max(Self::BARE)
     }
 
-    /// RFC defaults: SACK (RFC 6675), ten packets initially (RFC 6928), minimum and initial RTO of
+    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets initially (RFC 6928), minimum and initial RTO of
     /// 1 s (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self::without_keys();
 
@@ -245,7 +246,7 @@ impl Stack {
 words! {
     /// The presets that `stack` names.
     pub(crate) enum Preset {
-        /// What the RFCs say: SACK, ten packets initially, a minimum timeout of 1 s.
+        /// What the RFCs say: SACK, or RACK for BBR; ten packets initially, a minimum timeout of 1 s.
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",
@@ -254,21 +255,41 @@ words! {
     }
 }
 
+impl Preset {
+    /// The choices of a group with this controller.
+    ///
+    /// RFC 6675 does not detect the loss of a retransmission, so that a controller that keeps its rate at
+    /// losses waits for a timeout at each. Preset `rfc` gives such controllers the detection of their
+    /// implementations: Linux has RACK alone for connections with SACK (`tcp_recovery` of ip-sysctl.rst).
+    /// draft-ietf-ccwg-bbr names RACK and the detection of QUIC and demands neither.
+    pub(crate) fn stack(self, controller: &Algorithm) -> Stack {
+        match self {
+            Self::Rfc if controller.detects_losses_by_time() => Stack {
+                recovery: Recovery::Rack,
+                ..Stack::RFC
+            },
+            Self::Rfc => Stack::RFC,
+            Self::Ns2 => Stack::NS2,
+            Self::Linux => Stack::LINUX,
+        }
+    }
+}
+
 /// `stack`, and the keys that change what it sets: all in the table of the flow group.
 pub(crate) struct StackKeys;
 
 impl StackKeys {
-    /// The stack of the group in `table`.
-    pub(crate) fn stack(table: &Cursor<'_>) -> Result<Stack, ScenarioError> {
+    /// The stack of the group in `table`, which has this controller.
+    pub(crate) fn stack(
+        table: &Cursor<'_>,
+        controller: &Algorithm,
+    ) -> Result<Stack, ScenarioError> {
         let context = Context::default();
-        let mut stack = match table.get("stack") {
-            Some(preset) => match Words.read(&preset, &context)? {
-                Preset::Rfc => Stack::RFC,
-                Preset::Ns2 => Stack::NS2,
-                Preset::Linux => Stack::LINUX,
-            },
-            None => Stack::RFC,
+        let preset = match table.get("stack") {
+            Some(preset) => Words.read(&preset, &context)?,
+            None => Preset::Rfc,
         };
+        let mut stack = preset.stack(controller);
         let [recovery, rest @ ..] = Stack::PARTS else {
             return Ok(stack);
         };
@@ -303,7 +324,7 @@ impl Part<FlowGroup> for StackKeys {
         table: &Cursor<'_>,
         _: &Context<'_>,
     ) -> Result<(), ScenarioError> {
-        group.stack = Self::stack(table)?;
+        group.stack = Self::stack(table, &group.controller)?;
         Ok(())
     }
 
@@ -320,6 +341,16 @@ impl Part<FlowGroup> for StackKeys {
         preset.default = "rfc".into();
         let mut texts = vec![preset];
         texts.extend(Stack::texts());
+        if let Some(recovery) = texts.iter_mut().find(|text| text.name == "recovery") {
+            let known = forebay_congestion::descriptions().iter();
+            let names = known.filter(|it| time_based(it.name));
+            let names: Vec<String> = names.map(|it| format!("`{}`", it.name)).collect();
+            recovery.add(&format!(
+                "In preset `rfc` it is `rack` for {}, whose implementations detect lost retransmissions \
+                    by time (RFC 8985, RFC 9002).",
+                names.join(" and ")
+            ));
+        }
         texts
     }
 }

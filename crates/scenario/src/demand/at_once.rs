@@ -309,7 +309,8 @@ impl Scenario {
     /// after another of twice the length. A coarse clock reads up to a tick more than the round trip, and a timer
     /// begins at three times what it reads (RFC 6298, sections 2.2 and 5.5). Without SACK a round trip fills one of the
     /// holes that a flow has (RFC 6582, section 3.2): a part of what was in the network, `there`, some times its share.
-    /// A timer that only the first partial acknowledgment restarts ends that recovery (RFC 6582, section 4).
+    /// A timer that only the first partial acknowledgment restarts ends that recovery (RFC 6582, section 4). RACK waits
+    /// for no timer: it detects a lost retransmission when a packet that was sent later has arrived (RFC 8985).
     fn behind_a_hole(&self, group: &FlowGroup, there: f64) -> f64 {
         let stack = &group.stack;
         let tick = stack.clock.as_secs_f64();
@@ -320,7 +321,11 @@ impl Scenario {
             }
             _ => 3.0,
         };
-        let seconds = 3.0 * timer + trips.max(3.0) * (self.longest_trip(group) + tick);
+        let timers = match stack.recovery {
+            Recovery::Rack => 0.0,
+            _ => 3.0,
+        };
+        let seconds = timers * timer + trips.max(3.0) * (self.longest_trip(group) + tick);
         let flows = group.count as f64;
         let share = group.path.last().map_or(1.0, |&at| self.share(group, at));
         // Nothing is missing before the slow starts have filled the network.

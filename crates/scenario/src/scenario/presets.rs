@@ -1,5 +1,5 @@
-//! A resolved scenario with the preset of each group's stack named again: another preset then changes all that
-//! the first one had set, as it would in the file.
+//! A resolved scenario with the preset of each group's stack named again: another preset or controller then
+//! changes all that the first one had set, as it would in the file.
 
 use forebay_units::parameter::ParameterKind;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::algorithm::Algorithm;
 use crate::flows::FlowGroup;
 use crate::keys::{Context, Section};
 use crate::node::Format;
-use crate::stack::Stack;
+use crate::stack::Preset;
 
 impl Scenario {
     /// The resolved scenario as JSON that reads back as an equal one, where keys of a stack stand beside the preset
@@ -56,10 +56,10 @@ impl Scenario {
     }
 }
 
-const PRESETS: [(&str, Stack); 3] = [
-    ("linux", Stack::LINUX),
-    ("ns2", Stack::NS2),
-    ("rfc", Stack::RFC),
+const PRESETS: [(&str, Preset); 3] = [
+    ("linux", Preset::Linux),
+    ("ns2", Preset::Ns2),
+    ("rfc", Preset::Rfc),
 ];
 
 /// A group of TCP in the words of each preset, the one with the fewest keys first; none of other groups.
@@ -69,7 +69,7 @@ fn briefest_first(group: &FlowGroup, shown: &Value) -> Vec<Value> {
     };
     let mut found: Vec<Map<String, Value>> = PRESETS
         .iter()
-        .map(|(name, stack)| within(group, table, (name, stack)))
+        .map(|&(name, preset)| within(group, table, (name, preset)))
         .collect();
     found.sort_by_key(Map::len);
     found.into_iter().map(Value::from).collect()
@@ -79,9 +79,9 @@ fn briefest_first(group: &FlowGroup, shown: &Value) -> Vec<Value> {
 fn within(
     group: &FlowGroup,
     shown: &Map<String, Value>,
-    (name, preset): (&str, &Stack),
+    (name, preset): (&str, Preset),
 ) -> Map<String, Value> {
-    let says = preset.write(&Context::default());
+    let says = preset.stack(&group.controller).write(&Context::default());
     let mut brief = without(shown, &says);
     if let Some(Value::Object(controller)) = brief.get_mut("cca") {
         let description = group.controller.description();

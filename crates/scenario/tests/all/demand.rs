@@ -356,7 +356,13 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
         ("count = 3\nmin_rto = \"1s\"", 114.0 + lost_again(3.0, 3.3)),
         ("count = 3\nmin_rto = \"2s\"", 114.0 + lost_again(3.0, 6.3)),
         // With measured rates a loss does not follow from a window: each of three flows may wait.
-        ("count = 3\nmin_rto = \"1s\"\ncca = \"bbr\"", 114.0 + 3300.0),
+        (
+            "count = 3\nmin_rto = \"1s\"\ncca = \"bbr\"\nrecovery = \"sack\"",
+            114.0 + 3300.0,
+        ),
+        // RACK detects a lost retransmission after a round trip, whatever the timer is.
+        ("count = 3\nmin_rto = \"1s\"\ncca = \"bbr\"", 114.0 + 300.0),
+        ("count = 3\nmin_rto = \"2s\"\ncca = \"bbr3\"", 114.0 + 300.0),
         // Without SACK four times a flow's share of all that is lost, a round trip each.
         (
             "count = 30\nmin_rto = \"1s\"\nrecovery = \"newreno\"\npartial_ack_timer = \"every\"",
