@@ -64,14 +64,19 @@ def test_a_limit_in_bytes_is_filled_by_packets_of_any_size() -> None:
 
 
 @pytest.mark.parametrize("queue", ["droptail", "red", "codel", "pie", "choke", "drophead", "cobalt"])
-@pytest.mark.parametrize(("limit", "layer"), [("20p", "l3"), ("30kB", "l3"), ("20p", "l2"), ("20p", "l1")])
+@pytest.mark.parametrize(
+    ("limit", "layer"), [("20p", "l3"), ("30kB", "l3"), ("20p", "l1"), ("30kB", "l2"), ("30kB", "l1")]
+)
 def test_no_run_exceeds_the_bound(queue: str, limit: str, layer: str) -> None:
     assert queue in FIRST_IN_FIRST_OUT
     for threshold_ms in (7, 12.5, 31, 60, 250):
         changes = [f"link.queue={queue}", f"link.buffer={limit}", f"goal.queue_delay_max=<= {threshold_ms}ms"]
         changes.append(f"link.rate_layer={layer}")
         scenario = BASE.changed(*changes)
-        most = bounds(scenario)["queue_delay_max"]
+        most = bounds(scenario).get("queue_delay_max")
+        if most is None:
+            assert threshold_ms == 7, "two packets with their frames take longer"
+            continue
         varied = knob(scenario, "link.buffer")
         for buffer in {most, max(1, most // 3)}:
             for replication in range(2):
@@ -102,7 +107,6 @@ def test_the_bound_is_not_far_from_what_a_run_reaches(layer: str) -> None:
         ),
         ('rate = "4Mbps"', 'rate = { steps = [["0s", "4Mbps"], ["2s", "2Mbps"]], repeat = "4s" }'),
         ('rate = "4Mbps"', 'rate = "4Mbps"\nshaper = { rate = "2Mbps", burst = "20kB" }'),
-        ('rate = "4Mbps"\nbuffer = "20p"', 'rate = "4Mbps"\nrate_layer = "l1"\nbuffer = "30kB"'),
         ('rate = "4Mbps"', 'rate = "4Mbps"\noutages = [["2s", "2.5s"]]'),
         ('packet = "200B"', "packet = { choice = ['200B', '1500B'] }"),
         ('packet = "200B"', "packet = { uniform = ['200B', '1500B'] }"),

@@ -2,7 +2,8 @@
 
 A packet that a first-in-first-out queue accepts waits for the packets in front of it and for the rest of the one in
 transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C; P is the largest packet.
-Where the rate includes the framing of each packet, P includes it, and a limit in packets is so many times P.
+Where the rate includes the framing of each packet, P includes it, and a limit in packets is so many times P. A limit in
+bytes leaves the number of frames open: it may be full of the smallest packets.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ NOT_CONSTANT = ("outages", "shaper", "medium", "memory", "policer")
 #: Bytes of framing of each packet at a rate of a layer: Ethernet's header and check sequence; then also its preamble
 #: and gap (IEEE 802.3).
 FRAMING = {"l3": 0.0, "l2": 18.0, "l1": 38.0}
+#: Bytes of the smallest packet: a bare header of IPv4.
+SMALLEST = 20.0
 #: Part of the bound that is used: what is exact in theory is kept clear of rounding.
 CLEAR = 0.999
 
@@ -45,16 +48,12 @@ def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
     framing = FRAMING[target["rate_layer"]]
     if largest is None or changes or any(target.get(key) for key in NOT_CONSTANT):
         return {}
-    if framing and not scenario.core.packet_limit:
-        # A limit in bytes leaves the number of packets open, and each has a frame of its own.
-        return {}
-    largest += framing
     found: dict[Goal, int] = {}
     for goal in scenario.goals:
         _, _, name = goal.name.rpartition(".")
         metric = find(name)
         if goal.sense == "<=" and metric is not None and metric.goal_name.startswith("queue_delay_"):
-            most = _packets(scenario, varied, CLEAR * goal.threshold, largest)
+            most = _packets(scenario, varied, CLEAR * goal.threshold, (largest, framing))
             if most >= 1:
                 found[goal] = most
     return found
@@ -68,9 +67,12 @@ def _largest_packet(groups: Sequence[Mapping[str, Any]]) -> float | None:
     return max(_core.parse_quantity(size, "bytes") for size in sizes)
 
 
-def _packets(scenario: Scenario, varied: Knob, delay_s: float, largest: float) -> int:
-    """Packets of the largest buffer whose queue is over within a delay, with one more packet in transmission."""
-    size = varied.size(scenario)
-    # A limit in packets may be full of the largest ones; a limit in bytes is what it is.
-    each = largest if scenario.core.packet_limit else size.bytes / size.packets
-    return int((delay_s * scenario.core.rate_bps / 8 - largest) / each)
+def _packets(scenario: Scenario, varied: Knob, delay_s: float, packet: tuple[float, float]) -> int:
+    """Packets of the largest buffer whose queue is over within a delay, with one more packet in transmission.
+
+    `packet` has the bytes of the largest packet and those of the framing of each.
+    """
+    (largest, framing), size = packet, varied.size(scenario)
+    # A limit in packets may be full of the largest ones; a limit in bytes is what it is, with many frames at worst.
+    each = largest + framing if scenario.core.packet_limit else size.bytes / size.packets * (1 + framing / SMALLEST)
+    return int((delay_s * scenario.core.rate_bps / 8 - largest - framing) / each)
