@@ -199,8 +199,8 @@ impl Stack {
         self.header.max(Self::BARE)
     }
 
-    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets initially (RFC 6928), minimum and initial RTO of
-    /// 1 s (RFC 6298), each packet acknowledged.
+    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets
+    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged.
     pub const RFC: Self = Self::without_keys();
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
