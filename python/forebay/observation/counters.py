@@ -17,9 +17,6 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
-from forebay.observation.counter_files.sheets import read_sheet
-from forebay.observation.counter_files.telemetry import read_telemetry
 from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, scaled
 from forebay.observation.intervals import (
@@ -30,6 +27,9 @@ from forebay.observation.intervals import (
     weighted_quantile,
 )
 from forebay.observation.opening import text_of
+from forebay.observation.readers.counter_tables import TABLE, TELEMETRY
+from forebay.observation.readers.reader import Head
+from forebay.observation.readers.registry import reader_of
 from forebay.untrusted import shown
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ __all__ = ["ALLOWED", "Counters", "read"]
 
 ALLOWED = "counters of a port over time: a table, JSON of SNMP or gNMI, or what Prometheus exports"
 MOST_BYTES = 64 * 2**20
+#: Characters by which a file is recognized.
+HEAD = 64 * 1024
 #: Bytes of the smallest frame on a wire, for what packets a second a rate allows.
 SMALLEST_PACKET = 40
 
@@ -115,16 +117,21 @@ def read(path: Path | str, rate_bps: float | None = None, *, port: str | None = 
     if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
         raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
     where = str(path)
-    text = text_of(Path(path), ALLOWED, MOST_BYTES)
-    start = text.lstrip()[:1]
-    if start in ("{", "["):
-        readings = read_telemetry(text, where)
-    elif "\0" in text[:4096]:
-        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
-    else:
-        readings = read_scrapes(text, where) if is_scrape(text) else read_sheet(text, where)
+    readings = _read(text_of(Path(path), ALLOWED, MOST_BYTES), where)
     chosen = _chosen(readings, port, where)
     return _told(chosen, _port(readings, chosen, rate_bps), rate_bps, where)
+
+
+def _read(text: str, where: str) -> Readings:
+    """What the reader of such a text makes of it."""
+    if "\0" in text[:4096]:
+        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
+    head = Head(text[:HEAD].encode())
+    reader = reader_of(head)
+    if reader is None or reader.counters is None:
+        reader = TELEMETRY if head.is_json else TABLE
+    assert reader.counters is not None, "only readers of counters are chosen"
+    return reader.counters(text, where)
 
 
 def _chosen(readings: Readings, port: str | None, where: str) -> str:
