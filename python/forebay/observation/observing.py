@@ -84,13 +84,13 @@ def _interface(port: str | None) -> int | None:
 
 
 def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None, port: str | None) -> Finding:
-    if len(paths) > 1:
-        raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
     if kind is Kind.COUNTERS:
         from forebay.observation import counters
         from forebay.observation.others import of_counters
 
-        return of_counters(counters.read(paths[0], rate_bps, port=port), rate_bps)
+        return of_counters(counters.read(paths, rate_bps, port=port))
+    if len(paths) > 1:
+        raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
     from forebay.observation import sockets
     from forebay.observation.opening import text_of
     from forebay.observation.others import of_sockets

@@ -21,6 +21,7 @@ from forebay.observation.finding import (
     LinkFinding,
     OpenLoop,
     Persistent,
+    Queue,
     RoundTrips,
     Stack,
     Workload,
@@ -36,6 +37,8 @@ __all__ = ["of_counters", "of_records", "of_sockets"]
 
 #: Transfers whose sizes are worth a law, and round trips that a scenario lists one by one.
 _TRANSFERS, _EACH = 5, 64
+#: Disciplines of Linux by their names in scenarios, whose other parameters are defaults.
+_DISCIPLINES = {"pfifo": "droptail", "bfifo": "droptail", "pfifo_fast": "droptail", "tbf": "droptail"}
 #: What limits most sockets of a group, as a finding says it.
 _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
 
@@ -149,10 +152,12 @@ def _short_records(records: FlowRecords, distributions: list[Distribution]) -> G
     )
 
 
-def of_counters(counters: Counters, rate_bps: float | None) -> Finding:
+def of_counters(counters: Counters) -> Finding:
     """What a port's counters say."""
     because = "counters are sums over everybody"
-    rate = _given(rate_bps, "counters have no packets")
+    rate = counters.rate or Unknown(
+        "link rate", "counters have no packets", "ifHighSpeed of the port, or give the rate by --rate"
+    )
     load = None
     if len(counters.bits_per_second) >= 2:
         size = counters.estimates.get("packet_size")
@@ -164,19 +169,33 @@ def of_counters(counters: Counters, rate_bps: float | None) -> Finding:
             packet_bytes=size.value if size is not None else 1500.0,
         )
     limited = Unknown("flows that this link limits", because, "capture the port for a minute at a busy time")
-    mark = counters.estimates.get("watermark_max")
-    buffer: Estimate | Unknown = _no_queue("buffer", "a counter of drops does not say what waited")
-    if mark is not None and mark.value > 0:
-        buffer = replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
     return Finding(
         input=Input("counters of a port", float(counters.seconds.sum()), None, None),
-        link=LinkFinding(rate, buffer, _no_queue("queue discipline", "counters do not say who is dropped when")),
+        link=LinkFinding(rate, _buffer(counters), _queue(counters)),
         limited=limited,
         regime=_regime(load, limited, because),
         load=load,
         unknown=counters.unknown,
         remarks=counters.remarks,
     )
+
+
+def _buffer(counters: Counters) -> Estimate | Unknown:
+    """What may wait: the limit that a host states, else at least what a watermark has seen."""
+    shaper, mark = counters.shaper, counters.estimates.get("watermark_max")
+    if shaper is not None and shaper.limit is not None:
+        unit = "byte" if shaper.in_bytes else "packets"
+        return exactly(shaper.limit, unit, f"the limit of {shaper.kind}, as `tc` states it", 1)
+    if mark is not None and mark.value > 0:
+        return replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
+    return _no_queue("buffer", "a counter of drops does not say what waited")
+
+
+def _queue(counters: Counters) -> Queue | Unknown:
+    kind = _DISCIPLINES.get(counters.shaper.kind) if counters.shaper is not None else None
+    if kind is not None:
+        return Queue(kind, "as `tc` states it")
+    return _no_queue("queue discipline", "counters do not say who is dropped when")
 
 
 def of_sockets(sockets: Sockets, rate_bps: float | None) -> Finding:

@@ -17,6 +17,7 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown
 from forebay.observation.flow_records import formats
+from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.findings import Findings, Window, unknown_of
 from forebay.observation.flow_records.joining import Timeouts, gather, joined, timeouts
 from forebay.observation.flow_records.normal import Reading, schema
@@ -176,7 +177,8 @@ def _records(
     """All records of all files, of one output interface where one is meant."""
     import polars as pl
 
-    store, reading, found = Store(schema(), "pair"), Reading(), list[str]()
+    reading, found = Reading(), list[str]()
+    stores = {direction: Store(schema(), "pair") for direction in (0, FORWARD, BACKWARD)}
     seen, others = 0, set[int]()
     lengths = [path.stat().st_size if path.is_file() else 0 for path in files]
     for number, path in enumerate(files):
@@ -189,9 +191,14 @@ def _records(
             if sampling > 1:
                 said = pl.col("sampling")
                 table = table.with_columns(pl.when(said > 1).then(said).otherwise(sampling).cast(pl.UInt32))
-            store.add(table)
+            for direction, store in stores.items():
+                if direction == 0 and not reading.two_way:
+                    store.add(table)
+                elif direction and reading.two_way:
+                    store.add(table.filter(pl.col("output") == direction))
             if progress is not None:
                 progress(sum(lengths[:number]) + reading.position, sum(lengths))
+    store = _busier(stores, reading, output)
     if not store.height:
         where = ", ".join(str(path) for path in files[:3])
         if seen:
@@ -199,6 +206,28 @@ def _records(
             raise InputError(f"{where}: found {seen} records, none of interface {output}; allowed: {known}", "port")
         raise InputError(f"{where}: found no record; allowed: {formats.ALLOWED}")
     return store, reading, found
+
+
+def _busier(stores: dict[int, Store], reading: Reading, output: int | None) -> Store:
+    """Records of the direction that carries more, where connections have two; else all."""
+    import polars as pl
+
+    if not reading.two_way:
+        return stores[0]
+    if stores[0].height:
+        raise InputError("found connections with both directions beside records of one; allowed: one of both", "inputs")
+    size = {
+        direction: float(stores[direction].lazy().select(pl.col("bytes").sum()).collect().item() or 0.0)
+        for direction in (FORWARD, BACKWARD)
+    }
+    chosen = output if output in size else max(size, key=lambda direction: size[direction])
+    total = sum(size.values()) or 1.0
+    names = {FORWARD: "from those who begin connections", BACKWARD: "towards those who begin connections"}
+    reading.say(
+        f"a link carries one direction: taken is the one {names[chosen]} (`--port {chosen}`), "
+        f"{size[chosen] / total:.0%} of the bytes; the other is `--port {FORWARD + BACKWARD - chosen}`"
+    )
+    return stores[chosen]
 
 
 def _span(records: Store) -> tuple[float, float]:
@@ -220,7 +249,7 @@ def _remarks(
     """What to know of the input."""
     import polars as pl
 
-    said = []
+    said = list(reading.remarks)
     if findings.sampling > 1:
         said.append(f"one packet in {findings.sampling} was seen; bytes and packets are multiplied by it")
     if told.active_s is None:
@@ -238,7 +267,7 @@ def _remarks(
     if findings.cut:
         said.append(f"{findings.cut} of {findings.flows} flows were under way at the beginning or the end of the "
                     "records; their sizes are left out")  # fmt: skip
-    if output is None:
+    if output is None and not reading.two_way:
         used = records.lazy().group_by("output").agg(pl.col("bytes").sum()).sort("bytes", descending=True).collect()
         known = [row for row in used.iter_rows() if row[0] is not None]
         if len(known) > 1:

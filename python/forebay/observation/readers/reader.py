@@ -84,13 +84,18 @@ class Head:
     def columns(self) -> tuple[str, ...]:
         """Cells of the first line that is no comment; of JSON, the names of its first objects."""
         if self.is_json:
-            return tuple(re.findall(r'"([^"\\]{1,60})"\s*:', self.text[:_LOOKED_AT]))
+            return self.keys
         first = next((line for line in self.lines if not line.startswith("#")), "")
         separator = max(",;\t|", key=first.count)
         try:
             return tuple(each.strip() for each in next(csv.reader([first], delimiter=separator), []))
         except csv.Error:
             return ()
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Names of the first objects of JSON, wherever in the text it begins."""
+        return tuple(re.findall(r'"([^"\\]{1,60})"\s*:', self.text[:_LOOKED_AT]))
 
     def has(self, *names: str) -> bool:
         """Whether all these are among its columns or keys, without case."""
