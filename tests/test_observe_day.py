@@ -1,8 +1,7 @@
-"""Load over the day: the busy hour is described, `--window` chooses another part, and drops have their time and load."""
+"""Load over the day: the busy hour is described, `--window` chooses another part, drops have their time and load."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from tests.conftest import forebay
 
 #: Monday, 2026-09-21 00:00 UTC; three days of intervals of five minutes.
 BEGIN, STEP, COUNT = 1_789_948_800, 300, 864
-#: 100 Mb/s at night and 400 Mb/s by day; from 20:00 to 21:00 of the second day 800 Mb/s, and drops in its last interval.
+#: 100 Mb/s at night and 400 Mb/s by day; from 20:00 to 21:00 of the second day 800 Mb/s, with drops at its end.
 HOURS = (np.arange(COUNT) * STEP // 3600) % 24
 RATES = np.where((HOURS >= 8) & (HOURS < 22), 400e6, 100e6)
 BUSY = slice(288 + 240, 288 + 252)
@@ -32,10 +31,8 @@ def table(names: str = "time,ifHCOutOctets,ifHCOutUcastPkts,ifOutDiscards,ifHigh
     columns = [np.concatenate([[0], np.cumsum(each)]) for each in ((RATES * STEP / 8).astype(int), PACKETS, DROPS)]
     if not packets:
         names, columns = names.replace("ifHCOutUcastPkts,", ""), [columns[0], columns[2]]
-    rows = [
-        ",".join(map(str, (BEGIN + STEP * at, *(int(column[at]) for column in columns), 1000)))
-        for at in range(COUNT + 1)
-    ]
+    values = [[BEGIN + STEP * at, *(int(column[at]) for column in columns), 1000] for at in range(COUNT + 1)]
+    rows = [",".join(map(str, row)) for row in values]
     return "\n".join([names, *rows, ""])
 
 
@@ -82,9 +79,7 @@ def test_another_window_is_described(window: str, mean: float, polled: Path) -> 
     assert mean_of(found(polled, window)) == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "hour", "0h", "..", "20:00..20:00", "25:00..26:00", "2026-09-22..2026-09-21", "nan"]
-)
+@pytest.mark.parametrize("text", ["", "hour", "0h", "..", "20:00..20:00", "25:00..26:00", "2026-09-22..2026-09-21"])
 def test_what_is_no_window_is_one_line(text: str, polled: Path) -> None:
     done = forebay("observe", polled, "--window", text)
     assert done.code == 2
@@ -216,5 +211,5 @@ def test_counters_of_hours_have_no_busy_hour_of_their_own(tmp_path: Path) -> Non
     path.write_text("time,ifHCOutOctets\n" + rows)
     finding = found(path)
     assert finding.day is not None
-    assert finding.day.span.why == "the busiest 4 h 0 min of the input"
+    assert finding.day.span.why == "the busiest 4 h of the input"
     assert counters.read(path).interval_s == 7200
