@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from forebay import InputError
 from forebay.observation import counters, records
 from forebay.observation.inputs import Kind, kind_of, known_reader
+from forebay.observation.observing import observe
 from forebay.observation.readers.registry import READERS
 from tests.conftest import ROOT, forebay
 
@@ -491,3 +495,67 @@ def test_the_manual_lists_every_reader() -> None:
         if each.kind is not None:
             row = f"| {each.name} | {', '.join(one.value for one in each.yields)} |"
             assert row in manual, row
+
+
+def test_records_of_more_than_the_link_carries_are_no_answer(tmp_path: Path) -> None:
+    path = written(tmp_path, rwcut())
+    with pytest.raises(
+        InputError, match=r"more than the link's 500 kb/s \(given by --rate\); allowed: records of this link"
+    ):
+        records.read([path], rate_bps=5e5)
+    assert records.read([path], rate_bps=1e6).estimates["utilization"].value == pytest.approx(0.8, rel=0.02)
+
+
+def test_two_values_at_one_time_are_those_of_two_ports(tmp_path: Path) -> None:
+    rows = "".join(f"{when},{size}\n{when},{size + 5}\n" for when, size in zip(TIMES, BYTES, strict=True))
+    with pytest.raises(InputError, match="at one time; allowed: one value, or a column such as ifName"):
+        counters.read(written(tmp_path, f"time,ifHCOutOctets\n{rows}"))
+
+
+def test_zeek_writes_dates_and_other_separators_too(tmp_path: Path) -> None:
+    events = [json.loads(line) for line in zeek_json().splitlines()]
+    dated = "".join(json.dumps({**each, "ts": stamp(each["ts"])}) + "\n" for each in events)
+    commas = zeek_table().replace("\t", ",").replace("\\x09", "\\x2c")
+    for text in (dated, commas):
+        found = records.read([written(tmp_path, text)])
+        assert found.count == 120
+        assert found.first_s == BEGIN
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("\t1.000000\t", "\tsoon\t"), "line 8: found `soon` for `duration`"),
+        (("\t100000\t-", "\t-5\t-"), "line 8: found `-5` for `resp_ip_bytes`"),
+        (("\tSF\t", "\tSF\tmore\t"), "line 8: found 22 fields; allowed: 21"),
+        (("#fields", "#fielts"), "found no line #fields before it"),
+    ],
+)
+def test_a_damaged_log_of_zeek_is_one_line(change: tuple[str, str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        records.read([written(tmp_path, zeek_table().replace(*change, 1))])
+    assert words in str(caught.value)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    name=st.sampled_from([*FORMS, *FLOWS]),
+    changes=st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), min_size=1, max_size=6),
+    end=st.floats(0, 1),
+)
+def test_damage_is_one_line_or_an_answer(
+    name: str, changes: list[tuple[float, bytes]], end: float, tmp_path: Path
+) -> None:
+    made = FORMS[name][0] if name in FORMS else FLOWS[name]
+    content = made().encode()[:4000]
+    for share, patch in changes:
+        at = int(share * len(content))
+        content = content[:at] + patch + content[at + len(patch) :]
+    path = tmp_path / f"damaged{os.getpid()}"
+    path.write_bytes(content[: max(1, int(end * len(content)))])
+    message = ""
+    try:
+        observe([path])
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message

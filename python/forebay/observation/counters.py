@@ -147,6 +147,7 @@ def read(
         raise InputError(f"{where}: found speeds of interfaces and no counter; allowed: counters of the port beside "
                          "them, as in `forebay observe counters.csv interfaces.csv`")  # fmt: skip
     chosen = _chosen(readings, port, where)
+    readings.check_once(chosen, where)
     link = link_speed(readings, chosen, rate_bps, where)
     known = link.rate.value if link.rate is not None else None
     return _told(chosen, _port(readings, chosen, known, where), link, where)

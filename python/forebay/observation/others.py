@@ -40,7 +40,10 @@ __all__ = ["of_counters", "of_records", "of_sockets"]
 #: Transfers whose sizes are worth a law, and round trips that a scenario lists one by one.
 _TRANSFERS, _EACH = 5, 64
 #: Disciplines of Linux by their names in scenarios, whose other parameters are defaults.
-_DISCIPLINES = {"pfifo": "droptail", "bfifo": "droptail", "pfifo_fast": "droptail", "tbf": "droptail"}
+_DISCIPLINES = {
+    **dict.fromkeys(("pfifo", "bfifo", "pfifo_fast", "tbf"), "droptail"),
+    **{name: name for name in ("codel", "fq_codel", "pie", "fq_pie", "cake", "sfq")},
+}
 #: What limits most sockets of a group, as a finding says it.
 _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
 
@@ -229,7 +232,8 @@ def _buffer(counters: Counters) -> Estimate | Unknown:
 def _queue(counters: Counters) -> Queue | Unknown:
     kind = _DISCIPLINES.get(counters.shaper.kind) if counters.shaper is not None else None
     if kind is not None:
-        return Queue(kind, "as `tc` states it")
+        other = "" if kind == "droptail" else "; its parameters are the defaults"
+        return Queue(kind, f"as `tc` states it{other}")
     return _no_queue("queue discipline", "counters do not say who is dropped when")
 
 

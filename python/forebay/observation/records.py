@@ -16,7 +16,8 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.extras import need
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Span, Window, day_of
-from forebay.observation.estimate import MOST_RATE, Estimate, Unknown
+from forebay.observation.counter_files.speeds import check_fits
+from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
 from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.findings import Covered, Findings, unknown_of
@@ -159,6 +160,8 @@ def read(
         findings.add_flows(pieces)
         flows.add(pieces)
     load = Series(first, width, smear.sums() * 8 / width, covered.resolution_s, "bit/s")
+    if rate_bps is not None and findings.sampling == 1:
+        _check_fits(load, rate_bps, str(files[0]))
     return FlowRecords(
         count=records.height,
         formats=tuple(found),
@@ -177,6 +180,14 @@ def read(
         _records=records,
         _flows=flows,
     )
+
+
+def _check_fits(load: Series, rate_bps: float, where: str) -> None:
+    """Refuse records of more than the link carries; the load of sampled ones is too uncertain for that."""
+    means = np.asarray(load.averaged(load.resolution_s), dtype=np.float64)
+    seconds = np.full(means.size, load.resolution_s)
+    starts = load.start_s + load.resolution_s * np.arange(means.size, dtype=np.float64)
+    check_fits(starts, seconds, means, given_rate(rate_bps), where, "records of this link in this direction")
 
 
 def _spread(bucket: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

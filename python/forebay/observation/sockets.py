@@ -242,7 +242,7 @@ def _group(controller: str, sockets: Sequence[Socket], changes: Sequence[Change]
 def _estimates(sockets: Sequence[Socket], changes: Sequence[Change]) -> dict[str, Estimate]:
     """Numbers of several connections."""
     found = {}
-    trips = _floats(each.minrtt_s for each in sockets)
+    trips = _floats(each.minrtt_s or None for each in sockets)
     if trips.size:
         for share in (10, 50, 90):
             found[f"base_rtt_p{share}"] = quantile(trips, share / 100, "s", "minrtt of sockets")
@@ -312,6 +312,9 @@ def _remarks(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[str, ...
     said = []
     if any(each.minrtt_s is not None for each in sockets):
         said.append("minrtt is the least of the last five minutes: a queue that never drains is in it")
+    zero = sum(each.minrtt_s == 0 for each in sockets)
+    if zero:
+        said.append(f"{zero} of {len(sockets)} sockets have a minrtt of zero, which no path has: it is left out")
     nameless = sum(each.controller == "unknown" for each in sockets)
     if nameless:
         said.append(f"{nameless} of {len(sockets)} sockets do not say their controller")

@@ -84,6 +84,23 @@ class Readings:
         if port in self.ports or len(self.ports) < MOST_PORTS:
             self.ports.setdefault(port, {}).setdefault(name, []).append((instant, value))
 
+    def check_once(self, port: str, where: str) -> None:
+        """Refuse two values of one counter at one instant, as of ports that no column tells apart.
+
+        Raises
+        ------
+        InputError
+            Names the counter.
+        """
+        for name, series in self.ports[port].items():
+            seen: dict[float, float] = {}
+            for instant, value in series:
+                if seen.setdefault(instant, value) != value:
+                    raise InputError(
+                        f"{where}: found {seen[instant]} and {value} for {shown(name)} at one time; allowed: one "
+                        "value, or a column such as ifName that tells ports apart"
+                    )
+
     def say(self, remark: str) -> None:
         """Keep a remark on the input, once."""
         if remark not in self.remarks:

@@ -135,7 +135,12 @@ def check_is_counter(name: str, quantity: Quantity, series: Sequence[tuple[float
 
 
 def check_fits(
-    starts: NDArray[np.float64], seconds: NDArray[np.float64], rates: NDArray[np.float64], link: Estimate, where: str
+    starts: NDArray[np.float64],
+    seconds: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    link: Estimate,
+    where: str,
+    allowed: str = "counters of this port in bytes",
 ) -> None:
     """Refuse a load that the link cannot carry: in one interval, with room for a late poll, or on average.
 
@@ -157,5 +162,5 @@ def check_fits(
     )  # fmt: skip
     raise InputError(
         f"{where}: found a load of {bandwidth(float(rates[at]))} at {when}, more than the link's "
-        f"{bandwidth(link.value)} ({link.source}); allowed: counters of this port in bytes, and its own rate"
+        f"{bandwidth(link.value)} ({link.source}); allowed: {allowed}, and its own rate"
     )

@@ -26,7 +26,7 @@ __all__ = ["EVE"]
 
 def _recognizes(head: Head) -> bool:
     return head.is_json and head.has("event_type", "timestamp") and (
-        head.has("flow_id") or head.has("in_iface") or head.has("dest_ip")
+        head.has("flow_id") or head.has("in_iface") or head.has("dest_ip") or head.has("stats")
     )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ UNREAD: tuple[Reader, ...] = (
     _unread("/proc/net/dev", _says(r"^Inter-\|\s+Receive"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
     _unread("`ethtool -S`", _says(r"^NIC statistics:"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
     _unread("one walk of SNMP", _says(r"^(IF-MIB::|iso\.|\.1\.3\.)\S+ = (Counter|Gauge|INTEGER|STRING)"), _OVER_TIME),
+    _unread("sflowtool's lines", _says(r"^(FLOW|CNTR),|^startDatagram ="), "use nfdump's sfcapd or pmacct"),
     _unread("a ping", _says(r"^PING \S+ |^\d+ bytes from "), "capture the port for round trips"),
     _unread("`ss` without -i", _says(r"^(Netid\s+)?State\s+Recv-Q\s+Send-Q"), "use `ss -tin`"),
     _unread("`netstat`", _says(r"^Proto Recv-Q Send-Q|^Kernel Interface table"), "use `ss -tin`"),

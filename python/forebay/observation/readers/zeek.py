@@ -5,12 +5,14 @@ Fields after Zeek's script reference (Conn::Info): bytes of IP where they are co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.directions import Connection, two_way
+from forebay.observation.instants import instant
 from forebay.observation.objects import objects
 from forebay.observation.opening import lines_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
@@ -30,7 +32,7 @@ _ALLOWED = "Zeek's conn.log with ts, duration, and orig_ip_bytes and resp_ip_byt
 
 
 def _is_table(head: Head) -> bool:
-    return head.text.startswith("#separator") and any(line == "#path\tconn" for line in head.lines[:12])
+    return head.text.startswith("#separator") and any(re.match(r"#path\Wconn$", line) for line in head.lines[:12])
 
 
 def _is_other(head: Head) -> bool:
@@ -52,14 +54,20 @@ def _of_objects(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Every connection with the number of its line; a file may hold several logs, each with a header."""
     names: list[str] = []
+    separator = "\t"
     for block in lines_of(source.pieces, source.where):
         lines = block.text.decode("utf-8", errors="replace").split("\n")
         for number, line in enumerate(lines, start=block.first):
             if line.startswith("#"):
-                if line.startswith("#fields\t"):
-                    names = line.rstrip("\r").split("\t")[1:]
+                if line.startswith("#separator "):
+                    said = re.match(r"#separator \\x([0-9a-fA-F]{2})", line)
+                    separator = chr(int(said[1], 16)) if said is not None else line.rstrip("\r")[11:] or "\t"
+                elif line.startswith(f"#fields{separator}"):
+                    names = line.rstrip("\r").split(separator)[1:]
                 continue
-            cells = line.rstrip("\r").split("\t")
+            cells = line.rstrip("\r").split(separator)
+            if not names and line.strip():
+                raise InputError(f"{source.where}, line {number}: found no line #fields before it; allowed: {_ALLOWED}")
             if len(cells) == len(names):
                 yield number, {name: cell for name, cell in zip(names, cells, strict=True) if cell not in ("-", "")}
             elif line.strip() and not (block.cut and line is lines[-1]):
@@ -84,7 +92,7 @@ def _connections(rows: Iterator[tuple[int, Mapping[str, Any]]], where: str, read
         if _number(row, "missed_bytes", place):
             reading.say("Zeek missed packets of some connections (missed_bytes): their bytes are counted as carried")
         kind = "ip_bytes" if is_ip else "bytes"
-        start = _number(row, "ts", place)
+        start = _time(row["ts"], place)
         history = set(str(row.get("history", "")))
         flags = 2 * bool(history & _SYN) | bool(history & _FIN) | 4 * bool(history & _RST)
         yield Connection(
@@ -108,6 +116,15 @@ def _outward(row: Mapping[str, Any]) -> bool | None:
     """Whether the originator is a local host and the other is not; None where the log does not say."""
     told = [str(row.get(name, "")).lower() in ("t", "true") for name in ("local_orig", "local_resp")]
     return None if told[0] == told[1] else told[0]
+
+
+def _time(value: object, place: str) -> float:
+    """Seconds since 1970, also of a date, as Zeek writes it with JSON::TS_ISO8601."""
+    found = instant(str(value))
+    if found is None:
+        raise InputError(f"{place}: found {shown(value)} for `ts`; allowed: seconds, or a date such as "
+                         "2026-11-23T16:00:00.000000Z")  # fmt: skip
+    return found
 
 
 def _number(row: Mapping[str, Any], name: str, place: str) -> float:
