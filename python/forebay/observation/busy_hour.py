@@ -287,7 +287,8 @@ def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], st
     if window.length_s is None:
         return everything, "the whole input, as --window asks"
     if ends[-1] - starts[0] <= window.length_s * (1 + 1e-9):
-        return everything, f"the whole input, which is no longer than {_named(window.length_s)}"
+        longest = "an hour" if window.length_s == BUSY_S else _named(window.length_s)
+        return everything, f"the whole input, which is no longer than {longest}"
     inside = _busiest(starts, ends, intervals.rates, window.length_s)
     return inside, f"the busiest {_named(window.length_s)} of the input"
 
@@ -295,7 +296,7 @@ def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], st
 def _named(length_s: float) -> str:
     from forebay.formatting import clock_time
 
-    return "hour" if length_s == BUSY_S else f"{clock_time(length_s)}"
+    return "hour" if length_s == BUSY_S else clock_time(length_s)
 
 
 def _busiest(
