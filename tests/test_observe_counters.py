@@ -325,7 +325,7 @@ def test_ports_are_not_mixed(tmp_path: Path) -> None:
         ("time,bytes\n", "found no counter of a port"),
         ("time,bytes\n1,2\n", "found fewer than two polls"),
         ("time,bytes\n1,2\nx,3\n4,4\n", r"line 3: found the time `x`; allowed: seconds"),
-        ("time,bytes\n1,2\n2,many\n4,4\n", r"line 3: found `many` for `bytes`; allowed: a number"),
+        ("time,bytes\n1,2\n2,many\n4,4\n", r"line 3, column 2: found `many` for `bytes`; allowed: a number"),
         ("{}", "found no counter of a port"),
         ('{"a": [1, 2', "found no counter of a port"),
         ("[" * 5000, "found no counter of a port"),

@@ -408,7 +408,7 @@ def test_files_of_several_formats_add_up(tmp_path: Path) -> None:
     first = written(tmp_path, made.nfdump_old(FEW[:half]), "one.csv")
     second = written(tmp_path, lines(made.named(FEW[half:], "ipfix")), "two.json")
     both = reader.read([first, second])
-    assert both.formats == ("csv", "json")
+    assert both.formats == ("flow records in a table", "flow records in JSON")
     assert both.estimates["load"].value == pytest.approx(
         reader.read([written(tmp_path, made.nfdump_fast(FEW))]).estimates["load"].value, rel=1e-3
     )
@@ -433,7 +433,7 @@ def test_nfdump_reads_what_nfcapd_wrote(tmp_path: Path, monkeypatch: pytest.Monk
     program.write_text(f'#!/bin/sh\n[ "$1 $3 $4" = "-r -o csv" ] || exit 9\nexec /bin/cat {tmp_path}/printed.csv\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     found = reader.read([path])
-    assert (found.count, found.formats) == (len(FEW), ("nfcapd",))
+    assert (found.count, found.formats) == (len(FEW), ("nfdump's nfcapd",))
     program.write_text("#!/bin/sh\nexit 251\n")
     with pytest.raises(InputError, match="nfdump refuses"):
         reader.read([path])

@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 
 from forebay import InputError
 from forebay.observation import sockets
+from forebay.observation.estimate import Estimate
+from forebay.observation.finding import AppLimited, Persistent
+from forebay.observation.others import of_sockets
 from forebay.observation.socket_dumps import Socket
 
 HEADER = "State   Recv-Q   Send-Q     Local Address:Port      Peer Address:Port   Process\n"
@@ -48,7 +51,7 @@ def test_every_fact_is_read() -> None:
     assert found.dumps == 1
     assert found.sockets[0] == Socket(
         number=0, state="ESTAB", controller="cubic", rto_s=0.236, rtt_s=pytest.approx(0.035123), rtt_deviation_s=0.0015,
-        minrtt_s=0.02025, mss=1448, rcv_space=14600, cwnd=120, ssthresh=80, unacked=110, retransmitting=1,
+        minrtt_s=0.02025, lastsnd_s=0.004, mss=1448, rcv_space=14600, cwnd=120, ssthresh=80, unacked=110, retransmitting=1,
         retransmitted=345, lost=2, bytes_sent=50_000_000, bytes_acked=48_000_000, bytes_retrans=500_000,
         data_segs_out=34_530, delivery_bps=38.2e6, pacing_bps=47.5e6, busy_s=10, rwnd_limited_s=0.12,
     )  # fmt: skip
@@ -242,3 +245,21 @@ def test_this_machine_s_sockets_are_understood() -> None:
                 assert mine.minrtt_s is not None
                 assert 0 < mine.minrtt_s < 0.1
                 assert found.ignored == {}
+
+
+def test_what_an_application_holds_back_is_not_always_sending() -> None:
+    held = [dump("", 1e6, 1, limited="app_limited", port=port).replace(HEADER, "") for port in (1, 2)]
+    idle = dump("", 1e6, 1, port=3).replace(HEADER, "").replace("minrtt", "lastsnd:9000 minrtt")
+    free = [dump("", 9e6, 4, port=port).replace(HEADER, "") for port in range(4, 9)]
+    found = of_sockets(sockets.read(HEADER + "".join([*held, idle, *free])), None)
+    kinds = {group.limited_by: (group.workload, group.count) for group in found.groups}
+    workload, count = kinds["application"]
+    assert isinstance(workload, AppLimited)
+    # Of one dump it is known how fast they were while they were busy, which is more than the mean.
+    assert (workload.rate.low, workload.rate.value) == (0, 8e6)
+    assert isinstance(count, Estimate)
+    assert count.value == 3
+    workload, count = kinds["unknown"]
+    assert isinstance(workload, Persistent)
+    assert isinstance(count, Estimate)
+    assert count.value == 5

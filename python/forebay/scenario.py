@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -209,6 +210,18 @@ class Scenario:
         """The scenario with every default filled in, as nested dictionaries."""
         resolved: Mapping[str, Any] = json.loads(self.core.canonical_json())
         return resolved
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What its text says that it assumes, under the key `assumed`: nothing has measured it."""
+        if self._written is None:
+            return ()
+        read = json.loads if self._written.kind == "json" else tomllib.loads
+        try:
+            found = read(self._written.text).get("assumed", [])
+        except (ValueError, RecursionError):  # what the engines' reader takes and Python's does not
+            return ()
+        return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
     @property
     def toml(self) -> str:

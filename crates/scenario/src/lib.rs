@@ -5,6 +5,7 @@
 //! buffer it asks for.
 
 mod algorithm;
+mod assumed;
 mod classes;
 mod cursor;
 mod delay;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::assumed::{self, ASSUMED};
 use crate::cursor::Cursor;
 use crate::flows::{FlowGroup, MAX_FLOWS};
 use crate::keys::{Context, Section};
@@ -113,6 +114,7 @@ impl Scenario {
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
         only_sections(root)?;
+        assumed::check(root)?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
             (None, Some(links)) => links
@@ -387,8 +389,8 @@ impl<'de> Deserialize<'de> for Scenario {
 /// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
 /// recognized.
 fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
-    const SECTIONS: [&str; 9] = [
-        "title", "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+    const SECTIONS: [&str; 10] = [
+        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
     ];
     for (key, entry) in root.entries()? {
         if !SECTIONS.contains(&key) {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::assumed;
 use crate::flows::FlowGroup;
 use crate::keys::{Grammar, KeyText, Section};
 use crate::law;
@@ -22,6 +23,7 @@ pub fn schema() -> Value {
         "oneOf": [{"required": ["link"]}, {"required": ["links"]}],
         "properties": {
             "title": {"type": "string", "maxLength": MAX_TITLE},
+            "assumed": assumed::schema(),
             "link": {"$ref": "#/$defs/link"},
             "links": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/$defs/link"}},
             "flows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/group"}},

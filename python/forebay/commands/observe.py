@@ -46,6 +46,12 @@ __all__ = ["observe"]
     metavar="N",
     help="Take flow records for those of one packet in N, where they do not say it.",
 )
+@click.option(
+    "--window",
+    metavar="WINDOW",
+    help="Describe this part of counters or flow records instead of the busiest hour: a length such as 15min, "
+    "2026-11-23T20:00..2026-11-23T22:00, times of each day such as 20:00..22:00 (UTC), or all.",
+)
 @AS_JSON
 def observe(
     inputs: tuple[Path, ...],
@@ -55,17 +61,20 @@ def observe(
     sockets: Path | None,
     port: str | None,
     sampling: int | None,
+    window: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Make a scenario of captures, flow records, counters or sockets, and say what they cannot tell.
 
-    INPUT is pcap or pcapng (also packed by gzip or zstd), records of NetFlow or IPFIX (csv, json or nfdump's files),
-    counters of a port (csv, json or Prometheus' text), or what `ss -tin` prints. Two captures of the same packets are
-    taken for both sides of a queue. No address leaves: flows are named by their roles.
+    INPUT is pcap or pcapng (also packed by gzip or zstd), flow records (NetFlow, IPFIX, nfdump, Zeek, Suricata, SiLK),
+    counters or rates of a port (SNMP, gNMI, Prometheus, Telegraf, sysstat, rrdtool, tc), or what `ss -tin` prints. Two
+    captures of the same packets are taken for both sides of a queue. Of counters and flow records the busiest hour is
+    described. No address leaves: flows are named by their roles.
     """
     from forebay.errors import InputError
     from forebay.files import check_file, write_whole
+    from forebay.observation.busy_hour import Window
     from forebay.observation.finding import finding_json, without_addresses
     from forebay.observation.observing import observe as read
 
@@ -83,7 +92,13 @@ def observe(
                 bar(done // 1_000_000, (size or 0) // 1_000_000)
 
         finding = read(
-            paths, rate_bps=rate_bps, sockets=sockets is not None, port=port, sampling=sampling, progress=tell
+            paths,
+            rate_bps=rate_bps,
+            sockets=sockets is not None,
+            port=port,
+            sampling=sampling,
+            window=None if window is None else Window.parse(window),
+            progress=tell,
         )
     if out is not None:
         from forebay.observation.writing import scenario_text

@@ -6,7 +6,7 @@ watermark looks into it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +16,8 @@ import numpy as np
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Kind, Quantity
-from forebay.observation.counter_files.readings import Readings
-from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
-from forebay.observation.counter_files.sheets import read_sheet
-from forebay.observation.counter_files.telemetry import read_telemetry
+from forebay.observation.counter_files.readings import Readings, Shaper
+from forebay.observation.counter_files.speeds import LinkSpeed, check_fits, check_is_counter, link_speed
 from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, scaled
 from forebay.observation.intervals import (
@@ -30,17 +28,25 @@ from forebay.observation.intervals import (
     weighted_quantile,
 )
 from forebay.observation.opening import text_of
+from forebay.observation.readers.counter_tables import TABLE, TELEMETRY
+from forebay.observation.readers.reader import Head
+from forebay.observation.readers.registry import reader_of
 from forebay.untrusted import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 __all__ = ["ALLOWED", "Counters", "read"]
 
 ALLOWED = "counters of a port over time: a table, JSON of SNMP or gNMI, or what Prometheus exports"
 MOST_BYTES = 64 * 2**20
+#: Characters by which a file is recognized.
+HEAD = 64 * 1024
+#: What rates are counted as, and how remarks call them.
+_OF_RATES: Mapping[Kind, Kind] = {"rate": "bytes", "packet_rate": "packets", "drop_rate": "drops"}
+_WORDS: Mapping[Kind, str] = {"rate": "rates", "packet_rate": "rates of packets", "drop_rate": "rates of drops"}
+#: How many times its usual length an interval of rates is where rows are missing.
+GAP = 1.5
 #: Bytes of the smallest frame on a wire, for what packets a second a rate allows.
 SMALLEST_PACKET = 40
 
@@ -69,6 +75,12 @@ class Counters:
         What counters cannot tell.
     remarks : tuple of str
         What to know of the input, a sentence each.
+    rate : Estimate or None
+        Of the link in bit/s, where it was given or the input states it.
+    is_nominal : bool
+        Whether the rate is that of the port's type, which may run slower.
+    shaper : Shaper or None
+        What a host says of the port's queue.
     """
 
     port: str
@@ -83,29 +95,38 @@ class Counters:
     estimates: Mapping[str, Estimate]
     unknown: tuple[Unknown, ...]
     remarks: tuple[str, ...]
+    rate: Estimate | None = None
+    is_nominal: bool = False
+    shaper: Shaper | None = None
 
 
 @dataclass
 class _Port:
-    """A port's counters by kind, its gauges with their units, and whether its bytes are counted in 32 bits."""
+    """A port's counters by kind, its gauges with their units, and whether its bytes are counted in 32 bits.
+
+    `totals` are the last readings of its counters, each since the counter began.
+    """
 
     counted: dict[Kind, list[Counted]] = field(default_factory=dict)
     gauges: dict[Kind, tuple[NDArray[np.float64], str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     narrow: bool = False
+    totals: dict[Kind, float] = field(default_factory=dict)
 
 
-def read(path: Path | str, rate_bps: float | None = None, *, port: str | None = None) -> Counters:
-    """Read a file of counters and say what they tell.
+def read(
+    path: Path | str | Sequence[Path | str], rate_bps: float | None = None, *, port: str | None = None
+) -> Counters:
+    """Read files of counters and say what they tell.
 
     Parameters
     ----------
-    path : path
-        Plain, gzip or zstd.
+    path : path or paths
+        Plain, gzip or zstd; several of one port's counters, or counters and the speeds of interfaces.
     rate_bps : float, optional
         Of the link in bit/s: for its utilization, and to tell a wrap from a restart.
     port : str, optional
-        Which port, where the file has several.
+        Which port, where the files have several.
 
     Raises
     ------
@@ -114,22 +135,44 @@ def read(path: Path | str, rate_bps: float | None = None, *, port: str | None = 
     """
     if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
         raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
-    where = str(path)
-    text = text_of(Path(path), ALLOWED, MOST_BYTES)
-    start = text.lstrip()[:1]
-    if start in ("{", "["):
-        readings = read_telemetry(text, where)
-    elif "\0" in text[:4096]:
-        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
-    else:
-        readings = read_scrapes(text, where) if is_scrape(text) else read_sheet(text, where)
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    where = str(paths[0])
+    files = [_read(text_of(Path(each), ALLOWED, MOST_BYTES), str(each)) for each in paths]
+    # Speeds are given to ports that other files name.
+    files.sort(key=_has_speeds_only)
+    readings = files[0]
+    for other in files[1:]:
+        readings.adopt(other)
+    if _has_speeds_only(readings) and readings.ports:
+        raise InputError(f"{where}: found speeds of interfaces and no counter; allowed: counters of the port beside "
+                         "them, as in `forebay observe counters.csv interfaces.csv`")  # fmt: skip
     chosen = _chosen(readings, port, where)
-    return _told(chosen, _port(readings, chosen, rate_bps), rate_bps, where)
+    readings.check_once(chosen, where)
+    link = link_speed(readings, chosen, rate_bps, where)
+    known = link.rate.value if link.rate is not None else None
+    return _told(chosen, _port(readings, chosen, known, where), link, where)
+
+
+def _has_speeds_only(readings: Readings) -> bool:
+    kinds = {quantity.kind for port in readings.ports for _, quantity, _ in readings.of(port)}
+    return kinds <= {"speed"}
+
+
+def _read(text: str, where: str) -> Readings:
+    """What the reader of such a text makes of it."""
+    if "\0" in text[:4096]:
+        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
+    head = Head(text[:HEAD].encode())
+    reader = reader_of(head)
+    if reader is None or reader.counters is None:
+        reader = TELEMETRY if head.is_json else TABLE
+    assert reader.counters is not None, "only readers of counters are chosen"
+    return reader.counters(text, where)
 
 
 def _chosen(readings: Readings, port: str | None, where: str) -> str:
     """The port that is meant."""
-    known = sorted(readings.ports)
+    known = sorted(each for each in readings.ports if _has_load(readings, each)) or sorted(readings.ports)
     if not known:
         raise InputError(f"{where}: found no counter of a port; allowed: {ALLOWED}")
     names = ", ".join(shown(each) for each in known[:8]) + (", ..." if len(known) > 8 else "")
@@ -142,13 +185,20 @@ def _chosen(readings: Readings, port: str | None, where: str) -> str:
     return port
 
 
-def _port(readings: Readings, name: str, rate_bps: float | None) -> _Port:
+def _has_load(readings: Readings, port: str) -> bool:
+    return any(quantity.kind != "speed" for _, quantity, _ in readings.of(port))
+
+
+def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> _Port:
     """Sort out a port's counters: those of what leaves where there are any, wide ones before narrow ones."""
     found: dict[Kind, list[tuple[Quantity, list[tuple[float, float]]]]] = {}
-    for _, quantity, series in readings.of(name):
-        if len(series) >= 2:
+    port = _Port(remarks=list(readings.remarks))
+    for counter, quantity, series in readings.of(name):
+        if quantity.leaving and quantity.kind in ("bytes", "packets", "drops"):
+            port.totals[quantity.kind] = float(series[-1][1])
+        if len(series) >= 2 and quantity.kind != "speed":
+            check_is_counter(counter, quantity, series, where)
             found.setdefault(quantity.kind, []).append((quantity, series))
-    port = _Port()
     restarts = [
         after[0] for _, series in found.pop("uptime", []) for before, after in pairwise(series) if after[1] < before[1]
     ]
@@ -162,23 +212,27 @@ def _port(readings: Readings, name: str, rate_bps: float | None) -> _Port:
         rates["drops"] = rates["packets"]
     for kind, all_series in found.items():
         best = _best(all_series)
-        if kind == "rate" and "bytes" in found:
+        target = _OF_RATES.get(kind, kind)
+        if target != kind and target in found:
             continue
         if kind in ("queue", "watermark"):
             values = np.array([float(value) for _, series in best for _, value in series])
             port.gauges[kind] = (values, best[0][0].unit)
             continue
         if not best[0][0].leaving:
-            port.remarks.append(f"{kind} are of what arrives at the port, because none are there of what leaves it")
+            what = _WORDS.get(kind, kind)
+            port.remarks.append(f"{what} are of what arrives at the port, because none are there of what leaves it")
         counts = []
         for quantity, series in best:
-            if kind == "rate" or (quantity.plain and anew):
-                counts.append(_amounts(series, rate=kind == "rate"))
+            if target != kind or (quantity.plain and anew):
+                counts.append(
+                    _amounts(series, None if target == kind else quantity.scale / (8 if kind == "rate" else 1))
+                )
                 continue
             each = counted(series, quantity.bits, rates.get(kind), restarts)
             port.narrow |= kind == "bytes" and (quantity.bits == 32 or each.wraps > 0)
             counts.append(each)
-        port.counted["bytes" if kind == "rate" else kind] = counts
+        port.counted[target] = counts
     return port
 
 
@@ -197,19 +251,30 @@ def _best(
     return [each for each in all_series if (each[0].part, each[0].bits, each[0].leaving) == (True, first.bits, True)]
 
 
-def _amounts(series: Sequence[tuple[float, float]], *, rate: bool) -> Counted:
-    """Of a column that says the amount of the interval that ends at its row, or the mean rate in bit/s."""
+def _amounts(series: Sequence[tuple[float, float]], per_second: float | None) -> Counted:
+    """Of a column that says the amount of the interval that ends at its row, or the mean rate in it.
+
+    `per_second` is what a rate of one counts in a second, in bytes or packets; None of amounts. Where rows of rates are
+    missing nothing is known.
+    """
     times = np.array([instant for instant, _ in series])
     values = np.array([float(value) for _, value in series])[1:]
-    if rate:
-        values = values / 8 * np.diff(times)
-    return Counted(times, np.concatenate([[0.0], np.cumsum(values)]), np.zeros(values.size, dtype=bool), 0)
+    steps = np.diff(times)
+    broken = np.zeros(values.size, dtype=bool)
+    if per_second is not None:
+        values = values * per_second * steps
+        broken = steps > GAP * np.median(steps)
+    values[broken] = 0.0
+    return Counted(times, np.concatenate([[0.0], np.cumsum(values)]), broken, 0)
 
 
-def _told(name: str, port: _Port, rate_bps: float | None, where: str) -> Counters:
+def _told(name: str, port: _Port, link: LinkSpeed, where: str) -> Counters:
+    rate_bps = link.rate.value if link.rate is not None else None
     base = next((port.counted[kind][0] for kind in ("bytes", "packets", "drops") if kind in port.counted), None)
-    if base is None and not port.gauges:
-        raise InputError(f"{where}: found fewer than two polls of every counter; allowed: two at least")
+    if base is None and not port.gauges and link.shaper is None:
+        raise InputError(
+            f"{where}: found fewer than two polls of every counter; allowed: two at least, with their times"
+        )
     times = base.times_s if base is not None else np.zeros(0)
     sums = {kind: sum(each.at(times) for each in counts) for kind, counts in port.counted.items()}
     broken = np.zeros(max(0, times.size - 1), dtype=bool)
@@ -221,7 +286,7 @@ def _told(name: str, port: _Port, rate_bps: float | None, where: str) -> Counter
     if not seconds.size:
         amounts = {}
     interval = float(np.median(np.diff(times))) if times.size > 1 else 0.0
-    remarks = list(port.remarks)
+    remarks = [*port.remarks, *link.remarks]
     wraps = sum(each.wraps for counts in port.counted.values() for each in counts)
     if broken.any():
         remarks.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter began anew or was "
@@ -232,10 +297,19 @@ def _told(name: str, port: _Port, rate_bps: float | None, where: str) -> Counter
             remarks.append(f"bytes are counted in 32 bits: a load above {most / 1e6:.0f} Mbit/s would look lower")
         else:
             amounts.pop("bytes", None)
+    starts = times[:-1][~broken]
+    if "bytes" in amounts and link.rate is not None:
+        check_fits(starts, seconds, amounts["bytes"] * 8 / seconds, link.rate, where)
+    if base is None and port.totals.get("packets"):
+        drops = port.totals.get("drops", 0.0)
+        offered = drops + port.totals["packets"]
+        remarks.append(
+            f"since the counters began {drops:,.0f} of {offered:,.0f} packets were dropped; when is not known"
+        )
     told = _Told(seconds, amounts, interval, rate_bps, port)
     return Counters(
         port=name,
-        starts_s=times[:-1][~broken],
+        starts_s=starts,
         seconds=seconds,
         bits_per_second=amounts["bytes"] * 8 / seconds if "bytes" in amounts else np.zeros(0),
         drops=amounts.get("drops", np.zeros(0)),
@@ -246,6 +320,9 @@ def _told(name: str, port: _Port, rate_bps: float | None, where: str) -> Counter
         estimates=told.estimates(),
         unknown=told.unknown(),
         remarks=tuple(remarks),
+        rate=link.rate,
+        is_nominal=link.is_nominal,
+        shaper=link.shaper,
     )
 
 
@@ -313,11 +390,9 @@ class _Told:
     def unknown(self) -> tuple[Unknown, ...]:
         """What these counters cannot tell."""
         capture = "capture packets at the port: `forebay observe port.pcapng`"
+        finest = f"load over less than {self.interval_s:g} s" if self.interval_s else "load over time"
         said = [
-            Unknown(
-                f"load over less than {self.interval_s:g} s", "counters are read at the polls only",
-                f"{capture}, or read queue watermarks",
-            ),
+            Unknown(finest, "counters are read at the polls only", f"{capture}, or read queue watermarks"),
             Unknown("number of flows, their sizes and arrivals", "counters add all flows up", "export flow records"),
             Unknown("base round trips and congestion controllers", "counters have no connections",
                     "ask the servers' sockets: `ss -tin`"),

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from forebay.observation.amounts import rate_text, size_text, time_text
+from forebay.observation.busy_hour import Day
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.laws import Cdf, Choice, Law
 from forebay.observation.load import Load
@@ -346,6 +347,10 @@ class Finding:
         What the input does not identify.
     remarks : tuple of str
         What the input is like: sampled, cut off, gathered by segmentation offload, with clock steps.
+    day : Day or None
+        Load over the day, where the input has one; the other fields are of the part that it names.
+    assumed : tuple of str
+        What a scenario of it rests on though nothing has measured it, a clause each.
     """
 
     input: Input
@@ -358,6 +363,8 @@ class Finding:
     distributions: tuple[Distribution, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     remarks: tuple[str, ...] = ()
+    day: Day | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def unidentified(self) -> tuple[Unknown, ...]:

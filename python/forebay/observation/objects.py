@@ -37,7 +37,7 @@ def objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dict[str
         Where something else is found. What is cut at the end of the file is no object and no error.
     """
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-    read = json.JSONDecoder(parse_constant=lambda _: None).raw_decode
+    read = json.JSONDecoder(parse_constant=float).raw_decode
     rest, line, ended = "", 1, False
     while not ended:
         piece = next(pieces, b"")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forebay.errors import InputError
+from forebay.observation.busy_hour import BUSY_HOUR, Window
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
 from forebay.observation.inputs import Kind, one_kind
@@ -25,6 +26,7 @@ def observe(
     sockets: bool = False,
     port: str | None = None,
     sampling: int | None = None,
+    window: Window | None = None,
     progress: Progress | None = None,
 ) -> Finding:
     """Read inputs of one kind and say what they tell.
@@ -42,6 +44,8 @@ def observe(
         interface that they left by.
     sampling : int, optional
         One packet in so many was seen, where flow records do not say so themselves.
+    window : Window, optional
+        Which part of counters or flow records is described; the busy hour by default.
     progress : callable, optional
         Told bytes that were read, and of how many.
 
@@ -55,6 +59,8 @@ def observe(
         raise InputError(f"found {port} beside {kind.value}; allowed: beside counters and flow records", "port")
     if sampling is not None and kind is not Kind.RECORDS:
         raise InputError(f"found {sampling} beside {kind.value}; allowed: beside flow records", "sampling")
+    if window is not None and kind not in (Kind.COUNTERS, Kind.RECORDS):
+        raise InputError(f"found it beside {kind.value}; allowed: beside counters and flow records", "window")
     if kind is Kind.CAPTURE:
         from forebay.observation.joining import finding_of
 
@@ -66,11 +72,18 @@ def observe(
         from forebay.observation.others import of_records
 
         found = of_records(
-            records.read(paths, rate_bps=rate_bps, sampling=sampling or 1, output=_interface(port), progress=progress),
+            records.read(
+                paths,
+                rate_bps=rate_bps,
+                sampling=sampling or 1,
+                output=_interface(port),
+                window=window or BUSY_HOUR,
+                progress=progress,
+            ),
             rate_bps,
         )
     else:
-        found = _single(kind, paths, rate_bps, port)
+        found = _single(kind, paths, rate_bps, port, window or BUSY_HOUR)
     return without_addresses(found)
 
 
@@ -83,14 +96,14 @@ def _interface(port: str | None) -> int | None:
     return int(port)
 
 
-def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None, port: str | None) -> Finding:
-    if len(paths) > 1:
-        raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
+def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None, port: str | None, window: Window) -> Finding:
     if kind is Kind.COUNTERS:
         from forebay.observation import counters
         from forebay.observation.others import of_counters
 
-        return of_counters(counters.read(paths[0], rate_bps, port=port), rate_bps)
+        return of_counters(counters.read(paths, rate_bps, port=port), window)
+    if len(paths) > 1:
+        raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
     from forebay.observation import sockets
     from forebay.observation.opening import text_of
     from forebay.observation.others import of_sockets

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from forebay.formatting import bandwidth, clock_time, counted
 from forebay.observation.arrivals import arrivals
+from forebay.observation.busy_hour import WHOLE, Day, Intervals, Window, day_of
 from forebay.observation.counters import Counters
 from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate
 from forebay.observation.finding import (
@@ -21,6 +23,7 @@ from forebay.observation.finding import (
     LinkFinding,
     OpenLoop,
     Persistent,
+    Queue,
     RoundTrips,
     Stack,
     Workload,
@@ -30,12 +33,17 @@ from forebay.observation.records import FlowRecords
 from forebay.observation.regime import Regime, regime_of
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
-from forebay.observation.sockets import Group, Sockets
+from forebay.observation.sockets import FEWEST_BYTES, Group, Sockets
 
 __all__ = ["of_counters", "of_records", "of_sockets"]
 
 #: Transfers whose sizes are worth a law, and round trips that a scenario lists one by one.
 _TRANSFERS, _EACH = 5, 64
+#: Disciplines of Linux by their names in scenarios, whose other parameters are defaults.
+_DISCIPLINES = {
+    **dict.fromkeys(("pfifo", "bfifo", "pfifo_fast", "tbf"), "droptail"),
+    **{name: name for name in ("codel", "fq_codel", "pie", "fq_pie", "cake", "sfq")},
+}
 #: What limits most sockets of a group, as a finding says it.
 _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
 
@@ -79,8 +87,16 @@ def of_records(records: FlowRecords, rate_bps: float | None) -> Finding:
         load=load,
         distributions=tuple(distributions),
         unknown=records.unknown,
-        remarks=records.remarks,
+        remarks=records.remarks if load is not None else (*records.remarks, *_mean_alone(records)),
+        day=records.day,
+        assumed=("bursts are those of transfers that begin as the records show: records have no packets",),
     )
+
+
+def _mean_alone(records: FlowRecords) -> tuple[str, ...]:
+    """The mean load of records that are too short for a load over time."""
+    mean = records.estimates.get("load")
+    return () if mean is None else (f"the load is {bandwidth(mean.value)} on average; over less time it is not known",)
 
 
 def _load_of_records(records: FlowRecords, rate: Estimate | Unknown) -> Load | None:
@@ -149,34 +165,76 @@ def _short_records(records: FlowRecords, distributions: list[Distribution]) -> G
     )
 
 
-def of_counters(counters: Counters, rate_bps: float | None) -> Finding:
-    """What a port's counters say."""
+def of_counters(counters: Counters, window: Window = WHOLE) -> Finding:
+    """What a port's counters say of a window, and of the day."""
     because = "counters are sums over everybody"
-    rate = _given(rate_bps, "counters have no packets")
-    load = None
+    rate = counters.rate or Unknown(
+        "link rate", "counters have no packets", "ifHighSpeed of the port, or give the rate by --rate"
+    )
+    load, day = None, None
     if len(counters.bits_per_second) >= 2:
         size = counters.estimates.get("packet_size")
+        day, chosen = day_of(
+            Intervals(counters.starts_s, counters.seconds, counters.bits_per_second, counters.drops, counters.packets),
+            window.at_least(2 * counters.interval_s),
+            "bytes between polls",
+        )
+        described = counters.bits_per_second[chosen]
         load = load_of(
-            counters.bits_per_second * counters.interval_s / 8.0,
+            (described if described.size > 1 else np.repeat(described, 2)) * counters.interval_s / 8.0,
             counters.interval_s,
             rate=rate,
             source="bytes between polls",
             packet_bytes=size.value if size is not None else 1500.0,
         )
     limited = Unknown("flows that this link limits", because, "capture the port for a minute at a busy time")
-    mark = counters.estimates.get("watermark_max")
-    buffer: Estimate | Unknown = _no_queue("buffer", "a counter of drops does not say what waited")
-    if mark is not None and mark.value > 0:
-        buffer = replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
     return Finding(
         input=Input("counters of a port", float(counters.seconds.sum()), None, None),
-        link=LinkFinding(rate, buffer, _no_queue("queue discipline", "counters do not say who is dropped when")),
+        link=LinkFinding(rate, _buffer(counters), _queue(counters)),
         limited=limited,
         regime=_regime(load, limited, because),
         load=load,
         unknown=counters.unknown,
-        remarks=counters.remarks,
+        remarks=(*(() if day is None else (day.span.sentence,)), *counters.remarks),
+        day=day,
+        assumed=_assumed(counters, day),
     )
+
+
+def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
+    """What a scenario of counters rests on."""
+    if day is None:
+        return ()
+    every = clock_time(counters.interval_s)
+    said = [f"packets come at random within {every}: counters do not show bursts shorter than a poll interval"]
+    if day.lossy and counters.rate is not None:
+        loads = [each.load_bps for each in day.losses]
+        said.append(
+            f"no burst makes packets drop, though {counted(day.lossy, 'interval')} with a load of "
+            f"{bandwidth(min(loads))} or more had drops: the true buffer is larger"
+        )
+    if counters.is_nominal:
+        said.append("the link runs at the speed of the port's type")
+    return tuple(said)
+
+
+def _buffer(counters: Counters) -> Estimate | Unknown:
+    """What may wait: the limit that a host states, else at least what a watermark has seen."""
+    shaper, mark = counters.shaper, counters.estimates.get("watermark_max")
+    if shaper is not None and shaper.limit is not None:
+        unit = "byte" if shaper.in_bytes else "packets"
+        return exactly(shaper.limit, unit, f"the limit of {shaper.kind}, as `tc` states it", 1)
+    if mark is not None and mark.value > 0:
+        return replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
+    return _no_queue("buffer", "a counter of drops does not say what waited")
+
+
+def _queue(counters: Counters) -> Queue | Unknown:
+    kind = _DISCIPLINES.get(counters.shaper.kind) if counters.shaper is not None else None
+    if kind is not None:
+        other = "" if kind == "droptail" else "; its parameters are the defaults"
+        return Queue(kind, f"as `tc` states it{other}")
+    return _no_queue("queue discipline", "counters do not say who is dropped when")
 
 
 def of_sockets(sockets: Sockets, rate_bps: float | None) -> Finding:
@@ -190,44 +248,81 @@ def of_sockets(sockets: Sockets, rate_bps: float | None) -> Finding:
         ),
         limited=limited,
         regime=_regime(None, limited, because),
-        groups=tuple(_of_group(group, sockets) for group in sockets.groups if group.sending),
+        groups=tuple(made for group in sockets.groups for made in _of_group(group, sockets)),
         flows=tuple(_rows(sockets)),
         unknown=sockets.unknown,
         remarks=sockets.remarks,
     )
 
 
-def _of_group(group: Group, sockets: Sockets) -> GroupFinding:
-    mine = [each for each in sockets.sockets if each.controller == group.controller]
-    trips = [each.minrtt_s for each in mine if each.minrtt_s]
-    most = max(group.limited, key=lambda name: group.limited[name], default="congestion")
-    count = float(group.sending)
+def _of_group(group: Group, sockets: Sockets) -> list[GroupFinding]:
+    """Groups of a controller's connections that send, one for what limits them."""
+    sending = [
+        at
+        for at, each in enumerate(sockets.sockets)
+        if each.controller == group.controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES
+    ]
+    found = []
+    for limit in dict.fromkeys(_LIMITS.get(sockets.limits[at], "unknown") for at in sending):
+        mine = [at for at in sending if _LIMITS.get(sockets.limits[at], "unknown") == limit]
+        made = _alike(group.controller, limit, mine, sockets)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _alike(controller: str, limit: LimitedBy, mine: list[int], sockets: Sockets) -> GroupFinding | None:
+    """Connections that the same thing limits; None where an application limits them to a rate that is not known."""
+    rate = _rate_of_each(mine, sockets)
+    is_held = limit in ("application", "receiver")
+    if is_held and rate is None:
+        return None
+    trips = [trip for at in mine if (trip := sockets.sockets[at].minrtt_s)]
     known: RoundTrips | Unknown = Unknown("base round trip", "this kernel prints no minrtt", "a newer ss, or a capture")
     if trips and len(trips) <= _EACH:
         known = RoundTrips(each=tuple(Estimate(trip, 0.9 * trip, trip, "s", "minrtt of a socket", 1) for trip in trips))
     elif trips:
         known = RoundTrips(quantiles=Sample.of(trips).quantiles("s", "minrtt of sockets"))
-    sizes_seen = [each.mss for each in mine if each.mss]
+    sizes_seen = [mss for at in mine if (mss := sockets.sockets[at].mss)]
     packet = None
     if sizes_seen:
         value = float(np.median(sizes_seen)) + 52.0
         packet = Estimate(
             value, min(sizes_seen) + 52, max(sizes_seen) + 52, "byte", "mss and its headers", len(sizes_seen)
         )
-    rate = group.estimates.get("rate_p50")
-    limit = _LIMITS.get(most, "unknown")
-    workload: Workload = AppLimited(rate) if limit == "application" and rate is not None else Persistent()
+    held = {"application": ", limited by the application", "receiver": ", limited by the receiver"}.get(limit, "")
     return GroupFinding(
-        f"sockets of {group.controller}",
-        exactly(count, "", "sockets that sent 100 kB or more", group.sockets),
-        workload,
+        f"sockets of {controller}{held}",
+        exactly(float(len(mine)), "", "sockets that sent 100 kB or more", len(mine)),
+        AppLimited(rate) if is_held and rate is not None else Persistent(),
         limit,
-        {_scenario_name(group.controller): 1.0},
+        {_scenario_name(controller): 1.0},
         known,
         packet=packet,
         rate=rate,
         stack=Stack("linux", "ss lists the sockets of Linux"),
     )
+
+
+def _rate_of_each(mine: list[int], sockets: Sockets) -> Estimate | None:
+    """The mean rate of a connection; without two dumps it is at most the rate while the connection was busy."""
+    changes = [sockets.changes[at] for at in mine]
+    rates = [rate for each in changes if (rate := each.rate_bps) is not None]
+    source = "bytes acknowledged between dumps"
+    if not rates:
+        rates = [rate for at in mine if (rate := sockets.sockets[at].delivery_bps)]
+        source = "delivery rates"
+    if not rates:
+        return None
+    mean = float(np.mean(rates))
+    if source != "delivery rates" and all(each.seconds for each in changes):
+        ends = float(min(rates)), float(max(rates))
+        return Estimate(mean, *ends, "bit/s", source, len(rates)) if ends[0] < ends[1] else exactly(
+            mean, "bit/s", source, len(rates)
+        )  # fmt: skip
+    bound = source if source == "delivery rates" else "bytes acknowledged over the time with data outstanding"
+    while_busy = f"at most: {bound}"
+    return Estimate(mean, 0.0, mean, "bit/s", while_busy, len(rates))
 
 
 def _scenario_name(controller: str) -> str:

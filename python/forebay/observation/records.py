@@ -15,9 +15,12 @@ import numpy as np
 
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.observation.estimate import MOST_RATE, Estimate, Unknown
+from forebay.observation.busy_hour import WHOLE, Day, Intervals, Span, Window, day_of
+from forebay.observation.counter_files.speeds import check_fits
+from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
 from forebay.observation.flow_records import formats
-from forebay.observation.flow_records.findings import Findings, Window, unknown_of
+from forebay.observation.flow_records.directions import BACKWARD, FORWARD
+from forebay.observation.flow_records.findings import Covered, Findings, unknown_of
 from forebay.observation.flow_records.joining import Timeouts, gather, joined, timeouts
 from forebay.observation.flow_records.normal import Reading, schema
 from forebay.observation.flow_records.smearing import Smear, width_for
@@ -66,6 +69,8 @@ class FlowRecords:
         What records cannot tell.
     remarks : tuple of str
         What to know of the input, a sentence each.
+    day : Day or None
+        Load over the day, where the records cover two times their resolution; the other fields are of its span.
     """
 
     count: int
@@ -81,6 +86,7 @@ class FlowRecords:
     estimates: Mapping[str, Estimate]
     unknown: tuple[Unknown, ...]
     remarks: tuple[str, ...]
+    day: Day | None
     _records: Store = field(repr=False)
     _flows: Store = field(repr=False)
 
@@ -101,6 +107,7 @@ def read(
     rate_bps: float | None = None,
     sampling: int = 1,
     output: int | None = None,
+    window: Window = WHOLE,
     progress: Progress | None = None,
 ) -> FlowRecords:
     """Read files of flow records, of one format or several, and say what they tell.
@@ -115,6 +122,8 @@ def read(
         One packet in so many was seen, where the records do not say it themselves.
     output : int, optional
         Number of the output interface whose link is meant; all records by default.
+    window : Window
+        Which part is described; the records are cut to it.
     progress : callable, optional
         Told bytes that were read, and of how many.
 
@@ -134,23 +143,25 @@ def read(
     if not files:
         raise InputError(f"found no file; allowed: {formats.ALLOWED}")
     records, reading, found = _records(files, sampling, output, progress)
+    told = timeouts(gather(records.buckets()))
+    day, span = _day(records, told, window)
+    if span is not None:
+        records = _cut(records, span)
     first, last = _span(records)
-    evidence = gather(records.buckets())
-    told = timeouts(evidence)
-    longest = max((float(each.max()) for each in evidence.lasting if each.size), default=1.0)
-    window = Window(first, last, max(1.0, told.active_s or longest), told.inactive_s)
+    covered = Covered(first, last, _resolution(records, told), told.inactive_s)
     width = width_for(first, last)
     smear = Smear(first, last, width)
     flows = Store(_flow_schema(), "pair")
-    findings = Findings(window, rate_bps)
+    findings = Findings(covered, rate_bps)
     for bucket in records.buckets():
-        amount = bucket["bytes"].to_numpy().astype(np.float64) * bucket["sampling"].to_numpy()
-        smear.add(bucket["start_s"].to_numpy(), bucket["end_s"].to_numpy(), amount)
+        smear.add(*_spread(bucket))
         findings.add_records(bucket)
         pieces = joined(bucket, told.inactive_s)
         findings.add_flows(pieces)
         flows.add(pieces)
-    load = Series(first, width, smear.sums() * 8 / width, window.resolution_s, "bit/s")
+    load = Series(first, width, smear.sums() * 8 / width, covered.resolution_s, "bit/s")
+    if rate_bps is not None and findings.sampling == 1:
+        _check_fits(load, rate_bps, str(files[0]))
     return FlowRecords(
         count=records.height,
         formats=tuple(found),
@@ -164,10 +175,74 @@ def read(
         sizes=findings.sizes(),
         estimates=findings.estimates(load),
         unknown=unknown_of(findings, load),
-        remarks=_remarks(records, reading, told, findings, output),
+        remarks=(*(() if day is None else (day.span.sentence,)), *_remarks(records, reading, told, findings, output)),
+        day=day,
         _records=records,
         _flows=flows,
     )
+
+
+def _check_fits(load: Series, rate_bps: float, where: str) -> None:
+    """Refuse records of more than the link carries; the load of sampled ones is too uncertain for that."""
+    means = np.asarray(load.averaged(load.resolution_s), dtype=np.float64)
+    seconds = np.full(means.size, load.resolution_s)
+    starts = load.start_s + load.resolution_s * np.arange(means.size, dtype=np.float64)
+    check_fits(starts, seconds, means, given_rate(rate_bps), where, "records of this link in this direction")
+
+
+def _spread(bucket: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Beginnings, ends and bytes of records, with those that sampling has not seen."""
+    amount = bucket["bytes"].to_numpy().astype(np.float64) * bucket["sampling"].to_numpy()
+    return bucket["start_s"].to_numpy(), bucket["end_s"].to_numpy(), amount
+
+
+def _resolution(records: Store, told: Timeouts) -> float:
+    """A record spreads its bytes over its time: below the active timeout, or the longest record, nothing is told."""
+    if told.active_s:
+        return max(1.0, told.active_s)
+    longest = max((float(each.max()) for each in gather(records.buckets()).lasting if each.size), default=1.0)
+    return max(1.0, longest)
+
+
+def _day(records: Store, told: Timeouts, window: Window) -> tuple[Day | None, Span | None]:
+    """The load over the day, and the part of it that is described where it is not all."""
+    first, last = _span(records)
+    width = width_for(first, last)
+    smear = Smear(first, last, width)
+    for bucket in records.buckets():
+        smear.add(*_spread(bucket))
+    resolution = _resolution(records, told)
+    means = Series(first, width, smear.sums() * 8 / width, resolution, "bit/s").averaged(resolution)
+    each = max(1, int(np.ceil(resolution / width - 1e-9))) * width
+    if means.size < 2:
+        return None, None
+    nothing = np.zeros(0)
+    starts = first + each * np.arange(means.size, dtype=np.float64)
+    intervals = Intervals(starts, np.full(means.size, each, dtype=np.float64), means, nothing, nothing)
+    day, chosen = day_of(intervals, window.at_least(2 * each), "bytes of records over their time")
+    return day, None if chosen.all() else day.span
+
+
+def _cut(records: Store, span: Span) -> Store:
+    """The records' parts inside of a span, with bytes and packets in proportion; flags of what is cut say nothing."""
+    import polars as pl
+
+    kept = Store(schema(), "pair")
+    begin, end = pl.col("start_s").clip(lower_bound=span.begin_s), pl.col("end_s").clip(upper_bound=span.end_s)
+    lasting = pl.col("end_s") - pl.col("start_s")
+    share = pl.when(lasting > 0).then((end - begin) / lasting).otherwise(1.0)
+    for bucket in records.buckets():
+        inside = bucket.filter((pl.col("end_s") > span.begin_s) & (pl.col("start_s") < span.end_s))
+        kept.add(
+            inside.with_columns(
+                start_s=begin,
+                end_s=end,
+                bytes=(pl.col("bytes") * share).round().cast(pl.Int64),
+                packets=(pl.col("packets") * share).ceil().cast(pl.Int64),
+                tcp_flags=pl.when(share >= 1).then(pl.col("tcp_flags")),
+            )
+        )
+    return kept
 
 
 def _records(
@@ -176,7 +251,8 @@ def _records(
     """All records of all files, of one output interface where one is meant."""
     import polars as pl
 
-    store, reading, found = Store(schema(), "pair"), Reading(), list[str]()
+    reading, found = Reading(), list[str]()
+    stores = {direction: Store(schema(), "pair") for direction in (0, FORWARD, BACKWARD)}
     seen, others = 0, set[int]()
     lengths = [path.stat().st_size if path.is_file() else 0 for path in files]
     for number, path in enumerate(files):
@@ -189,9 +265,14 @@ def _records(
             if sampling > 1:
                 said = pl.col("sampling")
                 table = table.with_columns(pl.when(said > 1).then(said).otherwise(sampling).cast(pl.UInt32))
-            store.add(table)
+            for direction, store in stores.items():
+                if direction == 0 and not reading.two_way:
+                    store.add(table)
+                elif direction and reading.two_way:
+                    store.add(table.filter(pl.col("output") == direction))
             if progress is not None:
                 progress(sum(lengths[:number]) + reading.position, sum(lengths))
+    store = _busier(stores, reading, output)
     if not store.height:
         where = ", ".join(str(path) for path in files[:3])
         if seen:
@@ -199,6 +280,28 @@ def _records(
             raise InputError(f"{where}: found {seen} records, none of interface {output}; allowed: {known}", "port")
         raise InputError(f"{where}: found no record; allowed: {formats.ALLOWED}")
     return store, reading, found
+
+
+def _busier(stores: dict[int, Store], reading: Reading, output: int | None) -> Store:
+    """Records of the direction that carries more, where connections have two; else all."""
+    import polars as pl
+
+    if not reading.two_way:
+        return stores[0]
+    if stores[0].height:
+        raise InputError("found connections with both directions beside records of one; allowed: one of both", "inputs")
+    size = {
+        direction: float(stores[direction].lazy().select(pl.col("bytes").sum()).collect().item() or 0.0)
+        for direction in (FORWARD, BACKWARD)
+    }
+    chosen = output if output in size else max(size, key=lambda direction: size[direction])
+    total = sum(size.values()) or 1.0
+    names = {FORWARD: "from those who begin connections", BACKWARD: "towards those who begin connections"}
+    reading.say(
+        f"a link carries one direction: taken is the one {names[chosen]} (`--port {chosen}`), "
+        f"{size[chosen] / total:.0%} of the bytes; the other is `--port {FORWARD + BACKWARD - chosen}`"
+    )
+    return stores[chosen]
 
 
 def _span(records: Store) -> tuple[float, float]:
@@ -220,7 +323,7 @@ def _remarks(
     """What to know of the input."""
     import polars as pl
 
-    said = []
+    said = list(reading.remarks)
     if findings.sampling > 1:
         said.append(f"one packet in {findings.sampling} was seen; bytes and packets are multiplied by it")
     if told.active_s is None:
@@ -238,7 +341,7 @@ def _remarks(
     if findings.cut:
         said.append(f"{findings.cut} of {findings.flows} flows were under way at the beginning or the end of the "
                     "records; their sizes are left out")  # fmt: skip
-    if output is None:
+    if output is None and not reading.two_way:
         used = records.lazy().group_by("output").agg(pl.col("bytes").sum()).sort("bytes", descending=True).collect()
         known = [row for row in used.iter_rows() if row[0] is not None]
         if len(known) > 1:

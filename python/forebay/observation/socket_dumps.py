@@ -68,6 +68,8 @@ class Socket:
         Seconds with data outstanding, and of them held back by the receiver's window and by the sender's buffer.
     app_limited : bool
         Whether the last delivery rate was held down by the application.
+    lastsnd_s : float or None
+        Seconds since it last sent.
     """
 
     number: int
@@ -95,6 +97,7 @@ class Socket:
     rwnd_limited_s: float | None = None
     sndbuf_limited_s: float | None = None
     app_limited: bool = False
+    lastsnd_s: float | None = None
 
     @property
     def rwnd_limited_share(self) -> float | None:
@@ -132,13 +135,14 @@ _NUMBERS: Mapping[str, tuple[str, int]] = {
     "rto": ("rto_s", 1000), "minrtt": ("minrtt_s", 1000), "mss": ("mss", 1), "rcv_space": ("rcv_space", 1),
     "cwnd": ("cwnd", 1), "ssthresh": ("ssthresh", 1), "unacked": ("unacked", 1), "lost": ("lost", 1),
     "bytes_sent": ("bytes_sent", 1), "bytes_acked": ("bytes_acked", 1), "bytes_retrans": ("bytes_retrans", 1),
-    "data_segs_out": ("data_segs_out", 1), "busy": ("busy_s", 1000), "rwnd_limited": ("rwnd_limited_s", 1000),
+    "data_segs_out": ("data_segs_out", 1), "lastsnd": ("lastsnd_s", 1000),
+    "busy": ("busy_s", 1000), "rwnd_limited": ("rwnd_limited_s", 1000),
     "sndbuf_limited": ("sndbuf_limited_s", 1000),
 }  # fmt: skip
 #: Facts that are known and not needed.
 _PASSED = frozenset(
     ("wscale", "ato", "pmtu", "rcvmss", "advmss", "bytes_received", "segs_out", "segs_in", "data_segs_in", "send",
-     "lastsnd", "lastrcv", "lastack", "delivered", "delivered_ce", "rcv_rtt", "rcv_ssthresh", "notsent", "sacked",
+     "lastrcv", "lastack", "delivered", "delivered_ce", "rcv_rtt", "rcv_ssthresh", "notsent", "sacked",
      "fackets", "reordering", "reord_seen", "dsack_dups", "rcv_ooopack", "snd_wnd", "rcv_wnd", "rehash", "backoff",
      "timer", "uid", "ino", "sk", "cgroup", "skmem", "users", "bbr", "dctcp", "vegas", "fwmark", "v6only", "tos",
      "tclass", "class_id", "bpf", "opt", "tcp-ulp-mptcp", "tcp-ulp-tls", "ts_recent", "prague")

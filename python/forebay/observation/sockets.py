@@ -26,6 +26,8 @@ __all__ = ["Change", "Group", "Sockets", "read"]
 MOSTLY = 0.5
 #: Share of the time between two dumps in which a connection was busy, below which its application had nothing to send.
 BUSY = 0.5
+#: Seconds without sending after which a connection is idle.
+IDLE_S = 1.0
 #: Bytes from which on a connection has a rate and a share of retransmissions worth saying.
 FEWEST_BYTES = 100_000
 
@@ -212,7 +214,16 @@ def _limit(socket: Socket, change: Change) -> str:
             return "sender's buffer"
     if change.seconds is not None and socket.busy_s is not None and change.busy_s < BUSY * change.seconds:
         return "application"
-    return "application" if socket.app_limited else "congestion"
+    if socket.app_limited or (change.seconds is None and _is_idle(socket)):
+        return "application"
+    return "congestion"
+
+
+def _is_idle(socket: Socket) -> bool:
+    """Whether a connection has nothing outstanding and has sent nothing for longer than a timeout."""
+    if socket.lastsnd_s is None or socket.unacked:
+        return False
+    return socket.lastsnd_s > max(IDLE_S, 2 * (socket.rto_s or 0.0))
 
 
 def _group(controller: str, sockets: Sequence[Socket], changes: Sequence[Change], limits: Sequence[str]) -> Group:
@@ -231,7 +242,7 @@ def _group(controller: str, sockets: Sequence[Socket], changes: Sequence[Change]
 def _estimates(sockets: Sequence[Socket], changes: Sequence[Change]) -> dict[str, Estimate]:
     """Numbers of several connections."""
     found = {}
-    trips = _floats(each.minrtt_s for each in sockets)
+    trips = _floats(each.minrtt_s or None for each in sockets)
     if trips.size:
         for share in (10, 50, 90):
             found[f"base_rtt_p{share}"] = quantile(trips, share / 100, "s", "minrtt of sockets")
@@ -301,6 +312,9 @@ def _remarks(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[str, ...
     said = []
     if any(each.minrtt_s is not None for each in sockets):
         said.append("minrtt is the least of the last five minutes: a queue that never drains is in it")
+    zero = sum(each.minrtt_s == 0 for each in sockets)
+    if zero:
+        said.append(f"{zero} of {len(sockets)} sockets have a minrtt of zero, which no path has: it is left out")
     nameless = sum(each.controller == "unknown" for each in sockets)
     if nameless:
         said.append(f"{nameless} of {len(sockets)} sockets do not say their controller")

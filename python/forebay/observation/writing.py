@@ -102,6 +102,13 @@ def scenario_text(finding: Finding) -> str:
     return text
 
 
+def _stated(finding: Finding) -> list[str]:
+    """The key that `recommend` reads: what the scenario rests on though nothing has measured it."""
+    if not finding.assumed:
+        return []
+    return [f"assumed = [\n{''.join(f'    {_quoted(legible(each))},{chr(10)}' for each in finding.assumed)}]"]
+
+
 def assumptions(finding: Finding) -> tuple[str, ...]:
     """What stands in the scenario though the input does not tell it, a clause each."""
     _, assumed = _written(without_addresses(finding))
@@ -109,7 +116,7 @@ def assumptions(finding: Finding) -> tuple[str, ...]:
 
 
 def _written(finding: Finding) -> tuple[str, list[str]]:
-    assumed: list[str] = []
+    assumed = list(finding.assumed)
     rate = _rate(finding)
     names = _names(finding.groups)
     groups = [
@@ -122,7 +129,13 @@ def _written(finding: Finding) -> tuple[str, list[str]]:
     waits = any(line.key == "rtt" for lines in groups for line in lines[0])
     link = _link(finding, rate, '"1BDP"' if waits and _product(finding, rate) < MOST_BYTES else '"100p"', assumed)
     parts = [
-        "\n".join([*_head(finding), f"title = {json.dumps(_title(finding, rate), ensure_ascii=False)}"]),
+        "\n".join(
+            [
+                *_head(finding),
+                f"title = {json.dumps(_title(finding, rate), ensure_ascii=False)}",
+                *_stated(finding),
+            ]
+        ),
         _section("[link]", link),
         *(_group_text(lines) for lines in groups),
         _section("[run]", _run(rate)),

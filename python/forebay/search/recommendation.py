@@ -28,6 +28,7 @@ from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
+from forebay.search.assumed_entries import with_assumptions
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
@@ -228,7 +229,7 @@ def recommend(
             found.append(_searched(question, search, best_of))
         best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found], asked_for)
         finished, answer = found[best]
-        return dataclasses.replace(
+        whole_answer = dataclasses.replace(
             answer,
             confidence=of_all(answer.confidence, len(chosen), asked_for),
             goals={
@@ -244,6 +245,7 @@ def recommend(
             # Last of what takes time.
             cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
         )
+        return with_assumptions(whole_answer, scenario.assumed)
 
 
 def _check_alone(*, sensitivity: bool, fraction: float | None, largest: bool) -> None:

@@ -13,6 +13,7 @@ from forebay.observation.finding import without_addresses
 from forebay.observation.words import told
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.observation_day import DaySection, day_section
 from forebay.views.observation_words import (
     FLOW_COLUMNS,
     GROUP_COLUMNS,
@@ -77,6 +78,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
         lines=(link, limited, regime),
         remarks=finding.remarks,
         load=None if finding.load is None else _load(finding.load, finding),
+        day=None if finding.day is None else day_section(finding.day, _rate(finding)),
         groups=_groups(finding),
         flows=_flows(finding),
         laws=tuple(map(_laws, finding.distributions)),
@@ -130,6 +132,7 @@ class Page:
     lines: tuple[str, str, str]
     remarks: tuple[str, ...]
     load: LoadSection | None
+    day: DaySection | None
     groups: Table | None
     flows: Table | None
     laws: tuple[LawSection, ...]
@@ -145,7 +148,8 @@ class Page:
     def pictures(self) -> Pictures:
         """All charts and what is in them."""
         figures = [] if self.load is None else [*self.load.figures, *filter(None, [self.load.burstiness])]
-        return Pictures(self.switches, (*figures, *(law.figure for law in self.laws)))
+        days = () if self.day is None else self.day.figures
+        return Pictures(self.switches, (*days, *figures, *(law.figure for law in self.laws)))
 
 
 def _title(finding: Finding) -> str:
@@ -156,8 +160,12 @@ def _title(finding: Finding) -> str:
 # Load ------------------------------------------------------------------------------------------------------------
 
 
+def _rate(finding: Finding) -> float | None:
+    return finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+
+
 def _load(load: Load, finding: Finding) -> LoadSection:
-    rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+    rate = _rate(finding)
     figures = tuple(_figure(_over_time(scale, rate), f"In windows of {window(scale.scale_s)}") for scale in load.scales)
     table = None
     if load.scales:

@@ -17,6 +17,7 @@ from forebay.observation.finding import without_addresses
 from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
+from forebay.views.observation_day import day_sentences
 from forebay.views.observation_words import (
     FLOW_COLUMNS,
     GROUP_COLUMNS,
@@ -67,6 +68,9 @@ def observation_text(finding: Finding) -> RenderableType:
             parts.append(Paragraph(f"and {len(finding.flows) - SHOWN} more long flows", "dim"))
     if finding.load is not None:
         parts += _load(finding.load, finding)
+    if finding.day is not None:
+        rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+        parts += [Paragraph(legible(sentence)) for sentence in day_sentences(finding.day, rate)]
     parts += _unknown(finding)
     parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
     return Group(*parts, Paragraph(f"{legible(input_line(finding))}; {ABOUT_INTERVALS}", "dim"))
@@ -95,10 +99,11 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
         yield Fitting([[_of(columns, rows, wrapped=False)]])
         if coarse := granularity(finding):
             yield Paragraph(coarse, "dim")
+    which = "" if finding.day is None else f" in {finding.day.span.why}"
     if isinstance(load.hurst, Estimate):
-        yield Paragraph(f"Load {told(load.mean)} on average; Hurst's exponent {hurst(load.hurst)}")
+        yield Paragraph(f"Load {told(load.mean)} on average{which}; Hurst's exponent {hurst(load.hurst)}")
     else:
-        yield Paragraph(f"Load {told(load.mean)} on average")
+        yield Paragraph(f"Load {told(load.mean)} on average{which}")
     for why in load.left_out:
         yield Paragraph(f"no windows of {legible(why)}", "dim")
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 __all__ = ["Quantity", "index_of", "quantity_of"]
 
-Kind = Literal["bytes", "packets", "drops", "queue", "watermark", "rate", "uptime"]
+Kind = Literal["bytes", "packets", "drops", "queue", "watermark", "rate", "packet_rate", "drop_rate", "speed", "uptime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Quantity:
     Attributes
     ----------
     kind : str
-        Bytes, packets and drops are counted, a queue's depth, its watermark and a rate are read.
+        Bytes, packets and drops are counted; a queue's depth, its watermark, a rate and a speed are read.
     leaving : bool
         Whether it is of what leaves through the port.
     bits : int or None
@@ -34,6 +34,8 @@ class Quantity:
         Of a depth: "byte", "packet" or unknown.
     plain : bool
         Whether the name leaves open if it is counted up or counted anew for each row.
+    scale : float
+        What one of its unit is in bit/s, of rates and speeds.
     """
 
     kind: Kind
@@ -42,6 +44,7 @@ class Quantity:
     part: bool = False
     unit: str = ""
     plain: bool = False
+    scale: float = 1.0
 
 
 def _named(quantity: Quantity, names: str) -> dict[str, Quantity]:
@@ -51,39 +54,70 @@ def _named(quantity: Quantity, names: str) -> dict[str, Quantity]:
 #: RFC 2863 (IF-MIB: octets of 32 bits, HC ones of 64), openconfig-interfaces and openconfig-qos (counter64),
 #: node_exporter's netdev collector and snmp_exporter, and words of tables.
 _NAMES: Mapping[str, Quantity] = {
-    **_named(Quantity("bytes", bits=64), "ifhcoutoctets outoctets transmitoctets nodenetworktransmitbytestotal"),
+    **_named(
+        Quantity("bytes", bits=64),
+        "ifhcoutoctets outoctets transmitoctets nodenetworktransmitbytestotal nodenetworktransmitbytes",
+    ),
     **_named(Quantity("bytes", bits=32), "ifoutoctets"),
     **_named(Quantity("bytes"), "txbytes bytestx bytesout outbytes txoctets transmitbytes bytessent ifoutbytes"),
     **_named(Quantity("bytes", plain=True), "bytes octets"),
     **_named(
-        Quantity("bytes", leaving=False, bits=64), "ifhcinoctets inoctets nodenetworkreceivebytestotal receiveoctets"
+        Quantity("bytes", leaving=False, bits=64),
+        "ifhcinoctets inoctets nodenetworkreceivebytestotal receiveoctets nodenetworkreceivebytes",
     ),
     **_named(Quantity("bytes", leaving=False, bits=32), "ifinoctets"),
-    **_named(Quantity("bytes", leaving=False), "rxbytes bytesrx bytesin inbytes rxoctets bytesreceived"),
-    **_named(Quantity("packets", bits=64), "outpkts transmitpkts nodenetworktransmitpacketstotal"),
+    **_named(Quantity("bytes", leaving=False), "rxbytes bytesrx bytesin inbytes rxoctets bytesreceived bytesrecv"),
+    **_named(
+        Quantity("packets", bits=64), "outpkts transmitpkts nodenetworktransmitpacketstotal nodenetworktransmitpackets"
+    ),
     **_named(
         Quantity("packets", bits=64, part=True),
-        "ifhcoutucastpkts ifhcoutmulticastpkts ifhcoutbroadcastpkts outunicastpkts outmulticastpkts outbroadcastpkts",
+        "ifhcoutucastpkts ifhcoutmulticastpkts ifhcoutbroadcastpkts outunicastpkts outmulticastpkts outbroadcastpkts "
+        "outunicastpackets outmulticastpackets outbroadcastpackets",
     ),
     **_named(Quantity("packets", bits=32, part=True), "ifoutucastpkts ifoutmulticastpkts ifoutbroadcastpkts"),
     **_named(Quantity("packets"), "txpackets packetstx packetsout outpackets txpkts transmitpackets packetssent"),
     **_named(Quantity("packets", plain=True), "packets pkts"),
     **_named(Quantity("packets", leaving=False, bits=64), "inpkts nodenetworkreceivepacketstotal receivepkts"),
-    **_named(Quantity("packets", leaving=False), "rxpackets packetsrx packetsin inpackets rxpkts"),
-    **_named(Quantity("drops", bits=64), "outdiscards droppedpkts nodenetworktransmitdroptotal"),
+    **_named(
+        Quantity("packets", leaving=False), "rxpackets packetsrx packetsin inpackets rxpkts packetsrecv packetsreceived"
+    ),
+    **_named(
+        Quantity("drops", bits=64), "outdiscards droppedpkts nodenetworktransmitdroptotal nodenetworktransmitdrop"
+    ),
     **_named(Quantity("drops", bits=32), "ifoutdiscards"),
-    **_named(Quantity("drops"), "txdrops dropstx outdrops txdropped outdropped taildrops txdiscards"),
+    **_named(
+        Quantity("drops"),
+        "txdrops dropstx outdrops txdropped outdropped taildrops txdiscards dropout outputdrops outdiscardedpackets",
+    ),
     **_named(Quantity("drops", plain=True), "drops drop dropped discards droppedpackets"),
-    **_named(Quantity("drops", leaving=False, bits=64), "indiscards nodenetworkreceivedroptotal"),
+    **_named(
+        Quantity("drops", leaving=False, bits=64), "indiscards nodenetworkreceivedroptotal nodenetworkreceivedrop"
+    ),
     **_named(Quantity("drops", leaving=False, bits=32), "ifindiscards"),
-    **_named(Quantity("drops", leaving=False), "rxdrops indrops rxdropped"),
+    **_named(Quantity("drops", leaving=False), "rxdrops indrops rxdropped dropin inputdrops"),
     **_named(Quantity("watermark", unit="byte"), "maxqueuelen maxperiodicqueuelen watermarkbytes maxqueuebytes"),
     **_named(Quantity("watermark", unit="packet"), "watermarkpackets maxqueuepackets"),
     **_named(Quantity("watermark"), "watermark queuewatermark maxqueue maxqueuedepth peakqueue highwatermark"),
     **_named(Quantity("queue", unit="byte"), "avgqueuelen instantqueuelen queuebytes backlogbytes queuedepthbytes"),
     **_named(Quantity("queue", unit="packet"), "ifoutqlen queuepackets backlogpackets queuedepthpackets"),
     **_named(Quantity("queue"), "queuedepth queue qlen queuelen queuelength backlog depth"),
-    **_named(Quantity("rate"), "bps bitspersecond outbps txbps outrate outbitrate"),
+    **_named(Quantity("rate"), "bps bitspersecond outbps txbps outrate outbitrate outbits outbitspersecond"),
+    **_named(Quantity("rate", leaving=False), "inbps rxbps inrate inbitrate inbits inbitspersecond"),
+    **_named(Quantity("rate", scale=1e3), "kbps outkbps txkbps"),
+    **_named(Quantity("rate", scale=1e6), "mbps outmbps txmbps"),
+    **_named(Quantity("rate", scale=1e9), "gbps outgbps txgbps"),
+    **_named(Quantity("rate", leaving=False, scale=1e6), "inmbps rxmbps"),
+    **_named(Quantity("rate", scale=8), "bytespersecond outbytespersecond txbytespersecond outoctetspersecond"),
+    **_named(Quantity("rate", leaving=False, scale=8), "inbytespersecond rxbytespersecond inoctetspersecond"),
+    **_named(Quantity("packet_rate"), "pps outpps txpps outpacketspersecond"),
+    **_named(Quantity("packet_rate", leaving=False), "inpps rxpps inpacketspersecond"),
+    **_named(Quantity("drop_rate"), "outdropspersecond"),
+    **_named(Quantity("drop_rate", leaving=False), "indropspersecond"),
+    **_named(Quantity("speed", scale=1e6), "ifhighspeed speedmbps"),
+    **_named(Quantity("speed", scale=1e3), "speedkbps"),
+    **_named(Quantity("speed", scale=8), "nodenetworkspeedbytes speedbytes"),
+    **_named(Quantity("speed"), "ifspeed speedbps speedbits"),
     **_named(Quantity("uptime"), "sysuptime uptime sysuptimeinstance"),
 }
 

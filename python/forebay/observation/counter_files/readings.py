@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from forebay.errors import InputError
 from forebay.observation.counter_files.names import Quantity, quantity_of
+from forebay.untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Readings"]
+__all__ = ["Readings", "Shaper", "is_same_port"]
 
 #: Largest number that a counter of 64 bits can hold.
 MOST = 2**64
 #: Ports and queues that a file may have.
 MOST_PORTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shaper:
+    """What a host says of a port's queue.
+
+    Attributes
+    ----------
+    rate_bps : float or None
+        Of the shaper, in bit/s.
+    kind : str
+        The discipline of the queue, as the kernel names it; empty where there are several.
+    limit : float or None
+        What may wait, in packets or bytes.
+    in_bytes : bool
+        Of the limit.
+    """
+
+    rate_bps: float | None
+    kind: str
+    limit: float | None
+    in_bytes: bool
 
 
 @dataclass
@@ -28,17 +53,74 @@ class Readings:
         By port and name of the counter: instants in seconds and values.
     ignored : int
         Numbers with names that say nothing of a port.
+    remarks : list of str
+        What to know of the input, a sentence each.
+    nominal : set of str
+        Ports whose speed is that of their type, which may be more than they run at.
+    shapers : dict of Shaper
+        By port.
     """
 
     ports: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
     ignored: int = 0
+    remarks: list[str] = field(default_factory=list)
+    nominal: set[str] = field(default_factory=set)
+    shapers: dict[str, Shaper] = field(default_factory=dict)
 
-    def add(self, port: str, name: str, instant: float, value: float) -> None:
-        """Keep a reading; negative ones and those beyond 64 bits are of no counter."""
-        if quantity_of(name) is None or not 0 <= value < MOST:
+    def add(self, port: str, name: str, instant: float, value: float, place: str = "") -> None:
+        """Keep a reading.
+
+        Raises
+        ------
+        InputError
+            Where the number is negative, infinite, not a number, or more than 64 bits hold.
+        """
+        if quantity_of(name) is None:
             self.ignored += 1
-        elif port in self.ports or len(self.ports) < MOST_PORTS:
+            return
+        if not 0 <= value < MOST:
+            where = f"{place}: " if place else ""
+            raise InputError(f"{where}found {value} for {shown(name)}; allowed: numbers from 0 to 2^64 - 1")
+        if port in self.ports or len(self.ports) < MOST_PORTS:
             self.ports.setdefault(port, {}).setdefault(name, []).append((instant, value))
+
+    def check_once(self, port: str, where: str) -> None:
+        """Refuse two values of one counter at one instant, as of ports that no column tells apart.
+
+        Raises
+        ------
+        InputError
+            Names the counter.
+        """
+        for name, series in self.ports[port].items():
+            seen: dict[float, float] = {}
+            for instant, value in series:
+                if seen.setdefault(instant, value) != value:
+                    raise InputError(
+                        f"{where}: found {seen[instant]} and {value} for {shown(name)} at one time; allowed: one "
+                        "value, or a column such as ifName that tells ports apart"
+                    )
+
+    def say(self, remark: str) -> None:
+        """Keep a remark on the input, once."""
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+
+    def adopt(self, other: Readings) -> None:
+        """Add another file's readings: of ports of the same name, and speeds of ports by the ends of their names."""
+        for remark in other.remarks:
+            self.say(remark)
+        self.ignored += other.ignored
+        self.shapers |= other.shapers
+        for port, counters in other.ports.items():
+            targets = [port]
+            if all(getattr(quantity_of(name), "kind", "") == "speed" for name in counters):
+                targets = [known for known in self.ports if is_same_port(known, port)] or [port]
+            for target in targets:
+                for name, series in counters.items():
+                    self.ports.setdefault(target, {}).setdefault(name, []).extend(series)
+                if port in other.nominal:
+                    self.nominal.add(target)
 
     def of(self, port: str) -> Iterator[tuple[str, Quantity, list[tuple[float, float]]]]:
         """Each counter of a port: its name, what it says, and its readings in order of time, one for an instant."""
@@ -46,3 +128,14 @@ class Readings:
             quantity = quantity_of(name)
             assert quantity is not None, "only what is known is kept"
             yield name, quantity, sorted(dict(readings).items())
+
+
+def is_same_port(one: str, other: str) -> bool:
+    """Whether two names mean one port: with a device in front or not, `Gi0/1` or `GigabitEthernet0/1`."""
+    if not one or one == other or one.endswith(f" {other}") or other.endswith(f" {one}"):
+        return True
+    first, second = (re.fullmatch(r"([a-z-]+?) ?(\d.*)", each.rpartition(" ")[2].lower()) for each in (one, other))
+    if first is None or second is None or first[2] != second[2]:
+        return False
+    short, long = sorted((first[1], second[1]), key=len)
+    return long.startswith(short)

@@ -19,6 +19,7 @@ __all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
 #: No way of matching is tried twice: the time is linear.
 _SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)(?:\s++(\S++))?')
 _LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PORTS = ("device", "interface", "ifName", "ifDescr", "ifIndex", "port", "interface_name")
 QUEUES = ("queue", "queue_id", "queue_name", "class")
 
@@ -26,6 +27,8 @@ QUEUES = ("queue", "queue_id", "queue_name", "class")
 def is_scrape(text: str) -> bool:
     """Whether the first line that says something is of the exposition format."""
     for line in text[:65536].split("\n"):
+        if _date(line.strip()) is not None:
+            continue
         if re.match(r"# (HELP|TYPE|UNIT|EOF)", line):
             return True
         if line.strip() and not line.startswith("#"):
@@ -52,26 +55,38 @@ def read_scrapes(text: str, where: str) -> Readings:
     """
     readings = Readings()
     lines = text.split("\n")
+    date: float | None = None
     for number, raw in enumerate(lines, start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
+            date = _date(line) or date
             continue
         found = _SAMPLE.match(line)
         if found is None or quantity_of(found[1]) is None:
-            readings.ignored += 1
+            dated = _date(line)
+            readings.ignored += dated is None
+            date = dated or date
             continue
         name, labels, value_text, stamp = found.groups()
-        when = instant(stamp) if stamp is not None else None
+        when = instant(stamp) if stamp is not None else date
         if when is None:
             if number == len(lines):  # it has no end: the file may have been cut there
                 break
             what = "no timestamp" if stamp is None else f"the timestamp {shown(stamp)}"
             raise InputError(f"{where}, line {number}: found {what} behind {shown(name)}; allowed: scrapes with "
-                             "timestamps, or the answer of a range query as JSON")  # fmt: skip
+                             "timestamps or after lines of `date +%s`, or a range query's answer as JSON")  # fmt: skip
         value = number_of(value_text, name, f"{where}, line {number}")
         if value is not None:
-            readings.add(port_of_labels(dict(_LABEL.findall(labels or ""))), name, when, value)
+            readings.add(
+                port_of_labels(dict(_LABEL.findall(labels or ""))), name, when, value, f"{where}, line {number}"
+            )
     return readings
+
+
+def _date(line: str) -> float | None:
+    """The instant that a line of its own says, as `date` prints it; None where it says none."""
+    text = line.lstrip("# ")
+    return instant(text) if text[:1].isdigit() or text[:3] in _DAYS else None
 
 
 def port_of_labels(labels: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ TIMES = ("time", "timestamp", "ts", "date", "datetime", "@timestamp", "_time", "
 PORTS = ("interface", "interface_name", "ifname", "ifdescr", "device", "port", "if", "ifindex", "queue")
 COUNTERS = ("name", "metric", "counter", "oid", "series", "field", "_field", "object")
 VALUES = ("value", "_value", "val")
-NOTHING = frozenset(("", "-", "nan", "null", "none", "n/a", "nosuchinstance", "undefined"))
+NOTHING = frozenset(("", "-", "null", "none", "n/a", "nosuchinstance", "undefined"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,19 @@ def _row(cells: Sequence[str], columns: _Columns, readings: Readings, place: str
                          "allowed: seconds, or a date such as 2026-11-23 16:00:00")  # fmt: skip
     port = " ".join(cells[at].strip() for at in columns.ports)
     for at in columns.counters:
-        value = number_of(cells[at], columns.names[at], place)
+        there = f"{place}, column {at + 1}"
+        value = number_of(cells[at], columns.names[at], there)
         if value is not None:
-            readings.add(_port(port, columns.names[at]), columns.names[at], when, value)
+            readings.add(_port(port, columns.names[at]), columns.names[at], when, value, there)
     if not columns.counters and columns.counter is not None and columns.value is not None:
         name = cells[columns.counter].strip()
-        value = number_of(cells[columns.value], name, place)
+        there = f"{place}, column {columns.value + 1}"
+        if quantity_of(name) is None:
+            readings.ignored += 1
+            return
+        value = number_of(cells[columns.value], name, there)
         if value is not None:
-            readings.add(_port(port, name), name, when, value)
+            readings.add(_port(port, name), name, when, value, there)
 
 
 def _port(port: str, name: str) -> str:
@@ -120,10 +125,9 @@ def number_of(text: str, name: str, place: str) -> float | None:
     if text.lower() in NOTHING:
         return None
     try:
-        return int(text) if text.isdigit() and len(text) < 21 else _finite(float(text))
+        value = int(text) if text.isdigit() and len(text) < 21 else float(text)
     except ValueError:
-        raise InputError(f"{place}: found {shown(text)} for {shown(name)}; allowed: a number or nothing") from None
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise InputError(f"{place}: found {shown(text)} for {shown(name)}; allowed: a number from 0 on, or nothing")
+    return value

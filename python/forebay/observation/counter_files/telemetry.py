@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from forebay.errors import InputError
+from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.scrapes import port_of_labels
 from forebay.observation.instants import instant
 from forebay.observation.objects import objects
 
-__all__ = ["read_telemetry"]
+__all__ = ["documents", "read_telemetry"]
 
 MOST_LEVELS = 60
 TIMES = ("timestamp", "time", "ts", "@timestamp", "_time")
@@ -26,12 +28,14 @@ QUEUES = ("queue", "queue_name", "queue-name", "queue_id")
 #: Objects whose entries are of the object that holds them.
 LABELS = ("tags", "labels", "metric")
 
+_SPEED = re.compile(r"SPEED_(\d{1,5})(GB|MB)$")
 _PORT = re.compile(r"interface\[(?:name|interface-id)=([^\]]{1,100})\]")
 _QUEUE = re.compile(r"queue\[name=([^\]]{1,100})\]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    where: str = ""
     instant: float | None = None
     port: str = ""
     queue: str = ""
@@ -50,16 +54,21 @@ def read_telemetry(text: str, where: str) -> Readings:
         Where it is none.
     """
     readings = Readings()
-    for each in _documents(text, where):
-        _walk(each, _Place(), readings, 0)
+    for line, each in documents(text, where):
+        _walk(each, _Place(f"{where}, line {line}"), readings, 0)
     return readings
 
 
-def _documents(text: str, where: str) -> Iterator[Any]:
-    try:
-        yield json.loads(text)
-    except (ValueError, RecursionError):  # several, or one that is cut
-        yield from (each for _, each in objects(iter([text.encode()]), where))
+def documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
+    """Each object of a JSON text, or of several one after another, with the number of the line where it begins."""
+    if text.lstrip().startswith("{"):
+        try:
+            yield 1, json.loads(text)
+        except (ValueError, RecursionError):  # several, or one that is cut
+            pass
+        else:
+            return
+    yield from objects(iter([text.encode()]), where)
 
 
 def _walk(node: Any, place: _Place, readings: Readings, level: int) -> None:
@@ -70,15 +79,17 @@ def _walk(node: Any, place: _Place, readings: Readings, level: int) -> None:
             _walk(each, place, readings, level + 1)
     elif isinstance(node, dict):
         if isinstance(node.get("metric"), dict) and ("values" in node or "value" in node):
-            _query(node, readings)
+            _query(node, readings, place.where)
             return
         here = _placed(node, place)
         for name, value in node.items():
             if isinstance(value, list | dict):
                 if name not in LABELS:
                     _walk(value, _by_path(name, here), readings, level + 1)
-            elif here.instant is not None and (number := _number(value)) is not None:
-                readings.add(_by_path(name, here).name, name, here.instant, number)
+            elif here.instant is not None and quantity_of(name) is not None and (number := _number(value)) is not None:
+                readings.add(_by_path(name, here).name, name, here.instant, number, here.where)
+            elif here.instant is not None and (speed := _speed(name, value)) is not None:
+                readings.add(_by_path(name, here).name, "speed_bps", here.instant, speed, here.where)
 
 
 def _placed(node: Mapping[str, Any], place: _Place) -> _Place:
@@ -106,16 +117,35 @@ def _by_path(path: str, place: _Place) -> _Place:
     return replace(place, port=port[1] if port else place.port, queue=queue[1] if queue else place.queue)
 
 
-def _query(node: Mapping[str, Any], readings: Readings) -> None:
-    """A series of the answer of a range query of Prometheus."""
+def _speed(name: str, value: Any) -> float | None:
+    """A speed in OpenConfig's words, such as SPEED_10GB (openconfig-if-ethernet: ETHERNET_SPEED)."""
+    if not isinstance(value, str) or not name.endswith("port-speed"):
+        return None
+    found = _SPEED.search(value)
+    return float(found[1]) * (1e9 if found[2] == "GB" else 1e6) if found else None
+
+
+def _query(node: Mapping[str, Any], readings: Readings, where: str) -> None:
+    """A series of the answer of a range query of Prometheus.
+
+    Raises
+    ------
+    InputError
+        Where the series has no name, as of an expression: it may be a counter, or a rate of any unit.
+    """
     labels = {str(name): str(value) for name, value in node["metric"].items()}
     name = labels.get("__name__", "")
+    if not name:
+        raise InputError(
+            f"{where}: found a series without a name, as of an expression such as `rate()`; allowed: the counter "
+            "itself, as in the query `ifHCOutOctets`"
+        )
     pairs = node.get("values", [node.get("value")])
     for pair in pairs if isinstance(pairs, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
             when, value = _instant(pair[0]), _number(pair[1])
             if when is not None and value is not None:
-                readings.add(port_of_labels(labels), name, when, value)
+                readings.add(port_of_labels(labels), name, when, value, where)
 
 
 def _instant(value: Any) -> float | None:

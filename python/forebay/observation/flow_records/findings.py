@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["LONG_BYTES", "LONG_S", "Findings", "Window", "unknown_of"]
+__all__ = ["LONG_BYTES", "LONG_S", "Covered", "Findings", "unknown_of"]
 
 #: From when on a flow is long: seconds and bytes.
 LONG_S = 10.0
@@ -37,7 +37,7 @@ SHARES = (10, 25, 50, 75, 90, 99)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Covered:
     """The time that records cover.
 
     Attributes
@@ -72,13 +72,13 @@ class Findings:
 
     Parameters
     ----------
-    window : Window
+    window : Covered
         That the records cover.
     rate_bps : float or None
         Of the link in bit/s.
     """
 
-    def __init__(self, window: Window, rate_bps: float | None) -> None:
+    def __init__(self, window: Covered, rate_bps: float | None) -> None:
         self.window = window
         self.rate_bps = rate_bps
         self.sampling = 1

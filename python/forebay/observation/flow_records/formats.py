@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
-from forebay.observation.flow_records import delimited, described, exports, nfcapd
-from forebay.observation.objects import objects
-from forebay.observation.opening import blocks, lines_of, opened
+from forebay.observation.flow_records.exports import is_exported
+from forebay.observation.opening import blocks, opened
+from forebay.observation.readers.flow_tables import EXPORTS, OBJECTS, TABLE
+from forebay.observation.readers.reader import Head, Reader, Source
+from forebay.observation.readers.registry import reader_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from forebay.observation.flow_records.normal import Reading
 
 __all__ = ["ALLOWED", "tables"]
+
+#: Bytes by which a file is recognized.
+HEAD = 64 * 1024
 
 ALLOWED = (
     "flow records: nfdump's csv or json, a table with a header, JSON lines, files of nfcapd, "
@@ -48,28 +53,24 @@ def tables(path: Path, reading: Reading, formats: list[str]) -> Iterator[pl.Data
     with opened(path, ALLOWED) as file:
         pieces = blocks(file, where)
         first = next(pieces, b"")
-        if not nfcapd.is_nfcapd(first):
-            for table in _tables(chain([first], pieces), first, where, reading, formats):
-                reading.position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-                yield table
-            return
-    formats.append("nfcapd")
-    with nfcapd.printed(path) as text:
-        yield from delimited.tables(lines_of(blocks(text, where), where), where, reading)
+        reader = _reader(first, where)
+        formats.append(reader.name)
+        assert reader.records is not None, "only readers of flow records are chosen"
+        for table in reader.records(Source(path, chain([first], pieces)), reading):
+            reading.position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+            yield table
 
 
-def _tables(
-    pieces: Iterator[bytes], first: bytes, where: str, reading: Reading, formats: list[str]
-) -> Iterator[pl.DataFrame]:
-    text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if exports.is_exported(first):
-        formats.append("export packets")
-        yield from exports.tables(pieces, where, reading)
-    elif text[:1] in (b"{", b"["):
-        formats.append("json")
-        yield from described.tables(objects(pieces, where), where, reading)
-    elif b"\0" in first[:4096]:
+def _reader(first: bytes, where: str) -> Reader:
+    """Who reads flow records that begin so; a capture may hold export packets."""
+    head = Head(first[:HEAD])
+    if is_exported(first):
+        return EXPORTS
+    found = reader_of(head)
+    if found is not None and found.records is not None:
+        return found
+    if head.is_json:
+        return OBJECTS
+    if b"\0" in first[:4096]:
         raise InputError(f"{where}: found a binary file of no known format; allowed: {ALLOWED}")
-    else:
-        formats.append("csv")
-        yield from delimited.tables(lines_of(pieces, where), where, reading)
+    return TABLE

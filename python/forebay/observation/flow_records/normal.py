@@ -60,6 +60,10 @@ class Reading:
         Exported records with times or bytes that cannot be.
     position : int
         Bytes of the file at hand that were read, packed as they are.
+    two_way : bool
+        Whether records were connections with both directions, whose column `output` is the direction.
+    remarks : list of str
+        What to know of the input, a sentence each.
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -68,6 +72,13 @@ class Reading:
     unread: int = 0
     impossible: int = 0
     position: int = 0
+    two_way: bool = False
+    remarks: list[str] = field(default_factory=list)
+
+    def say(self, remark: str) -> None:
+        """Keep a remark on the input, once."""
+        if remark not in self.remarks:
+            self.remarks.append(remark)
 
     def fresh(self) -> None:
         """Begin another file, whose columns may have other units."""

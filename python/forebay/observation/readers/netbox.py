@@ -1,0 +1,83 @@
+"""NetBox's table of interfaces, as "Export: current view" and "all data" write it: speeds of ports, and nothing else.
+
+Of an interface without a speed its type says what it runs at most.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+from forebay.errors import InputError
+from forebay.observation.counter_files.readings import Readings
+from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.untrusted import shown
+
+__all__ = ["INTERFACES"]
+
+_UNITS = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_SPEED = re.compile(r"([\d.,]+)\s*([KMGT])?(?:bps|bit/s|b/s|bit|ps)?$", re.IGNORECASE)
+#: The speed in a type's name, as in "SFP+ (10GE)", "1000BASE-T (1GE)", or in its slug, as in "25gbase-x-sfp28".
+_TYPE = re.compile(r"\(([\d.]+)GE\)|^([\d.]+)gbase|^(10|100|1000)base|\((10/)?(100)ME\)", re.IGNORECASE)
+
+
+def _recognizes(head: Head) -> bool:
+    names = {each.lower() for each in head.columns}
+    return not head.is_json and "name" in names and "type" in names and (
+        "speed" in names or "speed (kbps)" in names or {"device", "enabled"} <= names
+    )  # fmt: skip
+
+
+def read_interfaces(text: str, where: str) -> Readings:
+    """Read the table.
+
+    Raises
+    ------
+    InputError
+        Where a speed is none.
+    """
+    readings = Readings()
+    rows = csv.reader(io.StringIO(text))
+    try:
+        names = [each.strip().lower() for each in next(rows, [])]
+        for cells in rows:
+            if len(cells) >= 2:
+                row = dict(zip(names, cells, strict=False))
+                _interface(row, readings, f"{where}, line {rows.line_num}")
+    except csv.Error as error:
+        raise InputError(f"{where}, line {rows.line_num}: found no CSV ({error}); allowed: NetBox's CSV") from None
+    return readings
+
+
+def _interface(row: dict[str, str], readings: Readings, place: str) -> None:
+    name = row.get("name", "").strip()
+    device = row.get("device", "").strip()
+    port = f"{device} {name}".strip()
+    if not name:
+        return
+    told = next((row[each].strip() for each in ("speed (kbps)", "speed") if row.get(each, "").strip()), "")
+    if told and told not in ("—", "-", "None"):
+        readings.add(port, "speed_bps", 0.0, _bits(told, place), place)
+        return
+    found = _TYPE.search(row.get("type", ""))
+    if found is not None:
+        giga, slug, mega, _, hundred = found.groups()
+        speed = float(giga or slug or 0) * 1e9 or float(mega or hundred) * 1e6
+        readings.add(port, "speed_bps", 0.0, speed, place)
+        readings.nominal.add(port)
+
+
+def _bits(text: str, place: str) -> float:
+    """Bit/s of "1 Gbps", or of a number, which NetBox has in kbit/s."""
+    found = _SPEED.match(text)
+    try:
+        number = float(found[1].replace(",", "")) if found is not None else -1.0
+    except ValueError:
+        number = -1.0
+    if found is None or number <= 0:
+        raise InputError(f"{place}: found the speed {shown(text)}; allowed: kbit/s, or such as `1 Gbps`")
+    return number * (_UNITS[found[2].lower()] if found[2] else 1e3)
+
+
+INTERFACES = Reader("NetBox's interfaces", _recognizes, Kind.COUNTERS, (Yields.SPEED,), counters=read_interfaces)

@@ -1,0 +1,133 @@
+"""The load over the day: sentences for the terminal, pictures and tables for the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay import formatting
+from forebay.formatting import counted
+from forebay.observation.busy_hour import Day, LossAt, time_of
+from forebay.observation.regime import percent
+from forebay.observation.words import told
+from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.pages import Row, Table
+from forebay.views.webpage import NARROW, WIDE, Figure
+
+__all__ = ["DaySection", "day_section", "day_sentences"]
+
+#: Intervals with drops that the terminal shows.
+SHOWN = 3
+_RATES = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+_TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def day_sentences(day: Day, rate: float | None) -> list[str]:
+    """What the terminal says of the whole input: the distribution of its load, its busiest hours, its drops."""
+    every = formatting.clock_time(day.interval_s)
+    sentences = [f"Whole input, intervals of {every}: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"]
+    if day.hours:
+        busiest = sorted(day.hours, key=lambda hour: -hour.mean)
+        low = busiest[-1]
+        sentences.append(
+            f"Hours of the day (UTC): busiest {busiest[0].hour:02d}:00 with {_load(busiest[0].mean, rate)}, "
+            f"quietest {low.hour:02d}:00 with {_load(low.mean, rate)}"
+        )
+    return sentences + _losses(day, rate)
+
+
+def _distribution(day: Day, rate: float | None) -> str:
+    names = [*["median", "p95", "p99"][: len(day.quantiles) - 1], "most"]
+    return ", ".join(f"{name} {_load(each.value, rate)}" for name, each in zip(names, day.quantiles, strict=True))
+
+
+def _load(bps: float, rate: float | None) -> str:
+    share = f" ({percent(bps / rate)})" if rate else ""
+    return f"{formatting.bandwidth(bps)}{share}"
+
+
+def _losses(day: Day, rate: float | None) -> list[str]:
+    if not day.lossy:
+        if day.loss_of_all is not None:
+            return [f"No drops; with 90 % certainty fewer than {percent(day.loss_of_all.high)} of the packets"]
+        return ["No drops were counted"] if day.loss_at_most is not None else []
+    sentences = [f"Drops in {counted(day.lossy, 'interval')}{_share(day)}"]
+    for each in day.losses[:SHOWN]:
+        share = f", {percent(each.share)} of the packets" if each.share is not None else ""
+        sentences.append(
+            f"  {time_of(each.time_s)}: {each.drops:,.0f} drops{share} at a load of {_load(each.load_bps, rate)}"
+        )
+    return sentences
+
+
+def _share(day: Day) -> str:
+    if day.loss_of_all is not None:
+        inside = f", {told(day.loss, 'share')} in what is described" if day.loss is not None else ""
+        return f": {told(day.loss_of_all, 'share')} of drops and packets sent{inside}"
+    if day.loss_at_most is not None:
+        return f": at most {percent(day.loss_at_most)} of the packets, if none has more than 1,500 bytes"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class DaySection:
+    """The load over the day for the page: sentences, pictures, and intervals with drops."""
+
+    sentences: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    losses: Table | None
+
+
+def day_section(day: Day, rate: float | None) -> DaySection:
+    """Make the page's section."""
+    figures = [_figure(_over_time(day, rate), "The whole input")] if len(day.columns) > 1 else []
+    if len(day.hours) > 1:
+        figures.insert(0, _figure(_by_hour(day, rate), "The hours of the day"))
+    table = None
+    if day.losses:
+        rows = tuple(Row(_cells(each, rate)) for each in day.losses)
+        table = Table(
+            ("time", "drops", "share of the packets", "load"), rows, "Intervals with drops, most of them first"
+        )
+    return DaySection(
+        (f"{day.span.sentence[:1].upper()}{day.span.sentence[1:]}", *day_sentences(day, rate)), tuple(figures), table
+    )
+
+
+def _cells(each: LossAt, rate: float | None) -> tuple[str, ...]:
+    share = "not known" if each.share is None else percent(each.share)
+    return time_of(each.time_s), f"{each.drops:,.0f}", share, _load(each.load_bps, rate)
+
+
+def _by_hour(day: Day, rate: float | None) -> SpanChart:
+    top = max(*(hour.high for hour in day.hours), rate or 0.0)
+    bit, unit = next((each for each in _RATES if top >= each[0]), _RATES[-1])
+    readings = []
+    for hour in day.hours:
+        mean, low, high = map(formatting.bandwidth, (hour.mean, hour.low, hour.high))
+        drops = f"\n{hour.drops:,.0f} drops" if hour.drops else ""
+        tip = f"{hour.hour:02d}:00 UTC\n{mean} on average\nintervals: {low} to {high}{drops}"
+        readings.append(Reading(hour.hour, hour.mean / bit, hour.low / bit, hour.high / bit, tip))
+    return SpanChart("hour of the day (UTC)", f"load ({unit})", readings, _reference(rate, bit), key="hour ")
+
+
+def _over_time(day: Day, rate: float | None) -> SpanChart:
+    last = day.columns[-1].time_s
+    second, name = next((each for each in _TIMES if last >= 3 * each[0]), _TIMES[-1])
+    top = max(*(column.high for column in day.columns), rate or 0.0)
+    bit, unit = next((each for each in _RATES if top >= each[0]), _RATES[-1])
+    readings = []
+    for column in day.columns:
+        mean, low, high = map(formatting.bandwidth, (column.mean, column.low, column.high))
+        tip = f"at {formatting.clock_time(column.time_s)}\n{mean} on average\nintervals: {low} to {high}"
+        readings.append(Reading(column.time_s / second, column.mean / bit, column.low / bit, column.high / bit, tip))
+    chart = f"time ({name})", f"load ({unit})", readings, _reference(rate, bit)
+    return SpanChart(*chart, dots=False, key="day ")
+
+
+def _reference(rate: float | None, bit: float) -> Reference | None:
+    return None if rate is None else Reference("the link’s rate", ((0.0, rate / bit),))
+
+
+def _figure(chart: SpanChart, heading: str) -> Figure:
+    label = f"{heading}: {chart.up} against {chart.across}"
+    return Figure(heading, tuple(chart.drawing(size, label) for size in (WIDE, NARROW)))
