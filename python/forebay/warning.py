@@ -71,6 +71,8 @@ class Kind(StrEnum):
     STRATA = "strata"
     LENGTHENED = "lengthened"
     SHORT_RUN = "short_run"
+    # Of a scenario that leaves a key out: a bound of it that was taken for its value (the subject is the key).
+    ASSUMED_BOUND = "assumed_bound"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"
 
@@ -119,7 +121,9 @@ class Warning(str):
 
 
 #: Kinds that change the decision.
-URGENT = frozenset({Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN})
+URGENT = frozenset(
+    {Kind.ASSUMED_BOUND, Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN}
+)
 
 
 def _restore(kind: str, text: str, subject: str, values: Mapping[str, float]) -> Warning:

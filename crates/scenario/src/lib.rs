@@ -24,6 +24,7 @@ mod medium;
 mod metric;
 mod naming;
 mod node;
+mod observed;
 mod options;
 mod outages;
 mod overrides;

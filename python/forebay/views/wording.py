@@ -352,6 +352,8 @@ def doubt(answer: Recommendation) -> str:
     if answer.confidence is not None:
         return ""
     kinds = {warning.kind: warning for warning in answer.warnings}
+    if Kind.ASSUMED_BOUND in kinds:
+        return "a bound stands for a value that is not known"
     reasons = []
     if Kind.IDENTICAL in kinds:
         values = kinds[Kind.IDENTICAL].values
