@@ -62,7 +62,7 @@ def test_a_capture_becomes_a_scenario_a_page_and_json(capture: Path, tmp_path: P
     assert done.code == 0, done.err
     assert "50.0 Mb/s" in done.out.splitlines()[0]
     assert "2 long flows" in done.out.splitlines()[1]
-    Scenario.load(out)
+    Scenario.load(out, ["link.buffer=100p"])
     assert "transfers" in {group["name"] for group in tomllib.loads(out.read_text())["flows"]}
     told = json.loads(forebay("observe", capture, "--json").out)
     assert told["link"]["rate"]["value"] == pytest.approx(50e6, rel=0.02)
@@ -149,7 +149,7 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
     assert told["limited"]["unknown"]
     out = tmp_path / "counters.toml"
     assert forebay("observe", counters, "--rate", "10Mbps", "--out", out).code == 0
-    Scenario.load(out)
+    Scenario.load(out, ["link.buffer=100p"])
     sockets = tmp_path / "dump.txt"
     sockets.write_text(
         "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n"

@@ -6,10 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from forebay.observation.carried import carried_at_least
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Seen, Transfers, interpret
 from forebay.observation.limits import Limit, count_limited, limits
@@ -110,6 +111,59 @@ def test_a_rate_is_an_estimate_or_unknown_whatever_was_captured(packets: list[tu
         assert 0 < found.low <= found.value <= found.high
 
 
+@pytest.mark.parametrize("ticks", [1, 8])
+def test_gaps_of_a_few_ticks_of_the_clock_tell_no_rate(ticks: int) -> None:
+    """Trains of ten packets, an interrupt each, stamped in microseconds as a host stamps them."""
+    draws = np.random.default_rng(9)
+    trains = np.cumsum(draws.exponential(0.05, 500))
+    times = np.floor((trains[:, None] + ticks * 1e-6 * np.arange(10)).ravel() * 1e6) / 1e6
+    sizes = np.full(len(times), 1500.0)
+    gaps = dataclasses.replace(gaps_of(times, sizes), tick_s=1e-6)
+    found = link_rate(gaps, load_of(times, sizes))
+    assert isinstance(found, Unknown)
+
+
+@pytest.mark.parametrize("tick", [1e-6, 1e-5])
+@pytest.mark.parametrize("rate", [97.3e6, 61.7e6])
+def test_the_clock_is_in_the_interval_of_a_rate(rate: float, tick: float) -> None:
+    times, sizes = departures(rate, 0.7, 20_000, 3)
+    stamps = np.floor(times / tick + 1e-9) * tick
+    gaps = dataclasses.replace(gaps_of(stamps, sizes), tick_s=tick)
+    found = link_rate(gaps, load_of(stamps, sizes))
+    assert isinstance(found, Estimate)
+    assert found.contains(rate)
+    assert found.high / found.low < 1.03
+
+
+def test_a_step_of_the_clock_is_found_where_it_stands_still() -> None:
+    """Stamps in microseconds of a clock that goes on by 4 ms at a time."""
+    times, sizes = departures(5e7, 0.9, 20_000, 6)
+    stamps = np.floor(times / 0.004) * 0.004 + 0.000123
+    gaps = dataclasses.replace(gaps_of(stamps, sizes), tick_s=1e-6)
+    assert gaps.resolution_s == pytest.approx(0.004, rel=0.01)
+
+
+def test_a_handful_of_gaps_is_no_rate() -> None:
+    times = np.array([0.0, 0.9, 0.9012, 1.5, 1.5012, 2.0])
+    sizes = np.full(6, 300.0)
+    assert isinstance(link_rate(gaps_of(times, sizes), load_of(times, sizes)), Unknown)
+
+
+@given(st.floats(1e6, 1e9), st.floats(0.1, 1.2), st.integers(0, 100), st.sampled_from([0.0, 0.002, 0.02]))
+@settings(max_examples=40, deadline=None)
+def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: int, held: float) -> None:
+    """Though a host holds packets up for up to so long, and hands them on together."""
+    count = min(20_000, int(rate * 6 / 12_000))
+    times, sizes = departures(rate, load, count, seed)
+    if held:
+        times = np.ceil(times / held) * held
+    found = carried_at_least(load_of(times, sizes), [], Place.BEHIND, 1500.0)
+    assert found is None or found <= rate
+    if held < 0.001 and times[-1] > 4 and load >= 1:
+        assert found is not None
+        assert found > 0.97 * rate
+
+
 def test_a_full_link_is_busy_and_a_slow_sender_s_is_not() -> None:
     for load, least, most in ((1.3, 0.95, 1.0), (0.3, 0.0, 0.05)):
         times, sizes = departures(1e8, load, 30_000, 8)
@@ -156,10 +210,16 @@ def test_flows_are_counted_while_they_live() -> None:
     assert (unsure.value, unsure.high) == (1.0, 2.0)
 
 
-def test_a_base_round_trip_is_both_ways_less_the_link_s_own_time() -> None:
-    found = base_round_trip(stream(), 10e6)
+@pytest.mark.parametrize("own", [0.0012, 0.0])
+def test_a_base_round_trip_is_both_ways_less_the_link_s_own_time(own: float) -> None:
+    """A link sends a packet of data for longer than one of a handshake; a shaper lets both pass as they are."""
+    shaken = stream(data_behind_s=0.05, handshake_behind_s=0.05 - own)
+    found = base_round_trip(shaken, 10e6)
     assert isinstance(found, Estimate)
-    assert found.value == pytest.approx(0.051 - 0.0012)
+    assert found.value == pytest.approx(0.051 - own)
+    without = base_round_trip(stream(), 10e6)
+    assert isinstance(without, Estimate)
+    assert without.contains(0.051 - own)
     assert isinstance(base_round_trip(stream(before_samples=0, before_s=None), 1e9), Unknown)
     alone = base_round_trip(
         stream(before_samples=0, before_s=None, handshake_behind_s=0.05, handshake_before_s=0.01), 1e9
@@ -175,11 +235,30 @@ def test_both_sides_of_a_queue_tell_a_round_trip_without_it() -> None:
         made = stream(before_s=0.012 + waits, behind_s=0.05, front=front)
         found = base_round_trip(made, 10e6, emptied=False)
         assert isinstance(found, Estimate)
-        assert found.value == pytest.approx(0.062 - 0.0012)
+        assert found.value == pytest.approx(0.062 - 0.0006)
         assert found.contains(0.062)
+        assert found.contains(0.062 - 0.0012)
         assert made.lost(Place.BEHIND) == 7
     few = dataclasses.replace(front, before_samples=2)
     assert isinstance(base_round_trip(stream(front=few), 10e6, emptied=False), Unknown)
+
+
+@pytest.mark.parametrize("wrong", [1, 2])
+def test_a_wrong_stamp_does_not_move_a_base_round_trip(wrong: int) -> None:
+    times = 0.05 + np.random.default_rng(1).random(200) * 0.002
+    times[:wrong] = 0.003
+    made = stream(4.0, behind_s=0.003, windows=windows(4.0, behind_s=times))
+    found = base_round_trip(made, None)
+    assert isinstance(found, Estimate)
+    assert found.value == pytest.approx(0.051, rel=0.02)
+
+
+def test_a_clock_that_is_too_coarse_tells_no_round_trip() -> None:
+    fine, coarse = (base_round_trip(stream(), None, tick_s=tick) for tick in (1e-6, 0.01))
+    assert isinstance(fine, Estimate)
+    assert isinstance(coarse, Unknown)
+    assert coarse.at_most is not None
+    assert coarse.at_most > 0.051
 
 
 def shaken(count: int, load: float, *, waits_s: float, base_s: float = 0.03) -> tuple[list[Stream], Bins]:

@@ -189,7 +189,8 @@ def test_a_ceiling_that_nothing_waits_at_is_no_link_s(before: int, tmp_path: Pat
     assert isinstance(ceiling, Estimate)
     assert ceiling.source == CEILING
     assert isinstance(found.rate, Unknown)
-    assert "without a loss or a wait" in found.rate.because
+    because = "of which some may be lost" if found.place is Place.BEFORE else "without a loss or a wait"
+    assert because in found.rate.because
 
 
 @pytest.mark.parametrize(("rise", "known"), [(0.0, False), (0.03, True)])
@@ -282,10 +283,11 @@ def test_processors_that_stamp_at_once_are_no_clock_that_steps(tmp_path: Path) -
 def test_a_handshake_is_not_as_long_as_a_packet(of_data: float, found: float) -> None:
     """Sending 1,500 bytes takes 1.2 ms of the times of data, and next to nothing of the handshake's."""
     one = stream(behind_s=1e-5, before_s=0.04029, of_data_s=of_data, handshake_behind_s=0.04, handshake_before_s=3e-4)
-    base, most = base_round_trip(one, 10e6), at_most(one, 10e6)
+    base, most = base_round_trip(one, 10e6), at_most(one)
     assert isinstance(base, Estimate)
     assert most is not None
-    assert [base.value, most.value] == pytest.approx([found, found])
+    assert base.value == pytest.approx(found)
+    assert most.value == pytest.approx(min(of_data, 0.0403))
 
 
 def test_what_is_between_two_captures_of_a_full_queue_may_be_the_queue() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -36,6 +36,7 @@ from forebay.observation.load import load_of
 from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile
 from forebay.observation.writing import assumptions, scenario_text
+from forebay.observed_bounds import bounds_of, taken_for_values
 from tests.observations import BUFFER, RATE, busy_bins, made, saying
 
 ADDRESSES = (
@@ -62,7 +63,14 @@ def finding() -> Finding:
 
 def parsed(finding: Finding) -> dict[str, Any]:
     """What the scenario's own reader makes of the text."""
-    return dict(Scenario.parse(scenario_text(finding)).resolved)
+    return dict(read(scenario_text(finding)).resolved)
+
+
+def read(text: str, *changes: str) -> Scenario:
+    """A scenario with values for all keys that it leaves out."""
+    given = {"rate": "100Mbps", "buffer": "100p", "rtt": "40ms"}
+    values = [f"{bound.key}={given[bound.key.rpartition('.')[2]]}" for bound in bounds_of(text)]
+    return Scenario.parse(text, overrides=[*values, *changes])
 
 
 def test_the_scenario_says_what_was_found(finding: Finding) -> None:
@@ -95,7 +103,7 @@ def test_every_number_has_its_interval_and_its_source(finding: Finding) -> None:
         if " = " in line and not line.startswith(("#", "title", " ")):
             assert "  # " in line or before.startswith("# "), line
         before = line
-    assert 'rate   = "98.7Mbps"  # 98.4 to 99.0 Mb/s; back-to-back departures\n' in text
+    assert 'rate = "98.7Mbps" # 98.4 to 99.0 Mb/s; back-to-back departures\n' in re.sub(" +", " ", text)
     assert "7 to 9; windows and losses of the flows" in text
     assert "cubic 93 %, newreno 5 %, bbr 2 %" in text
 
@@ -115,14 +123,15 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         # On for seconds and off for seconds, of twenty in all.
         "memory of the load",
     }
-    assert 'buffer = "1BDP"      # assumed: recommend varies it' in text
+    assert "# buffer: not known. Both sides of the queue." in text
+    assert "buffer" not in tables["link"]
+    assert set(tables["observed"]["bounds"]) == {"link.buffer"}
     for unknown in finding.unidentified:
         assert f"# - {unknown.what}, because {unknown.because}" in text
     assert "# not identifiable: the buffer's size, because the capture has one side of the queue only" in text
     assert "none is likely enough (cubic 41 %, bbr 39 %, newreno 20 %)" in text
     of = "the congestion controller of"
     assert {each.partition(":")[0] for each in assumptions(finding)} == {
-        "the buffer",
         f"{of} short-transfers",
         f"{of} written-at-a-steady-pace",
     }
@@ -132,7 +141,7 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
     )
     assert all(each.startswith(of) for each in assumptions(measured))
     assert 'buffer = "125kB"' in re.sub(" +", " ", scenario_text(measured))
-    assert "recommend varies it" not in scenario_text(measured)
+    assert "[observed" not in scenario_text(measured)
 
 
 def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None:
@@ -144,17 +153,44 @@ def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None
         scenario_text(dataclasses.replace(counters, load=None))
 
 
-def test_a_link_of_unknown_rate_takes_the_most_that_was_seen(finding: Finding) -> None:
-    unknown = Unknown("the link's rate", "it was never busy", "a busy hour")
+def test_an_unknown_rate_is_a_comment_with_its_bound_and_how_to_find_it(finding: Finding) -> None:
+    unknown = Unknown("the link's rate", "it was never busy", "give it with --rate, or read ifHighSpeed", 9.976e6)
     text = scenario_text(dataclasses.replace(finding, link=dataclasses.replace(finding.link, rate=unknown)))
-    assert finding.load is not None
-    most = max(scale.most for scale in finding.load.scales)
-    assert Scenario.parse(text).core.rate_bps == pytest.approx(most, rel=1e-3)
+    assert "# rate: at least 9.97 Mb/s. Give it with --rate, or read ifHighSpeed.\n" in text
     assert "# not identifiable: the link's rate, because it was never busy" in text
+    tables = tomllib.loads(text)
+    assert "rate" not in tables["link"]
+    assert tables["title"].startswith("Observed: a link of unknown rate")
+    assert tables["observed"]["bounds"]["link.rate"]["at_least"] == "9.97Mbps"
+    with pytest.raises(InputError, match=r"link.rate: found no value, and was observed to be at least 9.97Mbps; "):
+        Scenario.parse(text)
+    taken, changes = taken_for_values(bounds_of(text), ())
+    assert [bound.key for bound in taken] == ["link.rate"]
+    assert Scenario.parse(text, overrides=[*changes, "link.buffer=1BDP"]).core.rate_bps == 9.97e6
+    assert taken_for_values(bounds_of(text), ["link.rate=1Gbps"]) == ((), ())
+
+
+def test_unknown_round_trips_are_a_comment_with_their_bound(finding: Finding) -> None:
+    group = dataclasses.replace(finding.groups[0], round_trips=Unknown("rtt", "it waited", "ping", at_most=0.0401))
+    text = scenario_text(dataclasses.replace(finding, groups=(group,)))
+    [flows] = tomllib.loads(text)["flows"]
+    assert "rtt" not in flows
+    assert "# rtt: at most 40.1 ms. Ping." in text
+    [rtt] = [bound for bound in bounds_of(text) if bound.key.endswith("rtt")]
+    assert (rtt.at_least, rtt.at_most) == (None, "40.1ms")
+    with pytest.raises(InputError, match=rf"{rtt.key}: found no value, and was observed to be at most 40.1ms"):
+        Scenario.parse(text, overrides=["link.buffer=100p"])
+
+
+@given(st.floats(1e3, 1e14))
+def test_a_bound_stays_true_as_it_is_written(number: float) -> None:
+    below, above = rounded_down(number), rounded_up(number)
+    assert 0.99 * number <= below <= number * (1 + 1e-9)
+    assert number * (1 - 1e-9) <= above <= 1.01 * number
 
 
 def test_the_scenario_runs(finding: Finding) -> None:
-    scenario = Scenario.parse(scenario_text(finding), overrides=["run.warmup=1s", "run.measure=1s"])
+    scenario = read(scenario_text(finding), "run.warmup=1s", "run.measure=1s")
     report = scenario.run(replications=1)
     assert report.metrics["utilization"].mean > 0.5
 
@@ -253,7 +289,7 @@ findings = st.builds(
 @settings(max_examples=200)
 def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
     text = scenario_text(finding)
-    scenario = Scenario.parse(text)
+    scenario = read(text)
     rate = finding.link.rate
     if isinstance(rate, Estimate) and 1e3 <= rate.value <= 1e14:
         assert scenario.core.rate_bps == pytest.approx(rate.value, rel=0.05, abs=1)

@@ -282,6 +282,7 @@ class CapturedDirection(TypedDict):
     protocols: dict[int, Amount]
     codepoints: dict[str, Amount]
     gaps: dict[str, Column]
+    tick_ns: int
     streams: CapturedStreams
 
 class CapturedInterface(TypedDict):

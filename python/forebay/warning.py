@@ -73,6 +73,8 @@ class Kind(StrEnum):
     SHORT_RUN = "short_run"
     # Of a scenario that says what it assumes: one of these.
     ASSUMED_ENTRY = "assumed_entry"
+    # Of a scenario that leaves a key out: a bound of it that was taken for its value (the subject is the key).
+    ASSUMED_BOUND = "assumed_bound"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"
 
@@ -122,7 +124,15 @@ class Warning(str):
 
 #: Kinds that change the decision.
 URGENT = frozenset(
-    {Kind.ASSUMED_ENTRY, Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN}
+    {
+        Kind.ASSUMED_BOUND,
+        Kind.ASSUMED_ENTRY,
+        Kind.HIGH_LOSS,
+        Kind.STARVED_GROUP,
+        Kind.TINY_BUFFER,
+        Kind.RARE_STATE,
+        Kind.SHORT_RUN,
+    }
 )
 
 

@@ -23,7 +23,15 @@ pub(crate) struct Gaps {
     last: Option<(u64, usize)>,
     /// By class of the packet before and class of the one behind.
     pairs: Vec<LogHistogram<8>>,
+    /// How many times there were, and how many of them are multiples of each power of ten from 10 ns to 1 s.
+    stamps: u64,
+    multiples: [u64; POWERS],
 }
+
+/// Powers of ten that a clock's tick may be: 10 ns to 1 s.
+const POWERS: usize = 9;
+/// One time in so many may be no multiple of the tick; by chance one in ten is one of the next power.
+const STRAY: u64 = 4;
 
 /// Times between packets of two sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +46,15 @@ pub struct Gap {
 
 impl Gaps {
     pub(crate) fn add(&mut self, time: u64, bytes: u32) {
+        self.stamps += 1;
+        let mut rest = time;
+        for multiples in &mut self.multiples {
+            if rest % 10 != 0 {
+                break;
+            }
+            rest /= 10;
+            *multiples += 1;
+        }
         if self.frequent.is_some() {
             return self.count(time, bytes);
         }
@@ -45,6 +62,14 @@ impl Gaps {
         if self.learning.len() == LEARNING {
             self.decide();
         }
+    }
+
+    /// The tick of the clock in nanoseconds: the largest power of ten of which the times are multiples.
+    pub(crate) fn tick(&self) -> u64 {
+        let all = self.multiples.iter();
+        let whole =
+            all.take_while(|&&count| count > 0 && (self.stamps - count) * STRAY <= self.stamps);
+        10u64.pow(whole.count() as u32)
     }
 
     /// The times between packets of each pair of sizes that came.
@@ -128,6 +153,19 @@ mod tests {
         let all = gaps.finish();
         let both = all.iter().find(|it| it.before == 1500 && it.behind == 1500);
         assert_eq!(both.map(|it| it.times.total()), Some(2000));
+    }
+
+    #[test]
+    fn the_tick_of_a_clock_is_found_though_a_few_times_are_finer() {
+        for tick in [1u64, 1_000, 10_000_000] {
+            let mut gaps = Gaps::default();
+            for packet in 0..1000u64 {
+                let stray = u64::from(packet == 500);
+                gaps.add(packet * packet * 7 % 100_003 * tick + stray, 1500);
+            }
+            assert_eq!(gaps.tick(), tick);
+        }
+        assert_eq!(Gaps::default().tick(), 1);
     }
 
     proptest! {

@@ -51,6 +51,8 @@ pub struct Direction {
     pub load: Load,
     /// Times between consecutive packets by their sizes.
     pub gaps: Vec<Gap>,
+    /// The tick of the clock by which packets were stamped: a power of ten, in nanoseconds.
+    pub tick: u64,
     /// Its streams.
     pub streams: Streams,
     /// Packets that belong to no connection: neither TCP nor UDP, fragments, headers that were cut off.

@@ -323,6 +323,7 @@ impl Port {
             inbound: (told.by_capture > 0).then_some(1),
             directions: self.ways.map(|way| Direction {
                 load: way.load,
+                tick: way.gaps.tick(),
                 gaps: way.gaps.finish(),
                 streams: way.kept.finish(),
                 other: way.other,

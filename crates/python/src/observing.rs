@@ -285,6 +285,7 @@ fn direction<'py>(
     gaps.put("most_ns", each().map(|(_, bin)| bin.most))?;
     gaps.put("count", each().map(|(_, bin)| bin.count))?;
     all.set_item("gaps", gaps)?;
+    all.set_item("tick_ns", observed.tick)?;
     let streams = &observed.streams;
     let told = PyDict::new(py);
     told.set_item("count", streams.count)?;

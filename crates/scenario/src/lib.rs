@@ -25,6 +25,7 @@ mod medium;
 mod metric;
 mod naming;
 mod node;
+mod observed;
 mod options;
 mod outages;
 mod overrides;

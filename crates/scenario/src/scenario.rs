@@ -21,6 +21,7 @@ use crate::manual::dotted_keys;
 use crate::metric::{Goal, Place};
 use crate::naming::{Unknown, counted, is_control, shortened};
 use crate::node::{Format, Mistake, Node, ScenarioError, Source};
+use crate::observed::{self, OBSERVED};
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::overrides::Override;
 use crate::policer::{check_buckets, largest_packet};
@@ -109,12 +110,14 @@ impl Scenario {
         for change in overrides {
             node.apply(change)?;
         }
-        Self::read(&Cursor::root(&node, file))
+        let root = Cursor::root(&node, file);
+        Self::read(&root).map_err(|error| observed::explain(&root, error))
     }
 
     fn read(root: &Cursor<'_>) -> Result<Self, ScenarioError> {
         only_sections(root)?;
         assumed::check(root)?;
+        observed::check(root)?;
         let cursors = match (root.get("link"), root.get("links")) {
             (Some(link), None) => vec![link],
             (None, Some(links)) => links
@@ -389,8 +392,8 @@ impl<'de> Deserialize<'de> for Scenario {
 /// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
 /// recognized.
 fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
-    const SECTIONS: [&str; 10] = [
-        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+    const SECTIONS: [&str; 11] = [
+        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace", OBSERVED,
     ];
     for (key, entry) in root.entries()? {
         if !SECTIONS.contains(&key) {

@@ -8,6 +8,7 @@ use crate::keys::{Grammar, KeyText, Section};
 use crate::law;
 use crate::link::{Link, Memory};
 use crate::metric::Metric;
+use crate::observed;
 use crate::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::scenario::{MAX_BOUNDS, MAX_TITLE};
 use crate::uncertain;
@@ -32,6 +33,7 @@ pub fn schema() -> Value {
             "goal": goals(),
             "fluid": object(&FluidOptions::texts()),
             "trace": object(&TraceOptions::texts()),
+            "observed": observed::schema(),
         },
         "$defs": {
             "link": object(&Link::texts()),

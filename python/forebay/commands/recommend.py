@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from forebay.commands.options import (
     goals,
     within,
 )
-from forebay.commands.sources import source
+from forebay.commands.sources import Source, source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import PLATFORM, OutputFile, Share
@@ -45,6 +45,7 @@ from forebay.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from forebay.observed_bounds import Bound
     from forebay.scenario import Progress, Scenario
     from forebay.search.answer import Recommendation, Verdict
     from forebay.search.feasible import FeasibleMap
@@ -160,6 +161,12 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     metavar="METRIC",
     help="Find the buffer at which this metric is highest, among those that meet the goals.",
 )
+@click.option(
+    "--assume-lower-bounds",
+    is_flag=True,
+    help="Take the bounds that `observe` left in the file for the values that it does not know. The answer states no "
+    "confidence.",
+)
 @click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @JITTER
 @fresh("search")
@@ -180,17 +187,23 @@ def recommend(
     verbose: bool,
     as_json: bool,
     classes: bool,
+    assume_lower_bounds: bool,
     **asked: Any,
 ) -> None:
     """Find the smallest buffer that meets the goals, and compare it with the published rules.
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
+    from forebay.search.assumed_bounds import without_confidence
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory
 
     given = source(file)
-    scenario = given.scenario(overrides)
+    scenario, taken = _scenario(given, overrides, assume=assume_lower_bounds)
+    if taken and (classes or len(_varied(asked["over"])) > 1):
+        raise InputError(
+            "found it beside --assume-lower-bounds; allowed: one of both", "classes" if classes else "over"
+        )
     if classes:
         _size_classes(scenario, asked, fresh=fresh, as_json=as_json, verbose=verbose)
         return
@@ -211,6 +224,7 @@ def recommend(
             known=None if progress is None else progress.say,
             **asked,
         )
+    answer = without_confidence(answer, taken)
     written: list[Path] = []
     with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
         written += _write_files(answer, files, front)
@@ -218,6 +232,20 @@ def recommend(
             _write_page(answer, report_to, given.text)
             written.append(report_to)
     _leave(_exit_code(answer))
+
+
+def _scenario(given: Source, overrides: tuple[str, ...], *, assume: bool) -> tuple[Scenario, tuple[Bound, ...]]:
+    """The scenario, with a buffer to begin with where it has none; and the bounds that stand for missing values."""
+    from forebay.observed_bounds import beginnings, bounds_of, taken_for_values
+
+    bounds = bounds_of(given.text, given.kind)
+    taken, changes = taken_for_values(bounds, overrides) if assume else ((), ())
+    *others, last = beginnings(bounds, overrides)
+    for beginning in others:
+        # Without flows that yield there is no bandwidth-delay product.
+        with suppress(InputError):
+            return given.scenario((*changes, *beginning, *overrides)), taken
+    return given.scenario((*changes, *last, *overrides)), taken
 
 
 def _exit_code(answer: Recommendation) -> int:

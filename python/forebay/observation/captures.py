@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.formatting import clock_time
 from forebay.observation.apart import apart_ns
+from forebay.observation.doubts import check_clock, check_whole
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
 from forebay.observation.limits import is_long
 from forebay.observation.link_rate import Bins, Gaps, link_rate
@@ -36,6 +38,8 @@ _OVERLAP = 0.5
 _GATHERED = 0.01
 #: A clock that goes back by less is one of several processors, which stamp packets at once.
 _STEP_NS = 100_000
+#: A time without a packet that is told, in seconds and as a share of the capture.
+_SILENCE_S, _SILENT = 60.0, 0.02
 #: Names of the engines' own interfaces.
 _SIDES = {"arrivals": Place.BEFORE, "departures": Place.BEHIND}
 _TCP, _UDP = 6, 17
@@ -69,6 +73,9 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
             found = _both_sides(paths, *sides, progress)
     if found["between_ns"] is None or not any(each["directions"][0]["total"][0] for each in found["interfaces"]):
         raise InputError(f"{paths[0]}: found no IP packet; allowed: a capture of a link's traffic")
+    check_whole(paths, found)
+    chosen = _chosen(found)
+    check_clock(paths, chosen, _gaps(chosen["directions"][0]))
     return found
 
 
@@ -145,6 +152,7 @@ def seen_of(captured: Captured) -> Seen:
         unresponsive_bytes=float(loose + known),
         backlogs=backlogs,
         gathered=gathered,
+        largest_bytes=float(direction["largest"]),
     )
 
 
@@ -178,6 +186,13 @@ def _bins(direction: CapturedDirection) -> Bins:
     return Bins(bins["width_ns"] * _NS, bins["bytes"].astype(float), bins["packets"].astype(float))
 
 
+def _silence_s(load: Bins) -> float:
+    """The longest time without a packet, where that is much of the capture; 0 elsewhere."""
+    busy = np.flatnonzero(load.packets)
+    longest = float(np.diff(busy).max() - 1) * load.width_s if len(busy) > 1 else 0.0
+    return longest if longest > max(_SILENCE_S, _SILENT * load.seconds) else 0.0
+
+
 def _gaps(direction: CapturedDirection) -> Gaps:
     gaps = direction["gaps"]
     least, most = gaps["least_ns"].astype(float), gaps["most_ns"].astype(float)
@@ -187,6 +202,7 @@ def _gaps(direction: CapturedDirection) -> Gaps:
         (least + most) / 2.0 * _NS,
         (most - least + 1.0) * _NS,
         gaps["count"].astype(float),
+        direction["tick_ns"] * _NS,
     )
 
 
@@ -345,6 +361,7 @@ def _stream(
         began=bool(columns["begun"][row]),
         ended=str(columns["ending"][row]) in ("fin", "rst", "idle"),
         of_data_s=None if data[0] is None or data[1] is None else data[0] + data[1],
+        data_behind_s=data[0],
         windows=_windows(windows, number("series_origin_ns"), number("series_width_ns"), origin),
         front=front,
         sender=_sender(reductions, visits, (number("rounds_compared"), number("rounds_fallen")), origin),
@@ -443,6 +460,11 @@ def capture_remarks(captured: Captured) -> tuple[str, ...]:
         said.append(
             f"no packet took less than {apart * 1e-6:.3g} ms between the two captures: that is taken for the way and "
             "the clocks between them, so that a queue that never emptied is smaller here than it is"
+        )
+    silence = _silence_s(_bins(_chosen(captured)["directions"][0]))
+    if silence:
+        said.append(
+            f"nothing was captured for {clock_time(silence)} in between: what is told over time holds for the rest"
         )
     if count("ended_early"):
         said.append("a file ends in the middle of a packet: what came before it is used")

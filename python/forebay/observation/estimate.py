@@ -9,7 +9,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["CONFIDENCE", "MOST_RATE", "Estimate", "Unknown", "exactly", "given_rate", "scaled"]
+__all__ = [
+    "CONFIDENCE",
+    "MOST_RATE",
+    "Estimate",
+    "Unknown",
+    "exactly",
+    "given_rate",
+    "rounded_down",
+    "rounded_up",
+    "scaled",
+]
 
 #: Probability with which an estimate's interval covers the truth.
 CONFIDENCE = 0.9
@@ -64,16 +74,32 @@ class Unknown:
         Why this input does not identify it.
     measure : str
         What to measure next to know it.
+    at_least, at_most : float or None
+        What the input proves of it: its bounds, in the unit that an estimate of it would have.
     """
 
     what: str
     because: str
     measure: str
+    at_least: float | None = None
+    at_most: float | None = None
 
 
 def exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
     """A number that was counted: it is what it is."""
     return Estimate(value, value, value, unit, source, samples)
+
+
+def rounded_down(number: float, digits: int = 3) -> float:
+    """A number above 0 to so many significant digits, so that what is at least the number is at least this one."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
+    return math.floor(number / unit * (1 + 1e-12)) * unit
+
+
+def rounded_up(number: float, digits: int = 3) -> float:
+    """A number above 0 to so many significant digits, so that what is at most the number is at most this one."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
+    return math.ceil(number / unit * (1 - 1e-12)) * unit
 
 
 def given_rate(rate_bps: float) -> Estimate:

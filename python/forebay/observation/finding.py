@@ -42,6 +42,7 @@ __all__ = [
     "RoundTrips",
     "Workload",
     "finding_json",
+    "rate_at_least",
     "without_addresses",
 ]
 
@@ -380,6 +381,24 @@ class Finding:
         return tuple(dict.fromkeys(told))
 
 
+#: Windows in which no more comes than a link carries, however packets are held up and handed on together, in seconds.
+STEADY_S = 0.1
+
+
+def rate_at_least(finding: Finding) -> float | None:
+    """What a link of unknown rate carries at least, in bit/s; None where the input proves nothing.
+
+    A reader that knows better than the load says so: before its queue more may come at once than a link carries.
+    """
+    link = finding.link
+    if isinstance(link.rate, Unknown) and link.rate.at_least is not None:
+        return link.rate.at_least or None
+    if link.at_least_bps is not None:
+        return link.at_least_bps or None
+    scales = () if finding.load is None else finding.load.scales
+    return max((scale.most for scale in scales if scale.scale_s >= STEADY_S), default=0.0) or None
+
+
 # Addresses -------------------------------------------------------------------------------------------------------
 
 _ADDRESS = re.compile(
@@ -457,7 +476,9 @@ def _(value: list[Any] | tuple[Any, ...]) -> Any:
 
 @_plain.register
 def _(value: Unknown) -> Any:
-    return {"unknown": value.what, "because": value.because, "measure": value.measure}
+    ends = {"at_least": value.at_least, "at_most": value.at_most}
+    told = {name: _plain(end) for name, end in ends.items() if end is not None}
+    return {"unknown": value.what, "because": value.because, "measure": value.measure, **told}
 
 
 @_plain.register

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.errors import InputError
+from forebay.formatting import bandwidth
+from forebay.observation.carried import carried_at_least, sliding
 from forebay.observation.controllers import Family, families
-from forebay.observation.estimate import Estimate, Unknown, given_rate
+from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, is_long, limits
 from forebay.observation.link_rate import (
     CEILING,
+    FIND_RATE,
     NOT_FULL,
     Bins,
     Gaps,
@@ -33,8 +37,10 @@ __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
 _WAITING = 1.1
-#: Load of a moment below this share of a rate at which packets came to a queue: the queue is not that link's.
-_MOMENT_S, _NEVER = 0.001, 0.5
+#: By how much a link may carry more than the rate that is given: layers below IP count otherwise.
+_EXCEEDED = 1.02
+#: Load of a moment below this share of a rate: no link was seen to be full at that rate.
+_MOMENT_S, _MOMENT_PACKETS, _REACHED = 0.001, 100.0, 0.95
 #: Who answers sooner is the host itself: no packet has been to another one and back.
 HOST_S = 30e-6
 
@@ -73,6 +79,8 @@ class Seen:
         Where both sides of the queue were captured.
     gathered : bool
         Whether segments were gathered where they were captured, into packets that no link carries.
+    largest_bytes : float
+        Of its packets.
     """
 
     place: Place | None
@@ -85,6 +93,7 @@ class Seen:
     unresponsive_bytes: float
     backlogs: Backlogs | None
     gathered: bool = False
+    largest_bytes: float = 1514.0
 
     @property
     def seconds(self) -> float:
@@ -156,7 +165,12 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
     place = seen.place or _place(long)
+    least = carried_at_least(load, seen.streams, place, seen.largest_bytes, seen.gaps.resolution_s)
+    if rate_bps is not None:
+        _check_rate(rate_bps, least)
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
+    if isinstance(rate, Unknown):
+        rate = replace(rate, at_least=least or 0.0)
     known = rate.value if isinstance(rate, Estimate) else None
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
@@ -169,7 +183,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [
-            _long_flow(stream, limit, kind, known, idle)
+            _long_flow(stream, limit, kind, (known, seen.gaps.resolution_s), idle)
             for stream, limit, kind in zip(long, found, families(long), strict=True)
         ],
         _queue(seen),
@@ -178,28 +192,54 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     )
 
 
+def _check_rate(rate_bps: float, least_bps: float | None) -> None:
+    """Refuse a rate that is below what the link carried."""
+    if least_bps is not None and least_bps > _EXCEEDED * rate_bps:
+        raise InputError(
+            f"found {bandwidth(rate_bps)} for a link that carried {bandwidth(rounded_down(least_bps))} or more in the "
+            "capture; allowed: the rate of the link that was captured, in bits of IP packets",
+            "rate",
+        )
+
+
 def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
     """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
     found = link_rate(seen.gaps, seen.load)
-    measure = "give it by --rate: the port or the shaper states it"
     if isinstance(found, Unknown):
         return found
+    if found.source == CEILING and place is Place.BEFORE:
+        because = f"{found.value / 1e6:.3g} Mb/s and no more came to the queue, of which some may be lost in it"
+        return Unknown("link rate", because, FIND_RATE)
     if found.source == CEILING:
         watched = [stream for stream in long if len(_times(stream)) > 1]
-        most = sum(stream.bytes for stream in watched) > 0.5 * float(seen.load.bytes.sum())
-        if most and not any(map(_waits, watched)):
+        if not any(map(_waits, watched)) and not any(len(stream.losses_s) for stream in long):
             because = (
                 f"the load met a ceiling at {found.value / 1e6:.3g} Mb/s without a loss or a wait: receivers or "
                 "applications hold it there"
             )
-            return Unknown("link rate", because, measure)
-    elif place is Place.BEFORE and float(seen.load.over(_MOMENT_S).max()) < _NEVER * found.value:
+            return Unknown("link rate", because, FIND_RATE)
+    elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
         because = (
-            f"packets came to the queue back to back at {found.value / 1e6:.3g} Mb/s, but never many: that is a link "
-            "before this one"
+            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but never many: that may be a link before this "
+            "one, or senders that space their packets"
         )
-        return Unknown("link rate", because, measure)
+        return Unknown("link rate", because, FIND_RATE)
     return found
+
+
+def _is_surely_behind(seen: Seen, long: Sequence[Stream]) -> bool:
+    """Whether something tells that the queue is before this place: its name, or packets that are missing here."""
+    if seen.place is not None:
+        return seen.place is Place.BEHIND
+    return any(stream.filled for stream in long) and _place(long) is Place.BEHIND
+
+
+def _most_at_once(load: Bins, rate_bps: float) -> float:
+    """The largest load of a moment in which many packets of a rate fit, in bit/s: more than a sender spaces alike."""
+    packets = float(load.packets.sum())
+    bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
+    bins = max(1, min(round(max(_MOMENT_S, _MOMENT_PACKETS * bits / rate_bps) / load.width_s), len(load.bytes)))
+    return float(sliding(load.bytes, bins).max()) * 8.0 / (bins * load.width_s)
 
 
 def _waits(stream: Stream) -> bool:
@@ -248,11 +288,15 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
-def _long_flow(stream: Stream, limit: Limit, kind: Family, rate_bps: float | None, idle: _Idle) -> LongFlow:
+def _long_flow(stream: Stream, limit: Limit, kind: Family, link: tuple[float | None, float], idle: _Idle) -> LongFlow:
+    rate_bps, tick_s = link
     # Who is held up elsewhere may have a queue there that never empties.
     empty = limit is not Limit.ELSEWHERE and idle.was_met(stream)
-    base = base_round_trip(stream, rate_bps, emptied=empty)
-    return LongFlow(stream, limit, base, at_most(stream, rate_bps), kind)
+    base = base_round_trip(stream, rate_bps, emptied=empty, tick_s=tick_s)
+    most = at_most(stream)
+    if isinstance(base, Unknown) and base.at_most is None and most is not None:
+        base = replace(base, at_most=most.high)
+    return LongFlow(stream, limit, base, most, kind)
 
 
 def _queue(seen: Seen) -> Queue:

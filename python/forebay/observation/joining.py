@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
-from forebay.observation.estimate import Estimate, Unknown, exactly
+from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -35,6 +36,7 @@ from forebay.observation.finding import (
     Workload,
 )
 from forebay.observation.interpretation import LongFlow, Observed, Seen
+from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, ratio
 from forebay.observation.reduction import reduced
@@ -54,6 +56,11 @@ _TRANSFERS = 5
 _SHARE = 0.001
 #: Below this variation of their gaps packets come at equal distances.
 _EQUAL = 0.3
+#: Packets of a stream, and windows of so many packets each, that tell whether it has one rate; and the share of the
+#: bytes whose streams have, from which on all have.
+_TOLD, _IN_A_WINDOW, _MOSTLY = 20, 20, 0.5
+#: Share of the bytes from which on a connection is told of, whatever is known of it.
+_WORTH_TELLING = 0.01
 #: Long flows in the table.
 _LISTED = 200
 
@@ -101,20 +108,44 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
-        link=LinkFinding(
-            observed.rate,
-            observed.queue.limit,
-            _discipline(observed),
-            observed.load_bps.value if observed.place is Place.BEFORE else None,
-        ),
+        link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
         limited=observed.limited,
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),
         load=load,
-        flows=tuple(_rows(observed)),
+        flows=tuple(_rows(observed, _brief(seen, observed))),
         distributions=tuple(distributions),
-        remarks=tuple(remarks),
+        remarks=(*remarks, *_brief_remark(_brief(seen, observed), total, seen.seconds)),
     )
+
+
+def _brief(seen: Seen, observed: Observed) -> list[Stream]:
+    """Connections with a share of the bytes that are neither long nor one of many transfers, the largest first."""
+    known = {flow.stream.number for flow in observed.long_flows}
+    total = float(seen.load.bytes.sum())
+    described = len(observed.transfers.bytes) >= _TRANSFERS
+    found = [
+        stream
+        for stream in seen.streams
+        if stream.responsive
+        and stream.number not in known
+        and stream.bytes >= _WORTH_TELLING * total
+        and not (described and stream.began and stream.ended)
+    ]
+    return sorted(found, key=lambda stream: -stream.bytes)
+
+
+def _brief_remark(brief: Sequence[Stream], total: float, seconds: float) -> list[str]:
+    if not brief or not total:
+        return []
+    share = sum(stream.bytes for stream in brief) / total
+    longest = max(stream.seconds for stream in brief)
+    one = len(brief) == 1
+    return [
+        f"{'one connection has' if one else f'{len(brief)} connections have'} {share:.0%} of the bytes and "
+        f"{'lives' if one else 'live'} for {longest:.3g} s{'' if one else ' at most'} of {seconds:.3g} s: too few "
+        "packets or too short to tell what limits a flow"
+    ]
 
 
 def _kind(observed: Observed) -> str:
@@ -241,13 +272,12 @@ def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
 
 
 def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
-    known = [
-        flow.base_round_trip if isinstance(flow.base_round_trip, Estimate) else flow.round_trip_at_most
-        for flow in flows
-    ]
-    told = [each for each in known if each is not None]
+    told = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
     if not told:
-        return next(flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown))
+        unknown = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown)]
+        ends = [each.at_most for each in unknown]
+        whole = [end for end in ends if end is not None]
+        return replace(unknown[0], at_most=max(whole) if len(whole) == len(ends) else None)
     if len(told) <= _EACH:
         return RoundTrips(each=tuple(told))
     return RoundTrips(quantiles=Sample.of([each.value for each in told]).quantiles("s", told[0].source))
@@ -261,9 +291,20 @@ def _packet(flows: Sequence[LongFlow]) -> Estimate:
 
 def _rate(flows: Sequence[LongFlow]) -> Estimate:
     rates = [flow.stream.mean_bps for flow in flows]
-    return Estimate(
-        float(np.mean(rates)), min(rates), max(rates), "bit/s", "bytes over the time that each lived", len(flows)
-    )
+    source = "bytes over the time that each lived"
+    if len(flows) == 1:
+        return _mean_rate(flows[0].stream, source)
+    return Estimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", source, len(flows))
+
+
+def _mean_rate(stream: Stream, source: str) -> Estimate:
+    """Of one flow, with the scatter of its windows."""
+    if stream.windows is None or len(stream.windows) < 2:
+        return Estimate(stream.mean_bps, 0.0, math.inf, "bit/s", source, 1)
+    bits = stream.windows.bytes * 8.0
+    found = batch_ratio(bits, np.full(len(bits), stream.windows.width_s), "bit/s", source)
+    off = stream.mean_bps / found.value if found.value else 1.0
+    return scaled(found, off, "bit/s") if off > 0 else found
 
 
 def _window(flows: Sequence[LongFlow]) -> Estimate | None:
@@ -302,8 +343,7 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
         distributions.append(
             Distribution("time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why)
         )
-    offered = of_starts.rate.value * of_size.mean.value * 8.0
-    load = exactly(offered, "bit/s", "their rate times their mean size", transfers.count)
+    load = _offered(of_starts.rate, of_size.mean, transfers.count)
     workload = OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load)
     return GroupFinding(
         "transfers",
@@ -320,6 +360,15 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
     )
 
 
+def _offered(rate: Estimate, size: Estimate, count: int) -> Estimate:
+    """A rate of transfers times their mean size: relative errors of both add up in quadrature."""
+    value = rate.value * size.value * 8.0
+    below = math.hypot(*((each.value - each.low) / each.value if each.value else 0.0 for each in (rate, size)))
+    above = math.hypot(*((each.high - each.value) / each.value if each.value else 0.0 for each in (rate, size)))
+    source = "their rate times their mean size"
+    return Estimate(value, max(0.0, value * (1 - below)), value * (1 + above), "bit/s", source, count)
+
+
 def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
     shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
     if len(shakes) < _TRANSFERS:
@@ -331,44 +380,65 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
     if observed.unresponsive_share < _SHARE:
         return None
     loose = [stream for stream in seen.streams if not stream.responsive]
-    bits = observed.unresponsive_share * observed.load_bps.value
-    rate = exactly(bits, "bit/s", "traffic that nobody answers", sum(stream.packets for stream in loose))
-    variations = [stream.gap_variation for stream in loose if math.isfinite(stream.gap_variation)]
-    equal = bool(variations) and float(np.median(variations)) < _EQUAL
     packets = sum(stream.packets for stream in loose)
+    source = "traffic that nobody answers"
+    rate = replace(scaled(observed.load_bps, observed.unresponsive_share, "bit/s"), source=source, samples=packets)
     packet = None
     if packets:
         mean = sum(stream.bytes for stream in loose) / packets
         packet = exactly(mean, "byte", "their mean packet", packets)
-    workload: Workload = ConstantRate(rate) if equal else PoissonPackets(rate)
+    total = sum(stream.bytes for stream in loose)
+    even = sum(stream.bytes for stream in loose if _is_even(stream))
+    workload: Workload = ConstantRate(rate) if total and even > _MOSTLY * total else PoissonPackets(rate)
     return GroupFinding("traffic that does not yield", None, workload, packet=packet)
+
+
+def _is_even(stream: Stream) -> bool:
+    """Whether a stream has one rate: equal distances, or as many packets in each of many windows.
+
+    A queue shifts packets, and their distances with them. Of packets at random the variance of a count is its mean.
+    """
+    if stream.packets < _TOLD:
+        return False
+    if stream.gap_variation < _EQUAL:
+        return True
+    if stream.windows is None or len(stream.windows) < _TOLD:
+        return False
+    # The last window is cut off.
+    counts = stream.windows.packets[:-1]
+    each = max(1, math.ceil(_IN_A_WINDOW / max(float(counts.mean()), 1e-9)))
+    whole = len(counts) // each * each
+    sums = counts[:whole].reshape(-1, each).sum(axis=1)
+    return len(sums) >= _TOLD and float(sums.var()) < _EQUAL * float(sums.mean())
 
 
 # The table of long flows -------------------------------------------------------------------------------------------
 
 
-def _rows(observed: Observed) -> Iterable[FlowFinding]:
+def _rows(observed: Observed, brief: Sequence[Stream]) -> Iterable[FlowFinding]:
     for number, flow in enumerate(observed.long_flows[:_LISTED], 1):
-        stream = flow.stream
         trip = flow.base_round_trip
         name = flow.family.name
-        controller = "" if name == UNKNOWN else f"{name} ({flow.family.probabilities[name]:.0%})"
-        yield FlowFinding(
-            f"long {number}",
-            stream.seconds,
-            float(stream.bytes),
-            exactly(stream.mean_bps, "bit/s", "bytes over time", stream.packets),
-            trip if isinstance(trip, Estimate) else None,
-            _loss(flow, observed.place),
-            controller,
-            _LIMITED_BY[flow.limit],
+        yield replace(
+            _row(f"long {number}", flow.stream, observed.place),
+            round_trip=trip if isinstance(trip, Estimate) else None,
+            controller="" if name == UNKNOWN else f"{name} ({flow.family.probabilities[name]:.0%})",
+            limited_by=_LIMITED_BY[flow.limit],
         )
+    for number, stream in enumerate(brief[:_LISTED], 1):
+        yield _row(f"brief {number}", stream, observed.place)
 
 
-def _loss(flow: LongFlow, place: Place) -> Estimate:
+def _row(role: str, stream: Stream, place: Place) -> FlowFinding:
+    """What a stream tells of itself, whatever limits it."""
+    rate = _mean_rate(stream, "bytes over time") if stream.seconds > 0 else None
+    return FlowFinding(role, stream.seconds, float(stream.bytes), rate, None, _loss(stream, place), "", "unknown")
+
+
+def _loss(stream: Stream, place: Place) -> Estimate:
     """Share of packets that were lost here, with Wilson's interval."""
-    lost = flow.stream.lost(place)
-    sent = flow.stream.packets + (lost if place is Place.BEHIND else 0)
+    lost = stream.lost(place)
+    sent = stream.packets + (lost if place is Place.BEHIND else 0)
     share, z = lost / sent, 1.6449
     middle = (share + z * z / (2 * sent)) / (1 + z * z / sent)
     half = z / (1 + z * z / sent) * math.sqrt(share * (1 - share) / sent + z * z / (4 * sent * sent))

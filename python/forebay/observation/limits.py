@@ -3,7 +3,8 @@
 After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which look at what a sender does
 round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
 whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
-without a loss is limited by its application or by a slower link: from here both look the same.
+without a loss is limited by its application or by a slower link: from here both look the same. At a receiver nothing is
+ever on its way, whoever limits it, and an application loses no packets.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _LONG_PACKETS = 100
 _LONG_SHARE = 0.25
 #: From which share of time on a receiver or an application limits.
 _MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
+#: Of the way to the sender and back, the way to the receiver and back from which on flights of a place tell of pauses.
+_NEAR_RECEIVER = 0.25
 #: Share of a receiver's window that is as good as all of it.
 _FULL_WINDOW = 0.9
 #: Loss events or marks that tell of a link.
@@ -40,6 +43,8 @@ _BELOW = 0.8
 _FULL = 0.5
 #: Round trips over which a rate is taken, and at least how long.
 _ROUNDS, _AT_LEAST_S = 20, 0.5
+#: Most instants at which flows are counted.
+_MOST_POINTS = 100_000
 
 
 class Limit(Enum):
@@ -81,7 +86,7 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     if receiver_share(stream) > _MOST_OF_THE_TIME:
         return Limit.RECEIVER
     if stream.idle_share > _IDLE:
-        return Limit.APPLICATION
+        return Limit.APPLICATION if _shows_pauses(stream) else Limit.ELSEWHERE
     signals = len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
     signals &= full[1] is None or _lost_at(stream, full[1]) >= _AT_FULL
     signals |= place is Place.BEHIND and stream.marked >= _MARKS
@@ -92,6 +97,16 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     if signals or full[0] >= _FULL:
         return Limit.LINK
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
+
+
+def _shows_pauses(stream: Stream) -> bool:
+    """Whether nothing on its way means that its sender had nothing to send.
+
+    Beside a receiver everything is acknowledged at once; and who loses packets again and again meets a link.
+    """
+    if len(stream.losses_s) >= _EVENTS:
+        return False
+    return stream.pauses > 0 or stream.before_s is None or (stream.behind_s or 0.0) >= _NEAR_RECEIVER * stream.before_s
 
 
 def receiver_share(stream: Stream) -> float:
@@ -145,7 +160,7 @@ def count_limited(
     Streams of which nothing tells what limits them are in the upper end of the interval.
     """
     start, end = capture
-    points = max(20, round((end - start) / within_s))
+    points = min(max(20, round((end - start) / within_s)), _MOST_POINTS)
     times = start + (end - start) * (np.arange(points) + 0.5) / points
     surely = np.zeros(len(times))
     perhaps = np.zeros(len(times))

@@ -1,9 +1,9 @@
 """The rate of a link, from the packets that have left it.
 
 Packets that wait leave back to back: the time between two is the size of one of them over the rate. Their gaps are
-a spike in the histogram of size over gap, and nothing comes closer together than that. Where stamps are too coarse
-for it, the load of a busy link has a ceiling. Who sees neither does not know the rate: a link that was never busy has
-shown nobody what it can carry.
+a spike in the histogram of size over gap, and nothing comes closer together than that. Gaps of a few ticks of the
+clock tell nothing, and neither does a handful of gaps. Where stamps are too coarse, the load of a busy link has a
+ceiling. An input with neither does not tell the rate: a link that was never busy has shown nobody what it can carry.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
-__all__ = ["CEILING", "NOT_FULL", "Bins", "Gaps", "busy_share", "full_times", "is_idle_at_times", "link_rate", "quiet"]
+__all__ = [
+    "CEILING",
+    "FIND_RATE",
+    "NOT_FULL",
+    "Bins",
+    "Gaps",
+    "busy_share",
+    "full_times",
+    "is_idle_at_times",
+    "link_rate",
+    "quiet",
+]
 
 #: Where a rate comes from that the load shows, and no gap between packets.
 CEILING = "the ceiling of the load"
@@ -27,6 +38,21 @@ _STEP = 0.005
 _SPIKE, _FASTER = 0.03, 0.02
 #: How many times the mass of bins near it a spike has.
 _PROMINENCE = 5.0
+#: Fewest gaps of a spike, and fewest ticks of the clock in each of them.
+_FEWEST, _TICKS = 20, 10.0
+#: Share of gaps without a length from which on the clock stands still between packets, and of the others the share
+#: that is shorter than its step at most.
+_STANDS_STILL, _SHORTER = 0.02, 0.05
+#: What part of its rate trains of packets reach at a link that is busy.
+_REACHED = 0.93
+#: The ratio to a gap of one beat of a gap of two beats, and how near to a rate loads over packets are that have it.
+_NEXT_BEAT, _ALIKE = 2.1, 0.04
+#: Error of a gap's mean in ticks, however many there are: gaps of one length may all be rounded alike.
+_ROUNDED = 0.1
+#: Ticks of the clock in a window of load whose ceiling is looked for.
+_TICKS_PER_WINDOW = 50.0
+#: How to find a rate that an input does not tell.
+FIND_RATE = "give it with --rate, or read the interface's ifHighSpeed or the shaper's configuration"
 #: Packets in a window of load whose ceiling is looked for, and the share of windows that are to touch it.
 _PACKETS_PER_WINDOW, _AT_CEILING = 100, 0.2
 #: Packets that make a link full for a moment.
@@ -55,6 +81,8 @@ class Gaps:
         How wide the bin is in whose middle the gap is told.
     counts : array of float
         How often it was seen.
+    tick_s : float
+        The tick of the clock that stamps packets; 0 where it is too fine to matter.
     """
 
     before: NDArray[np.float64]
@@ -62,6 +90,22 @@ class Gaps:
     seconds: NDArray[np.float64]
     widths_s: NDArray[np.float64]
     counts: NDArray[np.float64]
+    tick_s: float = 0.0
+
+    @property
+    def resolution_s(self) -> float:
+        """The least time between two packets that the clock tells apart.
+
+        That is its tick, or its step where it stands still between packets and then goes on by more.
+        """
+        total = float(self.counts.sum())
+        moves = self.seconds > 0.0
+        still = float(self.counts[~moves].sum())
+        if total - still < _FEWEST or still < _STANDS_STILL * total:
+            return self.tick_s
+        order = np.argsort(self.seconds[moves])
+        below = np.cumsum(self.counts[moves][order]) / float(self.counts[moves].sum())
+        return max(self.tick_s, float(self.seconds[moves][order][np.searchsorted(below, _SHORTER)]))
 
 
 @dataclass(frozen=True)
@@ -95,14 +139,26 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
     if spikes:
         return max(spikes, key=lambda spike: spike[0])[1]
-    ceiling = _ceiling(load)
+    ceiling = _ceiling(load, gaps.resolution_s)
     if ceiling is not None:
         return ceiling
-    return Unknown(
-        "link rate",
-        "packets seldom left back to back, and the load never met a ceiling",
-        "give it by --rate: the port or the shaper states it",
-    )
+    because = "packets seldom left back to back, and the load never met a ceiling"
+    if _is_coarse(gaps):
+        because = f"the clock of the capture tells no times apart below {_time(gaps.resolution_s)}: too coarse for gaps"
+    return Unknown("link rate", because, FIND_RATE)
+
+
+def _is_coarse(gaps: Gaps) -> bool:
+    """Whether many packets came within a few ticks of the clock."""
+    total = float(gaps.counts.sum())
+    return total > 0 and float(gaps.counts[gaps.seconds < _TICKS * gaps.resolution_s].sum()) > _FASTER * total
+
+
+def _time(seconds: float) -> str:
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds * 1e9:.3g} ns"
 
 
 def busy_share(rate_bps: float, load: Bins) -> float:
@@ -150,8 +206,10 @@ def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Es
     total = float(weights[known].sum())
     if total == 0.0:
         return None
-    at_once = float(weights[known & (gaps.seconds <= 0.0)].sum())
-    known &= gaps.seconds > 0.0
+    tick = gaps.resolution_s
+    told_apart = (gaps.seconds > 0.0) & (gaps.seconds >= _TICKS * tick * (1.0 - _STEP))
+    at_once = float(weights[known & ~told_apart].sum())
+    known &= told_apart
     rates = size[known] * 8.0 / gaps.seconds[known]
     if not len(rates):
         return None
@@ -167,9 +225,23 @@ def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Es
         if faster[place + 2] > _FASTER or not _stands_out(pairs, int(place)):
             continue
         inside = (bins - first == place) | (bins - first == place + 1)
+        if tick > _STEP * float(gaps.seconds[known][inside].min()):
+            # A gap between two ticks is told as either of them.
+            middle = float(np.average(gaps.seconds[known][inside], weights=weights[known][inside]))
+            inside = np.abs(gaps.seconds[known] - middle) <= 1.5 * tick
+            aside = np.abs(gaps.seconds[known] - middle) <= 6.5 * tick
+            if float(weights[known][inside].sum()) < _PROMINENCE * float(weights[known][aside & ~inside].sum()) / 3.0:
+                continue
+        if gaps.counts[known][inside].sum() < _FEWEST:
+            continue
         errors = 0.5 * gaps.widths_s[known] / gaps.seconds[known]
-        estimate = _of_spike(rates[inside], errors[inside], weights[known][inside], gaps.counts[known][inside])
+        spike = (rates[inside], errors[inside], weights[known][inside], gaps.counts[known][inside])
+        estimate = _of_spike(*spike, tick=tick, seconds=gaps.seconds[known][inside])
         if _is_exceeded(estimate.value, load):
+            continue
+        beats = (rates <= estimate.high) & (rates > estimate.value / _NEXT_BEAT)
+        over = gaps.seconds[known][beats] * gaps.counts[known][beats]
+        if _is_beaten(estimate.value, float(np.sum(rates[beats] * over) / np.sum(over)), load):
             continue
         return float(pairs[place]), estimate
     return None
@@ -181,27 +253,40 @@ def _stands_out(pairs: NDArray[np.float64], place: int) -> bool:
 
 
 def _of_spike(
-    rates: NDArray[np.float64], errors: NDArray[np.float64], weights: NDArray[np.float64], counts: NDArray[np.float64]
+    rates: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    *,
+    tick: float,
+    seconds: NDArray[np.float64],
 ) -> Estimate:
     """The mean of a spike, and the middle nine tenths of the bins that hold nine tenths of it.
 
     So many packets leave no scatter of a mean. What is left is that a gap is known to its bin of the histogram: where
-    in it the truth is, nothing says.
+    in it the truth is, nothing says; and that a gap is told in ticks of the clock.
     """
-    value = float(np.average(rates, weights=weights))
-    order = np.argsort(rates)
-    shares = np.cumsum(weights[order]) / weights.sum()
-    first, last = (order[np.searchsorted(shares, share)] for share in (0.05, 0.949999))
-    low = min(float(rates[first] / (1.0 + errors[first])), value)
-    high = max(float(rates[last] / (1.0 - min(errors[last], 0.5))), value)
-    rest = (1.0 - CONFIDENCE) / 2.0 * (high - low)
+    count = float(counts.sum())
+    # Rounded gaps are right on average, and their rates are not.
+    value = float(np.sum(rates * seconds * counts) / np.sum(seconds * counts))
+    resolved = value * (tick / float(np.average(seconds, weights=counts))) * max(2.0 / math.sqrt(count), _ROUNDED)
+    if tick > _STEP * float(seconds.min()):
+        low = high = value
+    else:
+        order = np.argsort(rates)
+        shares = np.cumsum(weights[order]) / weights.sum()
+        first, last = (order[np.searchsorted(shares, share)] for share in (0.05, 0.949999))
+        low = min(float(rates[first] / (1.0 + errors[first])), value)
+        high = max(float(rates[last] / (1.0 - min(errors[last], 0.5))), value)
+        rest = (1.0 - CONFIDENCE) / 2.0 * (high - low)
+        low, high = min(low + rest, value), max(high - rest, value)
     return Estimate(
         value,
-        min(low + rest, value),
-        max(high - rest, value),
+        max(low - resolved, 0.1 * value),
+        high + resolved,
         "bit/s",
         "packets that left back to back",
-        round(float(counts.sum())),
+        round(count),
     )
 
 
@@ -211,7 +296,22 @@ def _is_exceeded(rate_bps: float, load: Bins) -> bool:
     return bool(len(loads)) and float(loads.max()) > (1.0 + _NEAR) * rate_bps
 
 
-def _ceiling(load: Bins) -> Estimate | None:
+def _is_beaten(rate_bps: float, slower_bps: float, load: Bins) -> bool:
+    """Whether packets of a slower rate were handed over at a beat of the host's.
+
+    A gap is then one of two multiples of the beat, of which the shorter one looks like a link: no train of packets ever
+    reaches its rate, and the busiest has the mean of both.
+    """
+    seconds = _window_s(rate_bps, load) * _PACKETS_AT_ONCE / _PACKETS_PER_WINDOW
+    # In a bin of many packets there are pauses, too.
+    if seconds < load.width_s:
+        return False
+    loads = load.over(seconds)
+    most = float(loads.max()) if len(loads) else 0.0
+    return most < _REACHED * rate_bps and abs(most / slower_bps - 1.0) < _ALIKE
+
+
+def _ceiling(load: Bins, tick_s: float = 0.0) -> Estimate | None:
     """The rate that the load of many windows comes near to and none goes beyond."""
     packets = float(load.packets.sum())
     if packets < 10 * _PACKETS_PER_WINDOW:
@@ -219,15 +319,16 @@ def _ceiling(load: Bins) -> Estimate | None:
     busiest = float(load.over(load.seconds / 20).max())
     if busiest == 0.0:
         return None
-    loads = load.over(_window_s(busiest, load))
+    window = max(_window_s(busiest, load), _TICKS_PER_WINDOW * tick_s)
+    loads = load.over(window)
     # One window may hold a packet more than it should.
     most = float(np.quantile(loads, 0.999))
     near = loads[loads >= (1.0 - _NEAR) * most]
-    if len(loads) < 20 or len(near) < _AT_CEILING * len(loads):
+    if len(loads) < _FEWEST or len(near) < max(_AT_CEILING * len(loads), _FEWEST):
         return None
     value = float(np.median(near))
-    # A window begins and ends within a packet.
-    packet = 1.0 / _PACKETS_PER_WINDOW
+    # A window begins and ends within a packet, and within a tick of the clock.
+    packet = 1.0 / _PACKETS_PER_WINDOW + tick_s / window
     low, high = min(float(near.min()), value * (1.0 - packet)), max(float(loads.max()), value * (1.0 + packet))
     return Estimate(value, low, high, "bit/s", CEILING, len(near))
 

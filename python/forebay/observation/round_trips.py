@@ -2,13 +2,17 @@
 
 A capture in the middle of a path sees two parts: from data to its acknowledgment, which is the way behind the place,
 and from an acknowledgment to the data that it releases, which is the way before it. The least sum of both is the
-round trip at an empty queue, if the queue ever was empty. With a capture on either side of the queue each part is
-taken where the queue is not in it: both clocks may differ, since no time is taken between them.
+round trip at an empty queue, if the queue ever was empty; one or two windows of time that stand alone below all others
+are wrong stamps. The link's own time to send a packet is in what was measured where packets of data take longer than
+those of a handshake, and is not in it at a shaper, which lets packets pass as they are. With a capture on either side
+of the queue each part is taken where the queue is not in it: both clocks may differ, because no time is taken between
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +27,19 @@ __all__ = ["FLOOR", "at_most", "base_round_trip", "handshakes", "round_trips_ove
 _FEWEST = 3
 #: How near to the least a window's time touches the floor, and how often that is to be seen.
 FLOOR, _TOUCHES = 0.01, 3
+#: Windows that may be wrong, and the fewest of which some are left out.
+_WRONG, _MANY = 2, 12
+#: Share of the link's own time to send a packet by which data takes longer than a handshake where it has that time.
+_LONGER = 0.25
+#: Ticks of the clock that a round trip has at least.
+_TICKS = 10.0
 #: Stamps and delayed interrupts make the best minimum no better than this share of it.
 _RESOLUTION = 0.005
 
 
-def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = True) -> Estimate | Unknown:
+def base_round_trip(
+    stream: Stream, rate_bps: float | None, *, emptied: bool = True, tick_s: float = 0.0
+) -> Estimate | Unknown:
     """The round trip of a stream without waiting, in seconds.
 
     Parameters
@@ -35,48 +47,98 @@ def base_round_trip(stream: Stream, rate_bps: float | None, *, emptied: bool = T
     stream : Stream
         Of whom.
     rate_bps : float or None
-        Rate of the link, whose own time to send a packet is in what is measured and not in a base round trip.
+        Rate of the link, whose own time to send a packet may be in what is measured and is not in a base round trip.
     emptied : bool
         Whether the queue was empty at times: else the least that was measured has waited, too.
+    tick_s : float
+        What the clock of the capture tells apart.
     """
     apart = _apart(stream, rate_bps)
     if apart is not None:
-        return apart
+        return _resolved(apart, tick_s)
     parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
+    sums = np.sort(round_trips_over_time(stream))
+    first = _first_right(sums)
     if parts and stream.behind_s is not None and stream.before_s is not None:
         least = stream.behind_s + stream.before_s
+        if first is not None and first > 0:
+            least = float(sums[first])
         samples = min(stream.behind_samples, stream.before_samples)
         source = "least time from data to ACK and from ACK to data"
-        own = _sending_s(stream.packet_bytes, rate_bps)
+        own = _own_s(stream, rate_bps)
         # A handshake's packets take next to no time to send: what is the link's own is in data's times alone.
         if stream.of_data_s is not None and stream.handshake_s is not None:
-            least = stream.of_data_s
-            if stream.handshake_s < least - own:
-                least, own, source = stream.handshake_s, 0.0, "its handshake, which may have waited"
+            least = max(least, stream.of_data_s)
+            if stream.handshake_s < least - _LONGER * own[2]:
+                # It is no shorter than the base round trip, so that data's times have the link's own in them.
+                own = (own[0], own[2], own[2])
+            if stream.handshake_s < least - own[1]:
+                least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), "its handshake, which may have waited"
     elif stream.handshake_s is not None:
         least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
-        own = 0.0
+        own = (0.0, 0.0, 0.0)
     else:
         return _unknown(stream)
-    value = max(least - own, 0.0)
-    sums = np.sort(round_trips_over_time(stream))
+    value = max(least - own[1], 0.0)
     # What was seen once is where the queue happened to be shortest.
-    touched = np.count_nonzero(sums <= (1.0 + FLOOR) * sums[0]) >= _TOUCHES if len(sums) else True
+    touched = first is not None if len(sums) else True
     if stream.handshake_s is None and not (emptied and touched):
         return Unknown(
             "base round trip",
             f"a queue never emptied: {1e3 * (stream.behind_s or 0.0):.3g} to {1e3 * value:.3g} ms",
             "capture both sides of the queue, or at a quiet time",
+            at_most=least,
         )
-    slack = _slack(sums) if len(sums) > 1 else 0.1 * value
-    return Estimate(
-        value,
-        max(value - max(slack, _RESOLUTION * value), 0.0),
-        value * (1.0 + _RESOLUTION),
-        "s",
-        source,
-        samples,
+    rest = sums[first or 0 :]
+    slack = _slack(rest) if len(rest) > 1 else 0.1 * value
+    return _resolved(
+        Estimate(
+            value,
+            max(least - own[2] - max(slack, _RESOLUTION * value), 0.0),
+            (least - own[0]) * (1.0 + _RESOLUTION),
+            "s",
+            source,
+            samples,
+        ),
+        tick_s,
     )
+
+
+def _first_right(ordered: NDArray[np.float64]) -> int | None:
+    """The place of the least that is no wrong stamp: two others are as near to it as it takes to touch the floor.
+
+    None where so few came near to it that the queue may just have been short.
+    """
+    places = 1 + (_WRONG if len(ordered) >= _MANY else 0)
+    for place in range(min(places, len(ordered) - _TOUCHES + 1)):
+        if ordered[place + _TOUCHES - 1] <= (1.0 + FLOOR) * ordered[place]:
+            return place
+    return None
+
+
+def _resolved(found: Estimate, tick_s: float) -> Estimate | Unknown:
+    """The same with the clock's tick in its interval; unknown where it is no more than some ticks."""
+    if found.value < _TICKS * tick_s:
+        return Unknown(
+            "base round trip",
+            f"the clock of the capture tells no times apart below {1e3 * tick_s:.3g} ms",
+            "capture with finer stamps (tcpdump --time-stamp-precision=nano), or measure it with ping",
+            at_most=found.high + 2.0 * tick_s,
+        )
+    return replace(found, low=max(found.low - tick_s, 0.0), high=found.high + tick_s)
+
+
+def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]:
+    """The link's own time to send a packet in what was measured: at least, probably, and at most, in seconds.
+
+    It is in the time from data to its acknowledgment where that is longer than that of a handshake; what leaves a
+    shaper is not slowed down. Without a handshake either may be true.
+    """
+    own = _sending_s(stream.packet_bytes, rate_bps)
+    if stream.data_behind_s is None or stream.handshake_behind_s is None:
+        return 0.0, 0.5 * own, own
+    seen = min(max(stream.data_behind_s - stream.handshake_behind_s, 0.0), own)
+    return 0.0, seen, own
 
 
 def _apart(stream: Stream, rate_bps: float | None) -> Estimate | None:
@@ -90,28 +152,31 @@ def _apart(stream: Stream, rate_bps: float | None) -> Estimate | None:
     samples = min(stream.behind_samples, front.before_samples)
     if samples < _FEWEST:
         return None
-    most = stream.behind_s + front.before_s
-    value = max(most - _sending_s(stream.packet_bytes, rate_bps), 0.0)
     behinds = np.empty(0) if stream.windows is None else stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
-    slack = sum(_slack(np.sort(each)) if len(each) > 1 else 0.1 * value for each in (behinds, front.befores_s))
+    ways, slack = 0.0, 0.0
+    for each, alone in ((np.sort(behinds), stream.behind_s), (np.sort(front.befores_s), front.before_s)):
+        first = _first_right(each)
+        ways += alone if first is None or first == 0 else float(each[first])
+        slack += _slack(each[first or 0 :]) if len(each[first or 0 :]) > 1 else 0.05 * alone
+    _, own, most_own = _own_s(stream, rate_bps)
+    value = max(ways - own, 0.0)
     return Estimate(
         value,
-        max(value - max(slack, _RESOLUTION * value), 0.0),
-        most * (1.0 + _RESOLUTION),
+        max(ways - most_own - max(slack, _RESOLUTION * value), 0.0),
+        ways * (1.0 + _RESOLUTION),
         "s",
         "least time from ACK to data before the queue and from data to ACK behind it",
         samples,
     )
 
 
-def at_most(stream: Stream, rate_bps: float | None) -> Estimate | None:
+def at_most(stream: Stream) -> Estimate | None:
     """What a base round trip is at most, where no more is known of it: the least measured, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
         return None
-    value = stream.behind_s + stream.before_s - _sending_s(stream.packet_bytes, rate_bps)
+    value = stream.behind_s + stream.before_s
     if stream.of_data_s is not None and stream.handshake_s is not None:
-        value = min(stream.of_data_s - _sending_s(stream.packet_bytes, rate_bps), stream.handshake_s)
-    value = max(value, 0.0)
+        value = min(stream.of_data_s, stream.handshake_s)
     source = "at most: the queue never emptied"
     return Estimate(value, min(stream.behind_s, value), value, "s", source, stream.before_samples)
 

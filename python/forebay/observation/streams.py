@@ -230,6 +230,8 @@ class Stream:
         None where timestamps did not tell.
     of_data_s : float or None
         Least sum of both times that data has shown, handshakes left out; None where one of them is not known.
+    data_behind_s : float or None
+        Least time from data to its acknowledgment, handshakes left out.
     """
 
     number: int
@@ -264,6 +266,7 @@ class Stream:
     front: Front | None = None
     sender: Sender | None = None
     of_data_s: float | None = None
+    data_behind_s: float | None = None
 
     @property
     def seconds(self) -> float:

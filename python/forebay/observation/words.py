@@ -61,7 +61,7 @@ def told(estimate: Estimate, unit: str | None = None) -> str:
 
 def because(unknown: Unknown) -> str:
     """What is not identifiable, in a line."""
-    return f"{unknown.what}, because {unknown.because}; to know it, measure {unknown.measure}"
+    return f"{unknown.what}, because {unknown.because}; to know it: {unknown.measure}"
 
 
 #: What intervals are, for whoever reads them.

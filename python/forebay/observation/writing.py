@@ -1,11 +1,14 @@
 """A finding as a commented scenario: every number with its interval and its source, what is unknown said and left out.
 
-The file parses and runs as it is. Where the reader of scenarios must have a key that the input does not identify, a
-value stands in its place whose comment begins with "assumed"; `assumptions` lists these.
+A rate, buffer or round trip that the input does not identify is no value in the file: its key is a comment with the
+bound that is known and how to find the value, and stands in the table `[observed.bounds]`. Where the reader of
+scenarios must have another key, a usual value stands in its place whose comment begins with "assumed"; `assumptions`
+lists these.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -19,7 +22,7 @@ from forebay.errors import InputError
 from forebay.formatting import bandwidth, counted, duration, exactly, size
 from forebay.legible import legible
 from forebay.observation.amounts import DIGITS, digits_of, rate_text, size_text, time_text
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -32,19 +35,22 @@ from forebay.observation.finding import (
     RoundTrips,
     Workload,
     amount_text,
+    rate_at_least,
     without_addresses,
 )
 from forebay.observation.laws import Cdf, Choice, Law
-from forebay.observation.words import ABOUT_INTERVALS, because, interval
+from forebay.observation.words import ABOUT_INTERVALS, amount, because, interval
 
 __all__ = ["assumptions", "scenario_text"]
 
-#: What stands for a round trip that nobody could measure, and for a packet.
-ASSUMED_ROUND_TRIP, PACKET_BYTES = 0.05, 1500.0
+#: A round trip that is neither short nor long, for goals of flows whose own is unknown; and bytes of a packet.
+USUAL_ROUND_TRIP, PACKET_BYTES = 0.05, 1500.0
+#: A rate for the length of a run over a link whose own is unknown, in bit/s.
+USUAL_RATE = 1e9
 #: Rates that a link may have, bytes of packets, round trips, and flows of a group.
 RATES, PACKETS, ROUND_TRIPS, FLOWS = (1e3, 1e14), (41, 65535), (1e-9, 1000.0), (1, 16_777_214)
-#: The largest buffer in bytes.
-MOST_BYTES = 1e15
+#: The most characters of how a value is found.
+MOST_FIND = 380
 #: Round trips are listed one by one up to so many flows.
 LISTED = 64
 #: Mean seconds that a run measures, where packets are not too many for that.
@@ -80,6 +86,39 @@ class _Line:
         return f"# {comment}\n{line.rstrip()}"
 
 
+class _Draft:
+    """What stands in a scenario though the input does not tell it, and the keys that are left out of it."""
+
+    def __init__(self) -> None:
+        self.assumed: list[str] = []
+        self.missing: dict[str, Unknown] = {}
+
+    def assume(self, key: str, value: str, why: str, what: str) -> _Line:
+        """A line with a usual value."""
+        self.assumed.append(f"{what}: {value.strip(chr(34))}, {why}")
+        return _Line(key, value, f"assumed: {why}")
+
+    def leave_out(self, place: str, key: str, unknown: Unknown, unit: str = "") -> _Line:
+        """A comment in the place of a key: what is known of it, and how to find its value."""
+        self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
+        known = " and ".join(f"{end} {amount(number, unit)}" for end, number in _ends(unknown)) or "not known"
+        return _Line("", "", f"{key}: {known}. {_sentence(unknown.measure)}")
+
+
+def _ends(unknown: Unknown) -> list[tuple[str, float]]:
+    """The bounds of a number above 0, rounded so that they stay true."""
+    ends = []
+    if unknown.at_least is not None and unknown.at_least > 0:
+        ends.append(("at least", rounded_down(unknown.at_least)))
+    if unknown.at_most is not None and unknown.at_most > 0:
+        ends.append(("at most", rounded_up(unknown.at_most)))
+    return ends
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
 def scenario_text(finding: Finding) -> str:
     """Write the scenario.
 
@@ -91,7 +130,7 @@ def scenario_text(finding: Finding) -> str:
     Returns
     -------
     str
-        TOML that `Scenario.parse` accepts.
+        TOML that `Scenario.parse` accepts, once the keys of `[observed.bounds]` have values.
 
     Raises
     ------
@@ -111,37 +150,52 @@ def _stated(finding: Finding) -> list[str]:
 
 def assumptions(finding: Finding) -> tuple[str, ...]:
     """What stands in the scenario though the input does not tell it, a clause each."""
-    _, assumed = _written(without_addresses(finding))
-    return tuple(assumed)
+    _, draft = _written(without_addresses(finding))
+    return tuple(draft.assumed)
 
 
-def _written(finding: Finding) -> tuple[str, list[str]]:
-    assumed = list(finding.assumed)
-    rate = _rate(finding)
+def _written(finding: Finding) -> tuple[str, _Draft]:
+    draft = _Draft()
+    draft.assumed.extend(finding.assumed)
     names = _names(finding.groups)
     groups = [
         lines
         for group, name in zip(finding.groups, names, strict=True)
-        if (lines := _group(group, name, assumed)) is not None
+        if (lines := _group(group, name, draft)) is not None
     ]
     if not groups:
-        groups = [_whole(finding, assumed)]
-    waits = any(line.key == "rtt" for lines in groups for line in lines[0])
-    link = _link(finding, rate, '"1BDP"' if waits and _product(finding, rate) < MOST_BYTES else '"100p"', assumed)
+        groups = [_whole(finding, draft)]
+    link = _link(finding, draft)
     parts = [
         "\n".join(
             [
-                *_head(finding),
-                f"title = {json.dumps(_title(finding, rate), ensure_ascii=False)}",
+                *_head(finding, draft),
+                f"title = {json.dumps(_title(finding), ensure_ascii=False)}",
                 *_stated(finding),
             ]
         ),
         _section("[link]", link),
         *(_group_text(lines) for lines in groups),
-        _section("[run]", _run(rate)),
+        _section("[run]", _run(_rate(finding) or rate_at_least(finding) or USUAL_RATE)),
         _section("[goal]", _goal(finding)),
+        *_bounds(draft),
     ]
-    return "\n\n".join([*parts, *_tail(finding)]) + "\n", assumed
+    return "\n\n".join([*parts, *_tail(finding)]) + "\n", draft
+
+
+def _bounds(draft: _Draft) -> list[str]:
+    """What is known of the keys that are left out, for programs."""
+    if not draft.missing:
+        return []
+    lines = []
+    # The link's keys first, as in the file.
+    for key, unknown in sorted(draft.missing.items(), key=lambda item: not item[0].startswith("link.")):
+        written = {"bit/s": rate_text, "s": time_text}.get(unknown.what)
+        ends = {} if written is None else {"_".join(end.split()): written(number, 3) for end, number in _ends(unknown)}
+        table = {**ends, "find": legible(unknown.measure)[:MOST_FIND]}
+        lines.append(f"{_quoted(key)} = {_inline(table)}")
+    about = "# Keys that have no value above. `recommend --assume-lower-bounds` takes the bounds, and says so."
+    return ["\n".join(["[observed.bounds]", about, *lines])]
 
 
 def _section(head: str, lines: list[_Line]) -> str:
@@ -156,7 +210,7 @@ def _section(head: str, lines: list[_Line]) -> str:
 # The beginning and the end ---------------------------------------------------------------------------------------
 
 
-def _head(finding: Finding) -> list[str]:
+def _head(finding: Finding, draft: _Draft) -> list[str]:
     what = finding.input
     parts = [what.kind]
     if what.span_s is not None:
@@ -165,17 +219,24 @@ def _head(finding: Finding) -> list[str]:
         parts.append(counted(what.packets, "packet"))
     if what.bytes is not None:
         parts.append(size(what.bytes))
+    use = "`forebay run FILE` simulates it, `forebay recommend FILE` finds a buffer. Replace what you know better."
+    needed = sorted(draft.missing, key=lambda key: not key.startswith("link."))
+    if needed:
+        use = f"Not known: {', '.join(needed)}. Write the values in, or give them with `--set KEY=VALUE`."
+        if needed == ["link.buffer"]:
+            use = "`forebay recommend FILE` finds a buffer; `forebay run FILE --set link.buffer=100p` simulates one."
     lines = [
         f"Observed: {', '.join(parts)}; {ABOUT_INTERVALS}.",
-        "`forebay run FILE` tries it, `forebay recommend FILE` answers it. Replace what you know better.",
+        use,
         f"Regime: {finding.regime.name}: {finding.regime.reason}.",
         *finding.remarks,
     ]
     return [f"# {legible(line)}" for line in lines]
 
 
-def _title(finding: Finding, rate: float) -> str:
-    told = [f"Observed: {exactly(bandwidth(rate))} link"]
+def _title(finding: Finding) -> str:
+    rate = _rate(finding)
+    told = ["Observed: a link of unknown rate" if rate is None else f"Observed: {exactly(bandwidth(rate))} link"]
     if isinstance(finding.limited, Estimate):
         told.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
     return ", ".join(told)
@@ -208,37 +269,28 @@ def _quoted(text: str) -> str:
 # The link --------------------------------------------------------------------------------------------------------
 
 
-def _rate(finding: Finding) -> float:
-    """In bit/s: measured, or the most that was seen to go through."""
+def _rate(finding: Finding) -> float | None:
+    """In bit/s; None where the input does not identify it, or where it is none that a link of a scenario may have."""
     rate = finding.link.rate
-    if isinstance(rate, Estimate):
-        return min(max(rate.value, RATES[0]), RATES[1])
-    seen = [scale.most for scale in finding.load.scales] if finding.load is not None else []
-    return min(max(max(seen, default=1e9), RATES[0]), RATES[1])
+    return rate.value if isinstance(rate, Estimate) and RATES[0] <= rate.value <= RATES[1] else None
 
 
-def _product(finding: Finding, rate: float) -> float:
-    """Bytes that a bandwidth-delay product has at most."""
-    trips = [group.round_trips.ends[1] for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
-    return rate / 8 * 2 * max([ASSUMED_ROUND_TRIP, *trips])
-
-
-def _link(finding: Finding, rate: float, buffer: str, assumed: list[str]) -> list[_Line]:
+def _link(finding: Finding, draft: _Draft) -> list[_Line]:
     link = finding.link
     lines = []
-    if isinstance(link.rate, Estimate) and link.rate.value == rate:
-        lines.append(_Line("rate", _text(link.rate), _comment(link.rate)))
+    if isinstance(link.rate, Unknown):
+        known = dataclasses.replace(link.rate, at_least=rate_at_least(finding))
+        lines += [_missing(link.rate), draft.leave_out("link", "rate", known, "bit/s")]
+    elif _rate(finding) is None:
+        what = f"{bandwidth(link.rate.value)} is no rate of a link"
+        unknown = Unknown("link rate", what, "give it with --rate")
+        lines += [_missing(unknown), draft.leave_out("link", "rate", unknown, "bit/s")]
     else:
-        if isinstance(link.rate, Unknown):
-            lines.append(_missing(link.rate))
-        from_load = finding.load is not None and finding.load.scales
-        why = "the most that was seen to go through" if from_load else "nothing tells the rate"
-        lines.append(_assumed("rate", _quoted(rate_text(rate)), why, assumed, "the link's rate"))
+        lines.append(_Line("rate", _text(link.rate), _comment(link.rate)))
     if isinstance(link.buffer, Estimate):
         lines.append(_Line("buffer", _text(link.buffer), _comment(link.buffer)))
     else:
-        lines.append(_missing(link.buffer))
-        lines.append(_assumed("buffer", buffer, "recommend varies it", assumed, "the buffer"))
+        lines += [_missing(link.buffer), draft.leave_out("link", "buffer", link.buffer)]
     if isinstance(link.queue, Unknown):
         lines.append(_missing(link.queue))
     elif link.queue.kind not in _spellings(_core.disciplines()):
@@ -249,11 +301,6 @@ def _link(finding: Finding, rate: float, buffer: str, assumed: list[str]) -> lis
     else:
         lines.append(_Line("queue", _quoted(link.queue.kind), link.queue.source))
     return lines
-
-
-def _assumed(key: str, value: str, why: str, assumed: list[str], what: str) -> _Line:
-    assumed.append(f"{what}: {value.strip(chr(34))}, {why}")
-    return _Line(key, value, f"assumed: {why}")
 
 
 def _spellings(known: Iterable[_core.Algorithm]) -> set[str]:
@@ -275,7 +322,7 @@ def _names(groups: tuple[GroupFinding, ...]) -> list[str]:
     return found
 
 
-def _group(group: GroupFinding, name: str, assumed: list[str]) -> list[list[_Line]] | None:
+def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] | None:
     """The lines of a group and of its workload's own table; none of a group that sends nothing."""
     nobody = isinstance(group.count, Estimate) and round(group.count.value) < 1
     nothing = isinstance(group.workload, AppLimited | ConstantRate | PoissonPackets) and group.workload.rate.value < 1
@@ -289,10 +336,10 @@ def _group(group: GroupFinding, name: str, assumed: list[str]) -> list[list[_Lin
         lines.append(_Line("count", str(count), _comment(group.count)))
     elif isinstance(group.count, Unknown):
         lines.append(_missing(group.count))
-    lines += _controller(group, name, assumed)
+    lines += _controller(group, name, draft)
     if group.stack is not None and group.yields:
-        lines.append(_assumed("stack", _quoted(group.stack.name), group.stack.source, assumed, f"hosts of {name}"))
-    lines += _round_trips(group, name, assumed)
+        lines.append(draft.assume("stack", _quoted(group.stack.name), group.stack.source, f"hosts of {name}"))
+    lines += _round_trips(group, name, draft)
     packet = (
         group.packet if group.packet is not None and PACKETS[0] <= round(group.packet.value) <= PACKETS[1] else None
     )
@@ -309,7 +356,7 @@ _LIMITS: Mapping[LimitedBy, str] = {
     "this link": "limited by this link",
     "application": "limited by the application",
     "receiver": "limited by the receiver",
-    "elsewhere": "limited elsewhere",
+    "elsewhere": "limited by the application or by a slower link elsewhere",
     "unknown": "what limits them is not known",
 }
 
@@ -321,11 +368,11 @@ def _limit(group: GroupFinding) -> str:
     return f"{who}; each sends {bandwidth(group.rate.value)} ({interval(group.rate)})"
 
 
-def _controller(group: GroupFinding, name: str, assumed: list[str]) -> list[_Line]:
+def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     if not group.yields or group.controller is None:
         return []
     if isinstance(group.controller, Unknown):
-        return [_missing(group.controller), _usual(name, assumed)]
+        return [_missing(group.controller), _usual(name, draft)]
     told = sorted(group.controller.items(), key=lambda pair: (-pair[1], pair[0]))
     if not told:
         return []
@@ -337,18 +384,18 @@ def _controller(group: GroupFinding, name: str, assumed: list[str]) -> list[_Lin
     why = f"not identifiable: the congestion controller, because none is likely enough ({shares})"
     missing = _Line("", "", why)
     if not simulated:
-        return [missing, _usual(name, assumed)]
+        return [missing, _usual(name, draft)]
     of = f"the congestion controller of {name}"
-    return [missing, _assumed("cca", _quoted(likeliest), "the likeliest of them", assumed, of)]
+    return [missing, draft.assume("cca", _quoted(likeliest), "the likeliest of them", of)]
 
 
-def _usual(name: str, assumed: list[str]) -> _Line:
+def _usual(name: str, draft: _Draft) -> _Line:
     """What most senders run (Mishra et al., SIGMETRICS 2020: a census of congestion control)."""
     why = "the default of Linux, Windows and macOS"
-    return _assumed("cca", _quoted(_USUAL), why, assumed, f"the congestion controller of {name}")
+    return draft.assume("cca", _quoted(_USUAL), why, f"the congestion controller of {name}")
 
 
-def _round_trips(group: GroupFinding, name: str, assumed: list[str]) -> list[_Line]:
+def _round_trips(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     trips = group.round_trips
     if not group.yields:
         return []
@@ -360,9 +407,10 @@ def _round_trips(group: GroupFinding, name: str, assumed: list[str]) -> list[_Li
         typical = trips.typical
         of_law = "" if isinstance(found, Choice) and len(found.values) == 1 else f"median {duration(typical.value)}, "
         return [_Line("rtt", value, f"{of_law}{_comment(typical)}")]
-    lines = [] if trips is None else [_missing(trips)]
-    value = _quoted(time_text(ASSUMED_ROUND_TRIP))
-    return [*lines, _assumed("rtt", value, "no round trip is known", assumed, f"round trips of {name}")]
+    if trips is None:
+        trips = Unknown("round trips", "the input has none", "measure them with ping, or read minrtt in `ss -tin`")
+        return [draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
+    return [_missing(trips), draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
 
 
 def _listed(trips: tuple[float, ...], group: GroupFinding) -> str:
@@ -422,12 +470,12 @@ def _group_text(lines: list[list[_Line]]) -> str:
     return f"{text}\n{_section(f'[flows.workload.{kind}]', table)}"
 
 
-def _whole(finding: Finding, assumed: list[str]) -> list[list[_Line]]:
+def _whole(finding: Finding, draft: _Draft) -> list[list[_Line]]:
     """All traffic as one, where no group of flows was told apart."""
     if finding.load is None or finding.load.mean.value <= 0:
         raise InputError("found no traffic in what was observed; allowed: input with some")
     mean = finding.load.mean
-    assumed.append("all traffic as packets at random, because no group of flows was told apart")
+    draft.assumed.append("all traffic as packets at random, because no group of flows was told apart")
     workload = f"{{ poisson = {{ rate = {_text(mean)} }} }}"
     comment = f"assumed: packets at random, as no group of flows was told apart; {_comment(mean)}"
     return [[_Line("name", '"traffic"', ""), _Line("workload", workload, comment)], []]
@@ -483,7 +531,7 @@ def _goal(finding: Finding) -> list[_Line]:
     """What a draft would ask: a use of the link that flows can reach, and a wait below a round trip."""
     ask = "not observed: what is asked of the buffer; change it"
     trips = [group.round_trips.typical.value for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
-    wait = max(min(trips, default=ASSUMED_ROUND_TRIP), 0.002)
+    wait = max(min(trips, default=USUAL_ROUND_TRIP), 0.002)
     wait = 10.0 ** math.floor(math.log10(wait)) * math.ceil(wait / 10.0 ** math.floor(math.log10(wait)) - 1e-9)
     elastic = finding.regime.name == "elastic" and any(group.yields for group in finding.groups)
     first = _Line("utilization", '">= 95%"', ask) if elastic else _Line("loss_rate", '"<= 0.5%"', ask)

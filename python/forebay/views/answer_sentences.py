@@ -66,7 +66,15 @@ __all__ = [
 ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", GOODPUT)
 
 #: Urgent kinds in the order of their weight.
-_WEIGHT = (Kind.ASSUMED_ENTRY, Kind.HIGH_LOSS, Kind.STARVED_GROUP, Kind.TINY_BUFFER, Kind.RARE_STATE, Kind.SHORT_RUN)
+_WEIGHT = (
+    Kind.ASSUMED_BOUND,
+    Kind.ASSUMED_ENTRY,
+    Kind.HIGH_LOSS,
+    Kind.STARVED_GROUP,
+    Kind.TINY_BUFFER,
+    Kind.RARE_STATE,
+    Kind.SHORT_RUN,
+)
 
 #: Kinds of warnings that say why nothing was decided.
 _REASONS = (Kind.TIME_OVER, Kind.NO_MARGIN, Kind.RARE_STATE, Kind.SHORT_RUN, Kind.REFUSED)

@@ -296,7 +296,7 @@ def _flows(finding: Finding) -> Table | None:
 
 def _unknown(finding: Finding) -> Table | None:
     rows = tuple(Row(tuple(map(_sentence, (each.what, each.because, each.measure)))) for each in finding.unidentified)
-    return Table(("what", "because", "to know it, measure"), rows) if rows else None
+    return Table(("what", "because", "to know it"), rows) if rows else None
 
 
 def _sentence(text: str) -> str:

@@ -65,7 +65,7 @@ def observation_text(finding: Finding) -> RenderableType:
         rows = [flow_cells(flow) for flow in finding.flows[:SHOWN]]
         parts.append(_table(FLOW_COLUMNS, rows, least=4))
         if len(finding.flows) > SHOWN:
-            parts.append(Paragraph(f"and {len(finding.flows) - SHOWN} more long flows", "dim"))
+            parts.append(Paragraph(f"and {len(finding.flows) - SHOWN} more flows", "dim"))
     if finding.load is not None:
         parts += _load(finding.load, finding)
     if finding.day is not None:
@@ -113,4 +113,4 @@ def _unknown(finding: Finding) -> Iterator[RenderableType]:
     if found:
         yield Text("Not identifiable from this input", style="bold")
     for each in found:
-        yield Paragraph(f"  {legible(each.what)}, because {legible(each.because)}; measure {legible(each.measure)}")
+        yield Paragraph(f"  {legible(each.what)}, because {legible(each.because)}; to know it: {legible(each.measure)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.formatting import counted
-from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.estimate import Estimate, Unknown, rounded_down, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -16,6 +16,7 @@ from forebay.observation.finding import (
     Persistent,
     Queue,
     RoundTrips,
+    rate_at_least,
 )
 from forebay.observation.regime import percent
 from forebay.observation.words import amount, told
@@ -44,9 +45,6 @@ _FEW_IN_A_WINDOW = 20.0
 GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
 FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
 
-#: Windows in which no more comes than a link carries, however packets are held up and handed on together.
-_STEADY_S = 0.1
-
 #: What is not known.
 NONE = "–"
 
@@ -61,22 +59,13 @@ def _link(finding: Finding) -> str:
     if isinstance(link.rate, Estimate):
         parts = [f"{told(link.rate)} link"]
     else:
-        most = link.at_least_bps
-        if most is None:
-            most = _most_carried(finding)
-        seen = f", {formatting.bandwidth(most)} or more" if most else ""
+        most = rate_at_least(finding)
+        seen = "" if most is None else f", {formatting.bandwidth(rounded_down(most))} or more"
         parts = [f"A link of unknown rate{seen}"]
     if isinstance(link.queue, Queue):
         parts.append(link.queue.kind)
     parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {told(link.buffer)}")
     return ", ".join(parts)
-
-
-def _most_carried(finding: Finding) -> float:
-    """The load of the busiest window, in bit/s; 0 where there is none. In short ones hosts hand on what waited."""
-    scales = () if finding.load is None else finding.load.scales
-    steady = [scale.most for scale in scales if scale.scale_s >= _STEADY_S]
-    return max(steady or [scale.most for scale in scales], default=0.0)
 
 
 def _limited(finding: Finding) -> str:
@@ -112,7 +101,7 @@ def _others(finding: Finding) -> str:
 _ELSEWHERE: Mapping[str, str] = {
     "application": "limited by the application",
     "receiver": "by the receiver",
-    "elsewhere": "elsewhere",
+    "elsewhere": "by the application or by a slower link elsewhere",
 }
 
 

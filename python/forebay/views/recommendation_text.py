@@ -116,18 +116,22 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
 
 
 def _headline(answer: Recommendation) -> Iterator[RenderableType]:
-    """The link, and the opening of the answer."""
+    """The link, and the opening of the answer; before both the bounds that were taken for values."""
+    found = opening(answer)
+    weighty = [warning for warning in found.warnings if warning.kind is not Kind.ASSUMED_BOUND]
+    assumed = [warning for warning in found.warnings if warning.kind is Kind.ASSUMED_BOUND]
+    if assumed:
+        yield Paragraph(f"Assumed: {'; '.join(assumed)}.", "bold yellow")
     core = answer.scenario.core
     rate = rate_of_link(answer.scenario)
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
     yield Text(f"{rate}, {core.queue}{title}", overflow="ellipsis", no_wrap=True)
-    found = opening(answer)
     first, *others = found.answer, *found.paragraphs
     style = STYLES[found.verdict]
-    if found.warnings:
+    if weighty:
         # The sentence alone, so that the warnings begin in the third line.
         yield Paragraph(first, style)
-        for warning in found.warnings:
+        for warning in weighty:
             yield Paragraph(f"warning: {warning}", "bold yellow")
     else:
         yield Paragraph(" ".join([first, *others[:1]]), style)

@@ -352,6 +352,8 @@ def doubt(answer: Recommendation) -> str:
     if answer.confidence is not None:
         return ""
     kinds = {warning.kind: warning for warning in answer.warnings}
+    if Kind.ASSUMED_BOUND in kinds:
+        return "a bound stands for a value that is not known"
     if Kind.ASSUMED_ENTRY in kinds:
         return "the scenario rests on what was not measured"
     reasons = []

@@ -16,10 +16,10 @@ const PACKED_CHUNK: usize = 1 << 17;
 /// more (`--long=27`).
 const MOST_WINDOW: u64 = 1 << 27;
 
-/// How many times as long as its file a stream of Zstandard may be, once it is longer than `FREE_EXPANSION`
-/// bytes. Captures shrink to a tenth and those of one repeated packet to a hundredth; gzip cannot do more than
-/// 1032, but four bytes of Zstandard can say 128 KiB of zeros.
-const MOST_EXPANSION: u64 = 2000;
+/// How many times as long as its file an unpacked stream may be, once it is longer than `FREE_EXPANSION` bytes.
+/// Captures shrink to a tenth and those of one repeated packet to a hundredth; gzip packs zeros 1032 times, and
+/// four bytes of Zstandard can say 128 KiB of zeros.
+const MOST_EXPANSION: u64 = 400;
 const FREE_EXPANSION: u64 = 1 << 28;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -96,11 +96,11 @@ pub(super) fn unpacked(
         Packing::Plain => Box::new(whole),
         Packing::Gzip => {
             let packed = BufReader::with_capacity(PACKED_CHUNK, whole);
-            Box::new(MultiGzDecoder::new(packed))
+            Box::new(Bounded::new(MultiGzDecoder::new(packed), tally))
         }
         Packing::Zstd => {
             let packed = BufReader::with_capacity(PACKED_CHUNK, whole);
-            Box::new(Frames::new(packed, Arc::clone(tally)))
+            Box::new(Bounded::new(Frames::new(packed), tally))
         }
     };
     Ok((unpacked, packing))
@@ -145,25 +145,53 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// An unpacked stream that ends with an error where it is far longer than its file.
+struct Bounded<R> {
+    inner: R,
+    tally: Arc<Tally>,
+    /// Bytes that were given.
+    unpacked: u64,
+}
+
+impl<R: Read> Bounded<R> {
+    fn new(inner: R, tally: &Arc<Tally>) -> Self {
+        Self {
+            inner,
+            tally: Arc::clone(tally),
+            unpacked: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(space)?;
+        self.unpacked += bytes as u64;
+        let packed = self.tally.read();
+        if self.unpacked > packed.saturating_mul(MOST_EXPANSION).max(FREE_EXPANSION) {
+            return Err(damaged(&format!(
+                "found more than {} bytes in {packed}; allowed: {MOST_EXPANSION} times as many",
+                self.unpacked
+            )));
+        }
+        Ok(bytes)
+    }
+}
+
 /// All frames of a Zstandard stream. The streaming reader of the crate stops behind the first and compares
 /// no checksum.
 struct Frames<R> {
     packed: R,
-    tally: Arc<Tally>,
-    /// Bytes that were given.
-    unpacked: u64,
     decoder: FrameDecoder,
     within: bool,
 }
 
 impl<R: BufRead> Frames<R> {
-    fn new(packed: R, tally: Arc<Tally>) -> Self {
+    fn new(packed: R) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MOST_WINDOW);
         Self {
             packed,
-            tally,
-            unpacked: 0,
             decoder,
             within: false,
         }
@@ -187,17 +215,6 @@ impl<R: BufRead> Frames<R> {
             }
         }
         Ok(false)
-    }
-
-    fn bound(&self) -> io::Result<()> {
-        let most = self.tally.read().saturating_mul(MOST_EXPANSION);
-        if self.unpacked > most.max(FREE_EXPANSION) {
-            return Err(damaged(&format!(
-                "found more than {most} bytes in {}; allowed: {MOST_EXPANSION} times as many",
-                self.tally.read()
-            )));
-        }
-        Ok(())
     }
 
     fn check(&self) -> io::Result<()> {
@@ -228,8 +245,6 @@ impl<R: BufRead> Read for Frames<R> {
             }
             let bytes = self.decoder.read(space)?;
             if bytes > 0 {
-                self.unpacked += bytes as u64;
-                self.bound()?;
                 return Ok(bytes);
             }
             self.check()?;

@@ -1,0 +1,95 @@
+"""What makes a capture contradict itself: holes, a clock that is too coarse, round trips of nothing.
+
+No answer is made from such a capture. One line says which file is doubtful, why, and what to capture instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay.errors import InputError
+from forebay.formatting import duration
+from forebay.observation.link_rate import Gaps
+
+if TYPE_CHECKING:
+    from forebay._core import Captured, CapturedDirection, CapturedInterface
+
+__all__ = ["check_clock", "check_whole"]
+
+#: Share of packets that the capture says it lost, and of bytes that were acknowledged and never seen, that make holes.
+_LOST, _UNSEEN = 0.01, 0.02
+#: Bytes of streams below which holes are not looked for.
+_ENOUGH = 100_000
+#: The coarsest clock that tells a load by the millisecond, and the share of packets stamped alike above which it is
+#: coarser than the packets' distances.
+_COARSEST_S, _ALIKE = 0.002, 0.5
+#: Round trips of each part that a stream has at least.
+_FEWEST = 3
+
+
+def check_whole(paths: Sequence[Path], captured: Captured) -> None:
+    """Refuse captures with holes.
+
+    Raises
+    ------
+    InputError
+        Names the file, and how to capture without losses.
+    """
+    instead = "a whole capture: capture fewer bytes of each packet into a larger buffer (tcpdump -s 128 -B 65536)"
+    lost, frames = captured["notes"]["lost"] or 0, captured["notes"]["frames"] or 0
+    if lost > _LOST * (lost + frames):
+        share = lost / (lost + frames)
+        raise InputError(f"{_named(paths)}: found a capture that lost {share:.1%} of its packets; allowed: {instead}")
+    for interface in captured["interfaces"]:
+        seen, unseen = _seen(interface)
+        if seen + unseen > _ENOUGH and unseen > _UNSEEN * (seen + unseen):
+            share = unseen / (seen + unseen)
+            raise InputError(
+                f"{_named(paths, interface)}: found a capture with holes: receivers acknowledge {share:.1%} of the "
+                f"bytes without a packet in it; allowed: {instead}"
+            )
+
+
+def check_clock(paths: Sequence[Path], interface: CapturedInterface, gaps: Gaps) -> None:
+    """Refuse a capture whose stamps are coarser than what they are to tell.
+
+    Raises
+    ------
+    InputError
+        Names the file, and how to stamp finer.
+    """
+    name = _named(paths, interface)
+    instead = "a capture whose clock is finer (tcpdump --time-stamp-precision=nano, without -J host_lowprec)"
+    total = float(gaps.counts.sum())
+    alike = float(gaps.counts[gaps.seconds <= 0.0].sum())
+    if gaps.resolution_s > _COARSEST_S and total > 0 and alike > _ALIKE * total:
+        raise InputError(
+            f"{name}: found stamps that advance by {duration(gaps.resolution_s)}, and {alike / total:.0%} of the "
+            f"packets stamped like the one before; allowed: {instead}"
+        )
+    columns = interface["directions"][0]["streams"]["long"]
+    measured = (columns["behind_count"] >= _FEWEST) & (columns["before_count"] >= _FEWEST)
+    nothing = measured & (columns["least_behind_ns"] == 0) & (columns["least_before_ns"] == 0)
+    if nothing.any():
+        raise InputError(f"{name}: found round trips of 0 s; allowed: {instead}")
+
+
+def _named(paths: Sequence[Path], interface: CapturedInterface | None = None) -> str:
+    """The file of an interface; of several files the first where it is not known."""
+    file = None if interface is None else interface["file"]
+    return str(paths[0 if file is None or file >= len(paths) else file])
+
+
+def _seen(interface: CapturedInterface) -> tuple[int, int]:
+    """Bytes of streams that were seen, and those that were only acknowledged."""
+    parts = [_of_streams(direction) for direction in interface["directions"]]
+    return sum(part[0] for part in parts), sum(part[1] for part in parts)
+
+
+def _of_streams(direction: CapturedDirection) -> tuple[int, int]:
+    tables = (direction["streams"]["long"], direction["streams"]["sample"])
+    return tuple(int(sum(np.sum(table[name]) for table in tables)) for name in ("distinct", "unseen"))  # type: ignore[return-value]

@@ -1,0 +1,119 @@
+"""What `observe` leaves out of a scenario: keys without a value, with the bounds that are known of them.
+
+A scenario's reader refuses such a file and names the first missing key. `recommend --assume-lower-bounds` takes the
+bounds for the values, and `recommend` needs no buffer, because it varies it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forebay import _core
+
+__all__ = ["Bound", "beginnings", "bounds_of", "taken_for_values"]
+
+#: The argument that a change by a bound names in errors.
+ARGUMENT = "assume_lower_bounds"
+#: The key of the buffer that `recommend` varies, and where it begins with flows that yield and without.
+BUFFER = "link.buffer"
+BEGINNINGS = ("1BDP", "100p")
+#: The ends of a bound, the one that is taken for the value first.
+ENDS = ("at_least", "at_most")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A key that a scenario leaves out.
+
+    Attributes
+    ----------
+    key : str
+        As a change names it: "link.rate".
+    at_least, at_most : str or None
+        What is known of its value, as a scenario writes it.
+    find : str
+        How to find the value.
+    """
+
+    key: str
+    at_least: str | None
+    at_most: str | None
+    find: str
+
+    @property
+    def value(self) -> str | None:
+        """The end that is nearest to a value: the lower one where there is one."""
+        return self.at_least if self.at_least is not None else self.at_most
+
+    @property
+    def sentence(self) -> str:
+        """What it means to take the bound for the value."""
+        side, other = ("lower", "larger") if self.at_least is not None else ("upper", "smaller")
+        return f"{self.key} = {self.value} is a {side} bound: the true value may be {other}"
+
+
+def bounds_of(text: str, kind: str = "toml") -> tuple[Bound, ...]:
+    """The bounds of keys that have no value in a scenario's text; none of a text that is no scenario.
+
+    Parameters
+    ----------
+    text : str
+    kind : {"toml", "json"}
+    """
+    try:
+        tables = json.loads(text) if kind == "json" else tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    observed = tables.get("observed") if isinstance(tables, dict) else None
+    bounds = observed.get("bounds") if isinstance(observed, dict) else None
+    if not isinstance(bounds, dict):
+        return ()
+    return tuple(
+        Bound(key, _text(table, "at_least"), _text(table, "at_most"), _text(table, "find") or "")
+        for key, table in bounds.items()
+        if isinstance(table, dict) and not _is_set(tables, key)
+    )
+
+
+def _text(table: Mapping[str, Any], name: str) -> str | None:
+    found = table.get(name)
+    return found if isinstance(found, str) else None
+
+
+def _is_set(tables: Mapping[str, Any], key: str) -> bool:
+    """Whether a key has a value."""
+    found: Any = tables
+    for part in key.split("."):
+        if isinstance(found, list):
+            found = next((each for each in found if isinstance(each, dict) and each.get("name") == part), None)
+        elif isinstance(found, dict):
+            found = found.get(part)
+        else:
+            return False
+    return found is not None
+
+
+def taken_for_values(
+    bounds: Sequence[Bound], overrides: Iterable[_core.Change]
+) -> tuple[tuple[Bound, ...], tuple[_core.Change, ...]]:
+    """The bounds that stand for values where nobody gives these, and the changes that put them there."""
+    given = {_key(change) for change in overrides}
+    taken = tuple(bound for bound in bounds if bound.value is not None and bound.key not in given)
+    return taken, tuple((ARGUMENT, bound.key, bound.value or "") for bound in taken)
+
+
+def _key(change: _core.Change) -> str:
+    return change.partition("=")[0].strip() if isinstance(change, str) else change[1]
+
+
+def beginnings(bounds: Sequence[Bound], overrides: Iterable[_core.Change]) -> tuple[tuple[_core.Change, ...], ...]:
+    """Changes with a buffer to begin a search with, of which the first that fits counts; none where there is one."""
+    given = {_key(change) for change in overrides}
+    if BUFFER in given or all(bound.key != BUFFER for bound in bounds):
+        return ((),)
+    return tuple(((BUFFER, BUFFER, size),) for size in BEGINNINGS)
