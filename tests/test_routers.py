@@ -368,3 +368,13 @@ def test_the_smallest_probability_is_one_over_the_largest_number() -> None:
     """One over 2e-309 is beyond what a computer counts."""
     told = configure(PLATFORMS["ios-xe"], dsl(packets(100, RED.having(max_p=2e-309))))
     assert any("65535" in line for line in told.lines), told.lines
+
+
+@pytest.mark.parametrize(
+    ("rate", "media"),
+    [(10**8, "ge"), (10**9, "ge"), (10**9 + 10**6, "xe"), (10**10, "xe"), (25 * 10**9, "et"), (4 * 10**11, "et")],
+)
+def test_junos_names_an_interface_that_has_the_rate(rate: int, media: str) -> None:
+    """Juniper, "Interface Naming Conventions for Rate Selectability": 10 Gb/s are xe, 40 and 100 Gb/s et."""
+    told = configure(PLATFORMS["junos"], Port(rate, 1500, packets(100)))
+    assert f"set class-of-service interfaces {media}-0/0/0 scheduler-map FOREBAY" in told.lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from fractions import Fraction
 
@@ -44,7 +45,9 @@ def test_sonic_binds_what_it_defines() -> None:
     told = json.loads("\n".join(configure(PLATFORMS["sonic"], Port.of(Scenario.load(LEAF))).lines))
     profile = told["BUFFER_PROFILE"]["forebay"]
     assert profile["static_th"] == "750000"
-    assert told["BUFFER_POOL"][profile["pool"]]["mode"] == "static"
+    # The pool is the chip's, whose memory the scenario does not have.
+    assert "BUFFER_POOL" not in told
+    assert profile["pool"] == "egress_lossy_pool"
     assert told["BUFFER_QUEUE"]["Ethernet0|0"] == {"profile": "forebay"}
     wred = told["WRED_PROFILE"][told["QUEUE"]["Ethernet0|0"]["wred_profile"]]
     # Step marking: equal thresholds of 100 packets, marks for all that understand them.
@@ -58,11 +61,30 @@ def test_sonic_binds_what_it_defines() -> None:
 
 @pytest.mark.parametrize(("alpha", "power"), [(1.0, "0"), (8.0, "3"), (0.125, "-3"), (0.3, "-1"), (0.001, "-8")])
 def test_dynamic_thresholds_are_powers_of_two_and_never_less(alpha: float, power: str) -> None:
-    told = configure(PLATFORMS["sonic"], port(f'link.queue={{ kind = "dynamic_threshold", alpha = {alpha} }}'))
+    asked = port(f'link.queue={{ kind = "dynamic_threshold", alpha = {alpha} }}')
+    told = configure(PLATFORMS["sonic"], asked)
     tables = json.loads("\n".join(told.lines))
     assert tables["BUFFER_PROFILE"]["forebay"]["dynamic_th"] == power
-    assert tables["BUFFER_POOL"]["egress_lossy_pool"] == {"type": "egress", "mode": "dynamic", "size": "96000"}
-    assert bool(told.notes) == (2.0 ** int(power) != alpha) or "buffer" in told.notes[0]
+    assert "BUFFER_POOL" not in tables
+    assert any(note.startswith("buffer: simulated 64 packets, configured unknown (") for note in told.notes)
+    told = configure(PLATFORMS["sonic"], dataclasses.replace(asked, memory=Limit(12_000_000, "bytes")))
+    tables = json.loads("\n".join(told.lines))
+    assert tables["BUFFER_POOL"]["egress_lossy_pool"] == {"type": "egress", "mode": "dynamic", "size": "12000000"}
+    assert any(note.startswith("alpha: ") for note in told.notes) == (2.0 ** int(power) != alpha)
+
+
+@pytest.mark.parametrize("buffer", ["1p", "64p", "1MB"])
+def test_the_pool_of_sonic_is_the_memory_of_the_chip(buffer: str) -> None:
+    asked = port(f"link.buffer={buffer}")
+    told = configure(PLATFORMS["sonic"], asked)
+    assert "BUFFER_POOL" not in json.loads("\n".join(told.lines))
+    note = "egress_lossy_pool: not written, as the scenario has no memory of the chip; the switch has to have it"
+    assert note in told.notes
+    told = configure(PLATFORMS["sonic"], dataclasses.replace(asked, memory=Limit(16_000_000, "bytes")))
+    tables = json.loads("\n".join(told.lines))
+    assert tables["BUFFER_POOL"] == {"egress_lossy_pool": {"type": "egress", "mode": "static", "size": "16000000"}}
+    assert note not in told.notes
+    assert read("sonic", "\n".join(told.lines)).memory == Limit(16_000_000, "bytes")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +131,6 @@ def test_a_whole_config_db_is_read() -> None:
         ('"static_th": "1,518,000"', "found `1,518,000` as static_th; .*; did you mean `1518000`"),
         ('"static_th": "1518000.5"', "found `1518000.5` as static_th"),
         ('"statc_th": "1518000"', "found `statc_th` in .*; did you mean `static_th`"),
-        ('"dynamic_th": "1"', "found dynamic_th without the pool's size"),
         ('{"BUFFER_PROFILE": {"a": {"static_th": "1"}}, "BUFFER_QUEUE": {"Ethernet0|25": {"profile": "a"}}}', "`25`"),
         ('"size": "0"', "a profile without a threshold"),
         (
@@ -260,7 +281,7 @@ config queue 'eth1'
             "line 4: found `x`; allowed: a time",
         ),
         ("option upload '1000'\noption script 'simplest.qos'\noption egress_ecn 'on'", "line 3: found `on`; .* NOECN"),
-        ("option upload '1000'\noption script 'simplest.qos'\noption linklayer 'atm'", "found linklayer `atm`"),
+        ("option upload '1000'\noption script 'simplest.qos'\noption linklayer 'atn'", "found linklayer `atn`"),
         ("", "found 0 queues"),
     ],
 )

@@ -37,7 +37,7 @@ from forebay.commands.options import (
 from forebay.commands.sources import Source, source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
-from forebay.commands.values import PLATFORM, OutputFile, Share
+from forebay.commands.values import ACCESS, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
 from forebay.errors import InputError, Interrupted
 from forebay.files import write_whole
@@ -116,6 +116,23 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     type=PLATFORM,
     metavar="PLATFORM",
     help="Give the whole configuration for this platform, such as linux, junos or ios-xr, too. May be repeated.",
+)
+@click.option(
+    "--access",
+    type=ACCESS,
+    metavar="KIND",
+    help="Configure Linux and OpenWrt in front of this access line, such as docsis, ethernet or pppoe-ptm+vlan: below "
+    "its rate and with its framing.",
+)
+@click.option(
+    "--download",
+    metavar="RATE",
+    help="Shape the download of the access line too, whose rate is this; the simulated link is then the upload.",
+)
+@click.option(
+    "--upload",
+    metavar="RATE",
+    help="Shape the upload of the access line too, whose rate is this; the simulated link is then the download.",
 )
 @click.option(
     "--fraction",
@@ -327,6 +344,9 @@ OF_CLASSES = frozenset(
         "quick",
         "within",
         "platforms",
+        "access",
+        "download",
+        "upload",
         "jitter",
         "jobs",
         "scheduler",

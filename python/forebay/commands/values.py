@@ -281,6 +281,12 @@ def _platforms() -> list[str]:
     return list(PLATFORMS)
 
 
+def _accesses() -> list[str]:
+    from forebay.configuration.access import ACCESSES
+
+    return list(ACCESSES)
+
+
 def _explained() -> list[str]:
     from forebay.explanation import names
 
@@ -309,6 +315,7 @@ SETTING = Names("key=value", _keys, after="=")
 CONTROLLER = Names("cca", _controllers)
 DISCIPLINE = Names("queue", _disciplines)
 PLATFORM = Names("platform", _platforms)
+ACCESS = Names("access", _accesses)
 EXPLAINED = Names("name", _explained)
 FIGURE = Names("what", _figures)
 

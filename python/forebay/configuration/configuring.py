@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
@@ -86,10 +87,25 @@ def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
     return found
 
 
-def configure(system: Platform, port: Port) -> Configuration:
+#: Disciplines whose delay does not depend on the limit, so that one of them serves a direction that was not simulated.
+_CONTROLLED = frozenset({"codel", "fq_codel", "pie", "fq_pie", "cake"})
+_IN_FRONT = f"{100 * SHARE.numerator // SHARE.denominator} % of the line's rate: packets wait here, not in the modem"
+
+
+def configure(system: Platform, port: Port, access: Access | None = None) -> Configuration:
     """The whole configuration of a port.
 
     Where a value is beyond what the platform can be told there are no lines, and the note says why.
+
+    Parameters
+    ----------
+    system : Platform
+        The router's system.
+    port : Port
+        What was simulated.
+    access : Access, optional
+        The access line behind the port, whose rate is the port's; the shaper then has a part of this rate and counts
+        what the line does.
     """
     if port.medium:
         return unconfigured(system, "the link has a `medium`: lines for a wire were not simulated")
@@ -100,17 +116,61 @@ def configure(system: Platform, port: Port) -> Configuration:
         return unconfigured(system, f"{system.name} cannot be told of a `shaper`: lines without it were not simulated")
     try:
         _held(system, port)
-        fitted = fit(system, port)
+        asked, of_access = _behind(system, port, access)
+        fitted = fit(system, asked)
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
         return unconfigured(system, str(error))
     differing = (
-        *_differences(port, fitted.port, fitted.reasons),
+        *_differences(port, fitted.port, _reasons(fitted, access)),
         *_sizes(port, fitted.port),
         *_shared(port),
         *_policed(port),
+        *of_access,
     )
-    return Configuration(system.name, lines, system.source, system.quirks, (*differing, *fitted.notes), system.title)
+    source = system.source if asked.wire is None else f"{system.source}; {SOURCE}"
+    return Configuration(system.name, lines, source, system.quirks, (*differing, *fitted.notes), system.title)
+
+
+def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, tuple[str, ...]]:
+    """The port as a shaper in front of an access line, and what to know of it."""
+    if not system.accesses:
+        told = f"access: {system.name} cannot be told of an access line, so --access changes nothing here"
+        return port, () if access is None else (told,)
+    if access is None:
+        counts = f"{port.framing} bytes of framing a packet" if port.framing else "IP packets alone"
+        return port, (
+            f"access: none given, so the shaper has the simulated rate and counts {counts}; for an access line give "
+            f"--access, one of {', '.join(ACCESSES)}, with +vlan for each VLAN tag",
+        )
+    if port.shaper is not None:
+        return port, ("access: not used, as the link has a `shaper` of its own",)
+    share, framing = SHARE, access.framing
+    if framing.cells == "ptm" and port.kind != "cake":
+        share, framing = share * PTM, dataclasses.replace(framing, cells="none")
+    notes = [f"access: {access.name}, {access.framing}"]
+    other, back = access.other, "download" if access.direction == "upload" else "upload"
+    if other is None:
+        notes.append(f"{back}: not shaped, as its rate is not given (--{back} RATE)")
+    elif port.kind not in _CONTROLLED:
+        notes.append(f"{back}: not shaped, as no buffer was simulated for it; {port.kind} needs one for each direction")
+        other = None
+    else:
+        other = max(1000, math.floor(other * share / 1000) * 1000)
+        told = f"{back}: shaped to {rate_text(other)} by the same {port.kind} with its default limit"
+        notes.append(f"{told}; this direction was not simulated")
+    rate = max(1000, math.floor(port.bits_per_second * share))
+    shaped = dataclasses.replace(port, rate=rate, layer="l3", wire=framing, direction=access.direction, other=other)
+    return shaped, tuple(notes)
+
+
+def _reasons(fitted: Fitted, access: Access | None) -> Mapping[str, str]:
+    """Why the port is not what was simulated: an access line's shaper is below the line's rate."""
+    if fitted.port.wire is None or access is None:
+        return fitted.reasons
+    coded = access.framing.cells == "ptm" and fitted.port.wire.cells == "none"
+    rate = f"{_IN_FRONT}, and 64/65 of it for PTM's coding" if coded else _IN_FRONT
+    return {**fitted.reasons, "rate": rate, **dict.fromkeys(("rate_layer", "framing"), "the line counts these")}
 
 
 def fit(system: Platform, port: Port) -> Fitted:
@@ -184,7 +244,10 @@ def link_table(port: Port) -> str:
     The link's own buffer is what all classes have together; each has its own.
     """
     lines = ["[link]"]
-    if port.rate is not None:
+    if port.rate is not None and port.wire is not None:
+        lines.append(f"# {rate_text(port.rate)} with {port.wire}, as bits of IP packets of {port.packet} bytes")
+        lines.append(f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"')
+    elif port.rate is not None:
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":
         lines.append(f'rate_layer = "{port.layer}"')

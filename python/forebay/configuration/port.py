@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from forebay.configuration.access import Framing
 from forebay.configuration.quantities import bits, count_text, exact, rate_text, time_text
 from forebay.scenario import Scenario
 
 __all__ = [
     "MARKING",
+    "UNKNOWN",
     "Classes",
     "Discipline",
     "Limit",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 Unit = Literal["packets", "bytes"]
+Direction = Literal["upload", "download"]
 
 #: Disciplines that mark packets of flows that understand ECN.
 MARKING = frozenset({"red", "choke", "pie", "fq_pie", "codel", "fq_codel", "cobalt", "cake", "dualpi2", "step"})
@@ -47,6 +50,11 @@ class Limit:
     amount: int | float
     unit: Unit
 
+    @property
+    def known(self) -> bool:
+        """Whether a configuration says it, or a device would have to be asked."""
+        return self.amount >= 0
+
     def in_bytes(self, packet: int) -> float:
         """Bytes, where a packet has so many."""
         return self.amount * packet if self.unit == "packets" else self.amount
@@ -60,9 +68,13 @@ class Limit:
         return _whole(self.in_bytes(packet) if unit == "bytes" else self.in_packets(packet), unit)
 
     def __str__(self) -> str:
+        if not self.known:
+            return "unknown"
         return count_text(self.amount, {"packets": "packet", "bytes": "byte"}[self.unit])
 
 
+#: A limit that a configuration leaves to the hardware.
+UNKNOWN = Limit(-1, "bytes")
 #: A time is a fraction of seconds, a level or a size a limit.
 Value = Fraction | Limit | float | bool | str
 
@@ -230,6 +242,12 @@ class Port:
         Whether a policer drops packets in front of the queue.
     shaper : Shaper, optional
         What empties the queue; `rate` is then the smaller one, the shaper's or the line's.
+    wire : Framing, optional
+        What the rate counts beside IP, where that is an access line's framing; `layer` is then "l3".
+    direction : str
+        The direction of an access line: "upload" or "download".
+    other : int, optional
+        Bits per second of a shaper in the other direction of an access line.
     """
 
     rate: int | None
@@ -242,6 +260,9 @@ class Port:
     medium: bool = False
     policed: bool = False
     shaper: Shaper | None = None
+    wire: Framing | None = None
+    direction: Direction = "upload"
+    other: int | None = None
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -277,7 +298,7 @@ class Port:
     @property
     def framing(self) -> int:
         """Bytes per packet that the rate counts beside those of IP."""
-        return FRAMING[self.layer]
+        return FRAMING[self.layer] if self.wire is None else self.wire.overhead
 
     @property
     def bits_per_second(self) -> int:
@@ -288,7 +309,8 @@ class Port:
     @property
     def ip_rate(self) -> Fraction:
         """Bits of full IP packets per second."""
-        return Fraction(self.bits_per_second * self.packet, self.packet + self.framing)
+        counted = self.packet + self.framing if self.wire is None else self.wire.on_wire(self.packet)
+        return Fraction(self.bits_per_second * self.packet, counted)
 
     @property
     def kind(self) -> str:
@@ -303,8 +325,13 @@ class Port:
             yield from ((entry.name, entry.queue) for entry in self.queue.classes)
 
     def limit_bytes(self) -> float:
-        """All that may wait, in bytes of full packets."""
-        return sum(queue.limit.in_bytes(self.packet) for _, queue in self.queues())
+        """All that may wait, in bytes of full packets, as far as limits are known."""
+        return sum(queue.limit.in_bytes(self.packet) for _, queue in self.queues() if queue.limit.known)
+
+    @property
+    def limited(self) -> bool:
+        """Whether every limit is known."""
+        return all(queue.limit.known for _, queue in self.queues())
 
     def with_queue(self, queue: Queue | Classes) -> Port:
         """The same link with another queue."""
@@ -445,6 +472,9 @@ def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
         yield "rate", _rate(asked.rate), _rate(told.rate)
     if asked.layer != told.layer:
         yield "rate_layer", asked.layer, told.layer
+    if asked.wire != told.wire:
+        framed = [str(each.wire or f"{each.framing} bytes of framing a packet") for each in (asked, told)]
+        yield "framing", framed[0], framed[1]
     if asked.memory != told.memory:
         yield "memory", str(asked.memory or "none"), str(told.memory or "none")
     yield from _shaper_differences(asked.shaper, told.shaper)

@@ -25,6 +25,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.bounds import real
+from forebay.configuration.access import Access, asked_access
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
@@ -222,6 +223,9 @@ def size_classes(
     quick: bool = False,
     within: float | None = None,
     platforms: Iterable[str] = (),
+    access: str | None = None,
+    download: str | None = None,
+    upload: str | None = None,
     jitter: bool = False,
     jobs: int | None = None,
     scheduler: str | Cluster | None = None,
@@ -250,6 +254,11 @@ def size_classes(
         Seconds after which the answer is "undecided", unless it is confirmed before.
     platforms : iterable of str
         Platforms such as "linux" whose configuration of the port the answer also gives.
+    access : str, optional
+        The access line that the target link is, such as "docsis" or "pppoe-ptm+vlan": Linux and OpenWrt shape below
+        its rate then, and count its framing.
+    download, upload : str, optional
+        Rate of the access line in the direction that was not simulated, as in "250Mbps".
     jitter : bool
         Whether to add a packet time of jitter to every round trip and to spread the starts, wherever the scenario says
         nothing random of flows that react.
@@ -287,6 +296,7 @@ def size_classes(
     check_alone(engine, jobs=jobs, scheduler=scheduler)
     classes = _classes(scenario)
     systems = check(platforms, scenario)
+    line = asked_access(access, download, upload)
     asked = with_checked_goals(scenario, list(goals), engine)
     asked, added = jittered(asked) if jitter else (asked, None)
     runs = lengthened(asked)
@@ -321,16 +331,16 @@ def size_classes(
             sizing.leave_undecided()
         answer = sizing.answer(runs, added, time.perf_counter() - started)
     answer = replace(answer, scenario=asked)
-    return replace(answer, configurations=tuple(_configurations(answer, systems)))
+    return replace(answer, configurations=tuple(_configurations(answer, systems, line)))
 
 
-def _configurations(answer: ClassSizing, systems: Iterable[Platform]) -> Iterator[Configuration]:
+def _configurations(answer: ClassSizing, systems: Iterable[Platform], line: Access | None) -> Iterator[Configuration]:
     """The port with all buffers, for each platform; without an answer no line of any."""
     if answer.total is None:
         yield from (unconfigured(system, "nothing to type: no buffers are confirmed") for system in systems)
         return
     port = Port.of(answer.sized)
-    yield from (configure(system, port) for system in systems)
+    yield from (configure(system, port, line) for system in systems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from forebay import _core
 from forebay.atlas.prior import prior
 from forebay.bounds import MOST_REPLICATIONS, real, whole
+from forebay.configuration.access import Access, asked_access
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
@@ -81,6 +82,9 @@ def recommend(
     within: float | None = None,
     sensitivity: bool = False,
     platforms: Iterable[str] = (),
+    access: str | None = None,
+    download: str | None = None,
+    upload: str | None = None,
     pareto: str | None = None,
     over: str | Sequence[str] = TARGET,
     largest: bool = False,
@@ -127,6 +131,11 @@ def recommend(
         Whether to repeat the search with the number of flows, the round trips and the load 20 % lower and higher.
     platforms : iterable of str
         Platforms such as "ios-xr" or "linux" whose configuration the answer also gives.
+    access : str, optional
+        The access line that the target link is, such as "docsis" or "pppoe-ptm+vlan": Linux and OpenWrt shape below
+        its rate then, and count its framing.
+    download, upload : str, optional
+        Rate of the access line in the direction that was not simulated, as in "250Mbps".
     pareto : str, optional
         Two metrics, as in "utilization,queue_delay_p99", whose trade-off over the measured buffers the answer also
         gives.
@@ -182,6 +191,7 @@ def recommend(
     terms.check()
     patience.check(fraction=fraction, replications=replications, minimize=minimize, maximize=maximize)
     systems = check(platforms, scenario)
+    line = asked_access(access, download, upload)
     if pareto is not None:
         metric_pair(pareto)
     choices, text = _asked_over(over)
@@ -240,7 +250,7 @@ def recommend(
             choice=chosen[best][0],
             alternatives=alternatives if choices else (),
             sensitivity=_sensitivity(finished) if sensitivity else None,
-            configurations=tuple(_configurations(answer, systems)),
+            configurations=tuple(_configurations(answer, systems, line)),
             pareto=None if pareto is None else front(answer, pareto),
             # Last of what takes time.
             cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
@@ -400,14 +410,16 @@ def _confidence(finished: Finished, terms: _Terms) -> float | None:
     return outcome.confidence if outcome.buffer is not None else terms.confidence if outcome.impossible else None
 
 
-def _configurations(answer: Recommendation, systems: Iterable[Platform]) -> Iterator[Configuration]:
+def _configurations(
+    answer: Recommendation, systems: Iterable[Platform], line: Access | None
+) -> Iterator[Configuration]:
     """The answer as each router's configuration; without an answer no line of any."""
     if answer.buffer is None:
         noun = "buffer" if isinstance(answer.knob, Knob) else "value"
         yield from (unconfigured(system, f"nothing to type: no {noun} meets every goal") for system in systems)
         return
     port = Port.of(answer.knob.turned(answer.scenario, round(answer.buffer.place)))
-    yield from (configure(system, port) for system in systems)
+    yield from (configure(system, port, line) for system in systems)
 
 
 def _sensitivity(finished: Finished) -> tuple[Variation, ...]:

@@ -100,7 +100,7 @@ class Junos(Router):
         found += [
             f"{_COS} scheduler-maps {PREFIX} forwarding-class {name} scheduler {which}" for which, name, *_ in entries
         ]
-        interface = f"{_COS} interfaces ge-0/0/0"
+        interface = f"{_COS} interfaces {_interface(port)}-0/0/0"
         return [
             *found,
             f"{interface} scheduler-map {PREFIX}",
@@ -116,6 +116,13 @@ class Junos(Router):
 
 
 _COS = "set class-of-service"
+#: Media types of interfaces by the fastest rate that each has ("Interface Naming Conventions for Rate Selectability").
+_MEDIA = {"ge": 10**9, "xe": 10**10}
+
+
+def _interface(port: Port) -> str:
+    """The media type of an interface that has the rate, whose last kb/s is the rounding of a shaper."""
+    return next((name for name, most in _MEDIA.items() if port.ip_rate < most + 1000), "et")
 
 
 def _percent(level: Limit, queue: Limit) -> int:

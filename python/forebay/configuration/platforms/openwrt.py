@@ -1,7 +1,7 @@
 """OpenWrt: a queue of SQM, /etc/config/sqm, whose scripts set up tc.
 
-OpenWrt wiki, "SQM configuration /etc/config/sqm"; sqm-scripts (github.com/tohojo/sqm-scripts): simplest_tbf.qos and
-piece_of_cake.qos, functions.sh for what each option becomes.
+OpenWrt wiki, "SQM configuration /etc/config/sqm"; sqm-scripts 1.6.0
+(github.com/tohojo/sqm-scripts): simplest_tbf.qos and piece_of_cake.qos, functions.sh for what each option becomes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import Framing
+from forebay.configuration.platforms.linux.cake import counted
 from forebay.configuration.platforms.linux.kinds import Draft
+from forebay.configuration.platforms.linux.tc import layer_of
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import FRAMING, Limit, Port, Queue, Value
+from forebay.configuration.port import Direction, Limit, Port, Queue, Value
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
 from forebay.errors import UnsupportedError
 
@@ -23,16 +27,18 @@ __all__ = ["OPENWRT", "OpenWrt"]
 
 #: Options of a queue that say something of the link, and those that do not.
 _READ = (
-    *("enabled", "upload", "download", "script", "qdisc", "linklayer", "overhead"),
+    *("enabled", "upload", "download", "script", "qdisc", "linklayer", "overhead", "tcMPU"),
     *("elimit", "ilimit", "etarget", "itarget", "egress_ecn", "ingress_ecn", "eqdisc_opts", "iqdisc_opts"),
 )
 _HARMLESS = (
     *("interface", "qdisc_advanced", "qdisc_really_really_advanced", "squash_dscp", "squash_ingress"),
-    *("linklayer_advanced", "linklayer_adaptation_mechanism", "tcMTU", "tcTSIZE", "tcMPU", "debug_logging"),
+    *("linklayer_advanced", "linklayer_adaptation_mechanism", "tcMTU", "tcTSIZE", "debug_logging"),
     *("verbosity", "target", "shaper_burst", "htb_quantum_function", "debug_log"),
 )
 #: Scripts with one queue.
 _SCRIPTS = ("simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
+#: Bytes of an Ethernet header, which Linux counts and IP does not.
+HEADER = 14
 #: Packets where a queue names no limit (defaults.sh).
 _DEFAULT_LIMIT = 1001
 
@@ -45,8 +51,8 @@ class OpenWrt:
     title: str = "OpenWrt SQM"
     source: str = "OpenWrt wiki, 'SQM configuration /etc/config/sqm'; simplest_tbf.qos and functions.sh of sqm-scripts"
     quirks: tuple[str, ...] = (
-        "replace eth0, then `service sqm restart`; other disciplines than fq_codel and cake need kmod-sched",
-        "upload is what leaves eth0; for what arrives there use download, ilimit, itarget, ingress_ecn and iqdisc_opts",
+        "then `service sqm restart`; other disciplines than fq_codel and cake need kmod-sched",
+        "replace eth0 by the interface of the access line, such as wan; upload is what leaves it",
         "SQM chooses the burst of the shaper itself, up to ten packets, and turns no offload off",
     )
     disciplines: Mapping[str, str] = dataclasses.field(
@@ -61,6 +67,7 @@ class OpenWrt:
         }
     )
     shapes: bool = False
+    accesses: bool = True
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("red", "step", "cobalt", "choke", "dualpi2"), "codel"),
@@ -73,7 +80,8 @@ class OpenWrt:
         rate = max(1000, port.bits_per_second // 1000 * 1000)
         if port.bits_per_second < 1000 or rate > 2**31 * 1000:
             raise UnsupportedError(f"openwrt cannot be told of {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
-        told = dataclasses.replace(port, rate=rate, memory=None)
+        other = None if port.other is None else max(1000, port.other // 1000 * 1000)
+        told = dataclasses.replace(port, rate=rate, memory=None, other=other)
         assert isinstance(port.queue, Queue), "a discipline without classes"
         draft = Draft(port.queue, name=self.name)
         if _kind(port) == "pfifo" and port.queue.limit.unit == "bytes":
@@ -86,35 +94,22 @@ class OpenWrt:
         """The file."""
         assert isinstance(port.queue, Queue), "a discipline without classes"
         kind = _kind(port)
+        back: Direction = "download" if port.direction == "upload" else "upload"
+        rates = {port.direction: port.bits_per_second, back: port.other or 0}
         options = {
             "enabled": "1",
             "interface": "eth0",
-            "download": "0",
-            "upload": str(port.bits_per_second // 1000),
+            "download": str(rates["download"] // 1000),
+            "upload": str(rates["upload"] // 1000),
             "qdisc": kind,
             "script": "piece_of_cake.qos" if kind == "cake" else "simplest_tbf.qos",
-            "linklayer": "ethernet",
-            "overhead": str(port.framing if kind == "cake" else port.framing - 14),
+            **_linklayer(port, cake=kind == "cake"),
+            **_way(port, kind, port.direction),
         }
-        rest = ALL[kind].write(port.queue, port).split()
-        if kind == "cake":
-            # The script says bandwidth, besteffort and overhead itself.
-            words = " ".join(rest)
-            opts = words[words.index("triple-isolate") :].replace(f" overhead {port.framing}", "")
-        else:
-            taken = {"limit": "elimit", "target": "etarget"}
-            kept = []
-            while rest:
-                word = rest.pop(0)
-                if word in taken:
-                    options[taken[word]] = rest.pop(0)
-                elif word in ("ecn", "noecn"):
-                    options["egress_ecn"] = word.upper()
-                else:
-                    kept.append(word)
-            opts = " ".join(kept)
-        if opts:
-            options |= {"qdisc_advanced": "1", "qdisc_really_really_advanced": "1", "eqdisc_opts": opts}
+        if port.other is not None:
+            limit = "elimit" if back == "upload" else "ilimit"
+            # SQM's own limit holds there: no buffer was simulated for it.
+            options |= {name: value for name, value in _way(port, kind, back).items() if name != limit}
         return ["config queue 'forebay'", *(f"\toption {name} '{value}'" for name, value in options.items())]
 
     def read(self, text: str, assumed: Assumed) -> Reading:
@@ -182,8 +177,12 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         except Mistake as mistake:
             raise mistake.said_of(name).error(found[name].line) from None
 
-    way = "e" if number("upload") else "i"
-    kilobits = number("upload") or number("download")
+    rates = {"upload": number("upload"), "download": number("download")}
+    direction: Direction = (
+        assumed.direction if rates[assumed.direction] else "upload" if rates["upload"] else "download"
+    )
+    back = "download" if direction == "upload" else "upload"
+    way, kilobits = "e" if direction == "upload" else "i", rates[direction]
     script, kind = text("script", "simple.qos"), text("qdisc", "fq_codel")
     if script not in _SCRIPTS:
         raise Mistake(f"script `{script}`, which has tiers", ", ".join(_SCRIPTS)).error(_line(found, "script"))
@@ -193,11 +192,11 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     elif "qdisc" in found:
         Words([found["qdisc"]]).keyword(("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo"))
     how: list[str] = []
-    layer = _layer(text("linklayer", "none"), text("overhead", "0"), found, how, cake=cake)
     options: dict[str, Value] = {}
     if f"{way}qdisc_opts" in found:
         word = found[f"{way}qdisc_opts"]
         options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
+    layer, wire = _layer(found, options, how, cake=cake)
     if not cake:
         options |= _own(kind, way, kilobits, found)
     if cake:
@@ -205,25 +204,78 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     packet = assumed.packet
     with on_line(None):
         queue = ALL[kind].read(options, packet)
-    how.append(f"{'upload' if way == 'e' else 'download'} through {kind}")
-    return Reading(Port(kilobits * 1000 or assumed.rate, packet, queue, layer), tuple(how))
+    how.append(f"{direction} through {kind}")
+    other = rates[back] * 1000 or None
+    if other is not None:
+        how.append(f"the {back}, {rate_text(other)}, is left out")
+    rate = kilobits * 1000 or assumed.rate
+    return Reading(Port(rate, packet, queue, layer, wire=wire, direction=direction, other=other), tuple(how))
 
 
 def _line(found: Mapping[str, Word], name: str) -> int | None:
     return found[name].line if name in found else None
 
 
-def _layer(linklayer: str, overhead: str, found: Mapping[str, Word], how: list[str], *, cake: bool) -> str:
-    if linklayer not in ("none", "ethernet"):
-        raise Mistake(f"linklayer `{linklayer}`", "none or ethernet").error(_line(found, "linklayer"))
-    with on_line(_line(found, "overhead")):
-        extra = signed(overhead, "bytes per packet")
-    counted = (0 if cake else 14) + extra if linklayer == "ethernet" else 14
-    for layer, framing in FRAMING.items():
-        if framing == counted:
-            return layer
-    how.append(f"rates and bytes include {counted} bytes of framing a packet beside IP")
-    return "l3"
+def _linklayer(port: Port, *, cake: bool) -> dict[str, str]:
+    """The options on framing: cake counts from the IP packet on, a size table from the Ethernet frame on."""
+    overhead = {"overhead": str(port.framing if cake else port.framing - HEADER)}
+    if port.wire is None:
+        return {"linklayer": "ethernet", **overhead}
+    least = {"tcMPU": str(port.wire.least)} if port.wire.least else {}
+    advanced = {"linklayer_advanced": "1"} if least else {}
+    return {"linklayer": "atm" if port.wire.cells == "atm" else "ethernet", **overhead, **advanced, **least}
+
+
+def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
+    """The options of one direction."""
+    assert isinstance(port.queue, Queue), "a discipline without classes"
+    letter, side = ("e", "egress") if direction == "upload" else ("i", "ingress")
+    rest = ALL[kind].write(port.queue, dataclasses.replace(port, direction=direction)).split()
+    options: dict[str, str] = {}
+    kept: list[str] = []
+    if kind == "cake":
+        # The script says bandwidth, besteffort and overhead itself.
+        at = rest.index("overhead")
+        kept = [*rest[rest.index("triple-isolate") : at], *(word for word in rest[at:] if word in ("ptm", "ingress"))]
+        rest = []
+    while rest:
+        word = rest.pop(0)
+        if word in ("limit", "target"):
+            options[f"{letter}{word}"] = rest.pop(0)
+        elif word in ("ecn", "noecn"):
+            options[f"{side}_ecn"] = word.upper()
+        else:
+            kept.append(word)
+    if kept:
+        advanced = {"qdisc_advanced": "1", "qdisc_really_really_advanced": "1"}
+        options |= {**advanced, f"{letter}qdisc_opts": " ".join(kept)}
+    return options
+
+
+def _layer(
+    found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], *, cake: bool
+) -> tuple[str, Framing | None]:
+    """What the rate counts: by the options on framing and, of cake, its own words."""
+    linklayer = found["linklayer"].text if "linklayer" in found else "none"
+    if linklayer not in ("none", "ethernet", "atm", "adsl"):
+        raise Mistake(f"linklayer `{linklayer}`", "none, ethernet or atm").error(_line(found, "linklayer"))
+    numbers = {}
+    for name in ("overhead", "tcMPU"):
+        with on_line(_line(found, name)):
+            numbers[name] = signed(found[name].text if name in found else "0", "bytes per packet")
+    in_cells = linklayer in ("atm", "adsl")
+    if cake:
+        # The script's words come first, then the user's own.
+        script: dict[str, Value] = {"atm": True} if in_cells else {}
+        script |= {"overhead": float(numbers["overhead"]), "mpu": Limit(max(0, numbers["tcMPU"]), "bytes")}
+        told = counted({**(script if linklayer != "none" else {}), **options})
+    else:
+        told = Framing(numbers["overhead"] + HEADER, max(0, numbers["tcMPU"]), "atm" if in_cells else "none")
+        told = None if linklayer == "none" else told
+    if told is None:
+        how.append(f"rates and bytes include {HEADER} bytes of framing a packet beside IP")
+        return "l3", None
+    return layer_of(told, how)
 
 
 def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:

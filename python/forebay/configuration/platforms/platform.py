@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from forebay._core import disciplines
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
@@ -47,10 +47,13 @@ class Assumed:
         Bits per second of the link, from `--link`.
     packet : int
         Bytes of a full packet, where something counts packets.
+    direction : str
+        The direction of an access line, where a configuration shapes both.
     """
 
     rate: int | None = None
     packet: int = 1500
+    direction: Literal["upload", "download"] = "upload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Platform(Protocol):
         For those that it has not, the nearest of forebay's that it has; where nothing is said the first of its own.
     shapes : bool
         Whether it can be told of the buckets of a link's `shaper`.
+    accesses : bool
+        Whether it can be told of the framing of an access line.
     """
 
     @property
@@ -96,6 +101,8 @@ class Platform(Protocol):
     def nearest(self) -> Mapping[str, str]: ...  # noqa: D102
     @property
     def shapes(self) -> bool: ...  # noqa: D102
+    @property
+    def accesses(self) -> bool: ...  # noqa: D102
 
     def fit(self, port: Port) -> Fitted:
         """The nearest port that it can be told; raises `UnsupportedError` where there is none.

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.linux.cake import CAKE, memory_of
+from forebay.configuration.platforms.linux.cake import CAKE
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.units import time_word
@@ -110,6 +110,7 @@ class RouterOs:
         }
     )
     shapes: bool = False
+    accesses: bool = False
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "step", "cobalt", "choke", "dualpi2"), "codel"),
@@ -207,9 +208,8 @@ def _written(port: Port, queue: Queue) -> tuple[str, dict[str, object]]:
         levels = {"limit": limit, "min-threshold": least, "max-threshold": told.level("max").amount}
         return "red", {**levels, "burst": burst, "avg-packet": port.packet}
     if told.kind == "cake":
-        memory = math.ceil(int(limit) * memory_of(port.packet) / 1024)
         rate = {"bandwidth": _rate_word(port.bits_per_second), "rtt": time_word(told.time("interval"))}
-        rest = {"overhead": port.framing, "memlimit": f"{memory}.0KiB", "diffserv": "besteffort"}
+        rest = {"overhead": port.framing, "diffserv": "besteffort"}
         return "cake", {**rate, **rest, "flowmode": "triple-isolate"}
     times: dict[str, object] = {name: time_word(told.time(name)) for name in ("target", "interval")}
     found = {"limit": limit, **times, "ecn": "yes" if told.ecn else "no"}

@@ -55,7 +55,7 @@ class Router(ABC):
 
     Attributes
     ----------
-    name, title, source, quirks, disciplines, nearest, shapes
+    name, title, source, quirks, disciplines, nearest, shapes, accesses
         See `Platform`.
     levels : int
         Strict priorities, what has none counted as the last.
@@ -76,6 +76,7 @@ class Router(ABC):
     others: str = "drop"
     marks: bool = True
     shapes: bool = False
+    accesses: bool = False
 
     @property
     @abstractmethod

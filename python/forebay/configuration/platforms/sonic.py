@@ -23,7 +23,7 @@ from forebay.configuration.platforms.platform import (
     refusal,
     whole_bytes,
 )
-from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.configuration.reading import Mistake, closest, json_text, signed, whole
 from forebay.errors import UnsupportedError
 
@@ -83,7 +83,8 @@ class Sonic:
         "SONiC Configuration Database Manual; YANG models sonic-buffer-profile, sonic-wred-profile, sonic-scheduler"
     )
     quirks: tuple[str, ...] = (
-        f"replace {PORT}, and the pool's size by what the chip has for it; merge with `config load`",
+        f"replace {PORT}; merge with `config load`",
+        f"{POOL} is the chip's, for all ports: `show buffer configuration` has its size, not a port's buffer",
         "static_th wants a pool of static mode, and all profiles of one pool are of one mode",
         "leave PORT_QOS_MAP and its scheduler out where the port itself runs at the link's rate",
         "uncertain: chips count whole cells of some 200 bytes, and frames instead of IP packets",
@@ -99,6 +100,7 @@ class Sonic:
         }
     )
     shapes: bool = False
+    accesses: bool = False
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "codel", "cobalt", "choke"), "red"),
@@ -111,10 +113,13 @@ class Sonic:
         rate = max(8, port.bits_per_second // 8 * 8)
         reasons = {"rate": "SONiC counts whole bytes per second", "rate_layer": "SONiC knows no overhead of a shaper"}
         notes: list[str] = []
-        told = dataclasses.replace(port, rate=rate, layer="l3", memory=None)
+        memory = None if port.memory is None or _dynamic(port) else whole_bytes(port.memory, port.packet)
+        told = dataclasses.replace(port, rate=rate, layer="l3", memory=memory)
         queue = port.queue
         if port.memory is not None:
-            reasons["memory"] = "it is the pool's size"
+            reasons["memory"] = "it is the pool's size, in bytes"
+        else:
+            notes.append(f"{POOL}: not written, as the scenario has no memory of the chip; the switch has to have it")
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
             queue, said = bands(self.name, port, queue, most=QUEUES)
             notes.extend(said)
@@ -150,8 +155,10 @@ class Sonic:
         limit = whole_bytes(queue.limit, port.packet)
         reasons[f"{prefix}buffer"] = "SONiC counts bytes"
         if kind == "dynamic_threshold":
-            if port.memory is not None:
-                limit = whole_bytes(port.memory, port.packet)
+            limit = UNKNOWN if port.memory is None else whole_bytes(port.memory, port.packet)
+            if port.memory is None and queue.limit.known:
+                reasons[f"{prefix}buffer"] = "with dynamic_th the chip's pool is the limit; the scenario has no memory"
+            elif port.memory is not None:
                 reasons[f"{prefix}buffer"] = "with dynamic_th nothing but the pool limits a queue"
             power = math.ceil(math.log2(found.number("alpha")) - 1e-12)
             if power > 8:
@@ -204,8 +211,9 @@ class Sonic:
         queues = [queue for _, queue in port.queues()]
         names = ["forebay"] if isinstance(port.queue, Queue) else [f"forebay_{n}" for n in range(len(queues))]
         numbers = [len(queues) - 1 - n for n in range(len(queues))]
+        pool = _pool(port)
         tables: dict[str, dict[str, dict[str, str]]] = {
-            "BUFFER_POOL": {POOL: _pool(queues)},
+            **({"BUFFER_POOL": {POOL: pool}} if pool else {}),
             "BUFFER_PROFILE": {name: _profile(queue) for name, queue in zip(names, queues, strict=True)},
             "BUFFER_QUEUE": {
                 f"{PORT}|{number}": {"profile": name} for name, number in zip(names, numbers, strict=True)
@@ -264,13 +272,17 @@ def _frames(queue: Queue, port: Port) -> Iterator[str]:
         )
 
 
-def _pool(queues: list[Queue]) -> dict[str, str]:
-    dynamic = any(queue.discipline.kind == "dynamic_threshold" for queue in queues)
-    if dynamic:
-        size = max(int(queue.limit.amount) for queue in queues)
-    else:
-        size = sum(int(queue.limit.amount) for queue in queues)
-    return {"type": "egress", "mode": "dynamic" if dynamic else "static", "size": str(size)}
+def _dynamic(port: Port) -> bool:
+    return any(queue.discipline.kind == "dynamic_threshold" for _, queue in port.queues())
+
+
+def _pool(port: Port) -> dict[str, str]:
+    """The pool of the chip; empty where its memory is not known."""
+    shared = [queue.limit for _, queue in port.queues() if queue.discipline.kind == "dynamic_threshold"]
+    memory = shared[0] if shared else port.memory
+    if memory is None or not memory.known:
+        return {}
+    return {"type": "egress", "mode": "dynamic" if shared else "static", "size": str(memory.amount)}
 
 
 def _profile(queue: Queue) -> dict[str, str]:
@@ -338,9 +350,11 @@ class _Reader:
         self._check()
         queues = self._queues()
         rate = self._rate() or self.assumed.rate
+        # Beside a dynamic threshold the pool is the limit itself.
+        memory = self._pool(queues[0][0]) if queues and "static_th" in queues[0][0] else None
         told = [self._queue(profile, wred) for profile, wred, _ in queues]
         if len(told) == 1 and queues[0][2] is None:
-            return Reading(Port(rate, self.assumed.packet, told[0]), tuple(self.how))
+            return Reading(Port(rate, self.assumed.packet, told[0], memory=memory), tuple(self.how))
         schedulers = [entry or {} for _, _, entry in queues]
         classes = []
         turns: set[Literal["wrr", "dwrr"]] = set()
@@ -359,7 +373,9 @@ class _Reader:
         if not turns:
             classes = [dataclasses.replace(entry, priority=False) for entry in classes]
         found = Classes(turns.pop() if turns else "strict", tuple(classes))
-        return Reading(Port(rate, self.assumed.packet, found), (*self.how, "the highest queue goes first"))
+        return Reading(
+            Port(rate, self.assumed.packet, found, memory=memory), (*self.how, "the highest queue goes first")
+        )
 
     def _check(self) -> None:
         """Fields of the tables that are read are known ones, and a table that is missing may be misspelled."""
@@ -461,14 +477,20 @@ class _Reader:
         if "dynamic_th" not in profile:
             raise Mistake("a profile without a threshold", "static_th or dynamic_th").error()
         power = self._number(profile, "dynamic_th")
-        pool = self._referred("BUFFER_POOL", profile.get("pool"))
-        if pool is None or "size" not in pool:
-            raise Mistake("dynamic_th without the pool's size", "a BUFFER_POOL with it").error()
+        pool = self._pool(profile)
         if wred is not None:
             raise Mistake("dynamic_th with WRED, which forebay has not as one", "static_th").error()
         self._say(f"dynamic_th {power} = {2.0**power:g} times what is free of the pool")
-        size = Limit(self._number(pool, "size"), "bytes")
+        if pool is None:
+            self._say("the pool's size is not in the text")
+        size = UNKNOWN if pool is None else pool
         return Queue(size, Discipline("dynamic_threshold", {"alpha": 2.0**power}))
+
+    def _pool(self, profile: Mapping[str, Any]) -> Limit | None:
+        """The size of a profile's pool; None where the text does not have it, as the chip or a template does."""
+        name = str(profile.get("pool", "")).strip("[]").rpartition("|")[2]
+        pool = self.tables.get("BUFFER_POOL", {}).get(name, {})
+        return Limit(self._number(pool, "size"), "bytes") if "size" in pool else None
 
     def _say(self, line: str) -> None:
         if line not in self.how:

@@ -7,25 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import ACCESSES, Framing, framing
 from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader
-from forebay.configuration.platforms.linux.units import LARGEST, rate, rate_word, size, time, time_word
+from forebay.configuration.platforms.linux.units import rate, rate_word, size, time, time_word
 from forebay.configuration.platforms.platform import whole_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, signed
+from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "memory_of"]
+__all__ = ["CAKE", "counted", "memory_of"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
-    "datacenter": Fraction(100, 10**6),
+    "datacentre": Fraction(100, 10**6),
     "lan": Fraction(1, 1000),
     "metro": Fraction(10, 1000),
     "regional": Fraction(30, 1000),
     "internet": Fraction(100, 1000),
     "oceanic": Fraction(300, 1000),
     "satellite": Fraction(1),
-    "interplanetary": Fraction(1000),
+    "interplanetary": Fraction(3600),
 }
 #: The sojourn time from which BLUE drops more: cake's BLUE knows full buffers only.
 NEVER = Fraction(3600)
@@ -33,8 +34,17 @@ NEVER = Fraction(3600)
 _FLAGS = (
     "besteffort",
     *("triple-isolate", "dual-srchost", "dual-dsthost", "srchost", "dsthost", "hosts", "flows", "flowblind"),
-    *("nat", "nonat", "wash", "nowash", "split-gso", "no-split-gso", "no-ack-filter", "noatm", "raw", "egress"),
+    *("nat", "nonat", "wash", "nowash", "split-gso", "no-split-gso", "no-ack-filter", "raw", "egress", "ingress"),
 )
+#: Words that forebay does not simulate, or that choose how many tins there are.
+_OTHER = (
+    *("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence", "ack-filter", "ack-filter-aggressive"),
+    *("autorate-ingress", "via-ethernet"),
+)
+#: What cake may hold where no `memlimit` is said (cake_reconfigure and cake_init of sch_cake.c): four times what
+#: the rate sends in a round trip, from 4 MiB to 10,240 frames.
+_LEAST_MEMORY = 4 << 20
+_MOST_MEMORY = 10_240 * 1514
 
 
 def memory_of(packet: int) -> int:
@@ -42,8 +52,46 @@ def memory_of(packet: int) -> int:
     return 256 + 2048 * math.ceil((packet + 14 + 384) / 2048)
 
 
+def memory_at(bits: int | None, interval: Fraction) -> int:
+    """Bytes of memory that cake takes by itself; None is the rate of a cake that does not shape."""
+    if not bits:
+        return _MOST_MEMORY
+    return min(max(int(4 * (bits // 8) * interval), _LEAST_MEMORY), _MOST_MEMORY)
+
+
+def counted(options: Options) -> Framing | None:
+    """The framing that options say; None where they say none of it, so that cake counts what Linux does."""
+    if "raw" in options:
+        return None
+    words = []
+    for name, value in options.items():
+        if name == "mpu":
+            words.append(f"mpu={int(value.amount) if isinstance(value, Limit) else 0}")
+        elif name == "overhead":
+            words.append(f"overhead={int(value) if isinstance(value, float) else 0}")
+        else:
+            words += [name] * (int(value) if name == "ether-vlan" and isinstance(value, float) else 1)
+    return framing(words)
+
+
+def framing_text(port: Port) -> str:
+    """The framing of a port in cake's words."""
+    if port.wire is None:
+        return f"overhead {port.framing}"
+    least = f" mpu {port.wire.least}" if port.wire.least else ""
+    return f"overhead {port.wire.overhead}{least} {'noatm' if port.wire.cells == 'none' else port.wire.cells}"
+
+
 def _overhead(text: str) -> Value:
     return float(signed(text, "bytes per packet", most=256))
+
+
+def _number(text: str) -> Value:
+    return float(whole(text))
+
+
+def _mask(text: str) -> Value:
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +102,22 @@ class Cake:
 
     @property
     def options(self) -> Mapping[str, Reader | None]:
-        words: dict[str, Reader | None] = dict.fromkeys((*_FLAGS, *_ROUND_TRIPS, "unlimited"))
-        return words | {"bandwidth": rate, "rtt": time, "memlimit": size, "overhead": _overhead, "mpu": size}
+        words: dict[str, Reader | None] = dict.fromkeys(
+            (*_FLAGS, *_OTHER, *_ROUND_TRIPS, *ACCESSES, "datacenter", "unlimited", "noatm", "atm", "ptm", "ether-vlan")
+        )
+        values: dict[str, Reader | None] = {"bandwidth": rate, "rtt": time, "memlimit": size, "fwmark": _mask}
+        return words | values | {"overhead": _overhead, "mpu": size, "refcnt": _number}
 
     def fit(self, draft: Draft, port: Port) -> None:
-        memory = memory_of(port.packet)
-        draft.limit(
-            whole_packets(draft.queue.limit, port.packet), f"cake counts memory, {memory:,} bytes a full packet"
-        )
-        if int(draft.queue.limit.amount) * memory > LARGEST:
-            raise UnsupportedError(
-                f"{draft.name} cannot be told of cake with {draft.queue.limit}; allowed: up to 4 GiB of memory"
-            )
         draft.time("interval")
+        memory, interval = memory_of(port.packet), draft.discipline.time("interval")
+        held = Limit(memory_at(port.rate, interval) // memory, "packets")
+        if whole_packets(draft.queue.limit, port.packet).amount > held.amount:
+            asked = draft.queue.limit
+            allowed = f"up to {held}, which cake holds at this rate and rtt (do not size its memlimit by the buffer)"
+            raise UnsupportedError(f"{draft.name} cannot be told of cake with {asked}; allowed: {allowed}")
+        why = "cake's own limit of memory; its manual says not to size it by the bandwidth-delay product"
+        draft.limit(held, f"{why}, {memory:,} bytes a full packet")
         told = draft.discipline.time("interval") / 20
         draft.set("target", told, "cake's target is a twentieth of its rtt")
         slowest = Fraction(3 * 1514 * 8, 2 * port.bits_per_second)
@@ -81,28 +132,29 @@ class Cake:
         draft.ecn("cake always marks")
 
     def write(self, queue: Queue, port: Port) -> str:
-        memory = int(queue.limit.amount) * memory_of(port.packet)
         text = f"bandwidth {rate_word(port.bits_per_second)} besteffort triple-isolate"
         text += f" rtt {time_word(queue.discipline.time('interval'))}"
-        return f"{text} overhead {port.framing} memlimit {memory}"
+        # `ingress` counts dropped packets too: they have crossed the line before cake sees them (tc-cake(8)).
+        return f"{text} {framing_text(port)}{' ingress' if port.direction == 'download' else ''}"
 
     def read(self, options: Options, packet: int) -> Queue:
-        named = next((value for word, value in _ROUND_TRIPS.items() if word in options), Fraction(100, 1000))
+        words = {**_ROUND_TRIPS, "datacenter": _ROUND_TRIPS["datacentre"]}
+        named = next((value for word, value in words.items() if word in options), Fraction(100, 1000))
         interval = options.get("rtt", named)
         assert isinstance(interval, Fraction), "rtt"
-        memory = options.get("memlimit")
-        if not isinstance(memory, Limit):
-            raise Mistake("no memlimit", "memlimit and bytes (without it cake's own follows from its bandwidth)")
         bandwidth = options.get("bandwidth")
+        bits = int(bandwidth) if isinstance(bandwidth, int | float) else None
+        memory = options.get("memlimit")
+        held = int(memory.amount) if isinstance(memory, Limit) else memory_at(bits, interval)
         values: dict[str, Value] = {
             "target": interval / 20,
             "interval": interval,
             "increment": 1 / 256,
             "decrement": 1 / 4096,
             "blue_threshold": NEVER,
-            "quantum": _quantum(int(bandwidth) if isinstance(bandwidth, int | float) else None),
+            "quantum": _quantum(bits),
         }
-        limit = Limit(int(memory.amount // memory_of(packet)), "packets")
+        limit = Limit(held // memory_of(packet), "packets")
         return Queue(limit, Discipline("cake", values, ecn=True))
 
 

@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux import shaping
+from forebay.configuration.platforms.linux.cake import counted
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft
-from forebay.configuration.platforms.linux.tree import ALL, Node, fragment, parse
+from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node, fragment, parse
 from forebay.configuration.platforms.linux.units import LARGEST, rate_word
 from forebay.configuration.platforms.platform import (
     CODE_POINTS,
@@ -27,7 +29,7 @@ from forebay.configuration.platforms.platform import (
     class_note,
     refusal,
 )
-from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.configuration.port import FRAMING, Classes, Direction, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, statements
 from forebay.errors import InputError, UnsupportedError
@@ -42,6 +44,16 @@ BURST = Fraction(200, 10**6)
 #: Classes of flows of a hashed drr (tc-drr(8), as in its example).
 HASHED = 1024
 
+#: The device that packets pass which arrive at eth0: a queue has to hold what leaves.
+IFB = "ifb4eth0"
+_REDIRECTED = (
+    f"ip link add name {IFB} type ifb",
+    f"ip link set dev {IFB} up",
+    "tc qdisc replace dev eth0 handle ffff: ingress",
+    f"tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev {IFB}",
+)
+#: The limit of the discipline in the direction that was not simulated: the kernel's own holds there.
+_LIMIT = re.compile(r" limit [0-9]+")
 
 _DISCIPLINES = {
     "droptail": "bfifo or pfifo",
@@ -84,6 +96,7 @@ class Linux:
     )
     disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
     shapes: bool = True
+    accesses: bool = True
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {"step": "red", "cobalt": "codel", "stfq": "fq_codel", "dynamic_threshold": "droptail"}
     )
@@ -93,6 +106,8 @@ class Linux:
         reasons: dict[str, str] = {}
         notes: list[str] = []
         rate = max(8, port.bits_per_second // 8 * 8)
+        if port.other is not None:
+            port = dataclasses.replace(port, other=max(8, port.other // 8 * 8))
         if rate != port.rate:
             reasons["rate"] = "tc keeps whole bytes per second"
         told = dataclasses.replace(port, rate=rate, memory=None)
@@ -158,6 +173,19 @@ class Linux:
 
     def write(self, port: Port) -> list[str]:
         """The commands."""
+        if port.direction == "upload" and port.other is None:
+            return self._one_way(port)
+        devices = {"upload": "eth0", "download": IFB}
+        told = [line.replace("dev eth0 ", f"dev {devices[port.direction]} ") for line in self._one_way(port)]
+        if port.other is not None:
+            back: Direction = "download" if port.direction == "upload" else "upload"
+            other = dataclasses.replace(port, rate=port.other, other=None, direction=back)
+            lines = (_LIMIT.sub("", line) if " tbf " not in line else line for line in self._one_way(other))
+            told += [line.replace("dev eth0 ", f"dev {devices[back]} ") for line in lines]
+        return [*_REDIRECTED, *told]
+
+    def _one_way(self, port: Port) -> list[str]:
+        """The commands of one direction."""
         if isinstance(port.queue, Queue) and port.queue.discipline.kind == "cake":
             return [f"tc qdisc replace dev eth0 root cake {ALL['cake'].write(port.queue, port)}"]
         limit = min(LARGEST, math.ceil(port.limit_bytes()) or 1)
@@ -168,6 +196,9 @@ class Linux:
         burst = max(2 * (port.packet + HEADER + port.framing), math.ceil(bits / 8 * BURST))
         shaper = f"tbf rate {rate_word(bits)} burst {min(LARGEST, burst)} limit {limit}"
         shaper += f" overhead {port.framing}" if port.framing else ""
+        if port.wire is not None:
+            shaper += f" mpu {port.wire.least}" if port.wire.least else ""
+            shaper += f" linklayer {'atm' if port.wire.cells == 'atm' else 'ethernet'}"
         root = f"tc qdisc replace dev eth0 root handle 1: {beneath} {shaper}"
         return [root, *self._beneath(port)]
 
@@ -252,29 +283,52 @@ def _hashed(queue: Queue) -> Iterator[str]:
 
 
 def _reading(roots: list[Node], assumed: Assumed) -> Reading:
-    with_queue = [root for root in roots if root.kind not in ("pfifo_fast", "noqueue")]
+    with_queue = [root for root in roots if root.kind not in WITHOUT_QUEUE]
+    how: list[str] = []
+    direction: Direction = "upload"
+    other: int | None = None
+    downloads = [root for root in with_queue if root.device.startswith("ifb")]
+    uploads = [root for root in with_queue if root not in downloads]
+    if downloads and len(with_queue) == len(downloads) + min(1, len(uploads)):
+        direction = "upload" if uploads and assumed.direction == "upload" else "download"
+        with_queue, left = (uploads, downloads) if direction == "upload" else (downloads, uploads)
+        if left:
+            other = _shaper(left[0], [])[0]
+            said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
+            how.append(said + ("" if other is None else f", {rate_text(other)}"))
     if len(with_queue) != 1:
         kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
         raise InputError(
             f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
         )
-    root = with_queue[0]
-    how: list[str] = []
-    rate, node, layer = _shaper(root, how)
+    root = _only(with_queue[0], how)
+    rate, node, layer, wire = _shaper(root, how)
     packet = assumed.packet
     queue = _queue(node, packet, how)
-    return Reading(Port(rate or assumed.rate, packet, queue, layer), tuple(how))
+    port = Port(rate or assumed.rate, packet, queue, layer, wire=wire, direction=direction, other=other)
+    return Reading(port, tuple(how))
 
 
-def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str]:
-    """The rate of what shapes, what is beneath it, and whose bits the rate counts."""
+def _only(root: Node, how: list[str]) -> Node:
+    """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
+    if root.kind != "mq" or not root.children:
+        return root
+    first = root.children[0]
+    if any((child.kind, child.options) != (first.kind, first.options) for child in root.children):
+        raise InputError("translate: found mq with different disciplines; allowed: the discipline of one ring")
+    how.append(f"mq has this discipline for each of {len(root.children)} rings of the device")
+    return first
+
+
+def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str, Framing | None]:
+    """The rate of what shapes, what is beneath it, whose bits the rate counts, and an access line's framing."""
     if root.kind == "cake":
         bandwidth = root.options.get("bandwidth")
-        counted = root.options.get("overhead", float(HEADER))
-        assert isinstance(counted, float), "overhead"
-        return (int(bandwidth) if isinstance(bandwidth, int | float) else None), root, _layer(int(counted), how)
+        told = counted(root.options)
+        layer, wire = (_layer(HEADER, how), None) if told is None else layer_of(told, how)
+        return (int(bandwidth) if isinstance(bandwidth, int | float) else None), root, layer, wire
     if root.kind not in ("tbf", "htb"):
-        return None, root, _layer(HEADER if root.stab is None else HEADER + root.stab, how)
+        return None, root, _layer(HEADER if root.stab is None else HEADER + root.stab, how), None
     node, shaping = root, root.options
     if root.kind == "htb":
         while node.kind == "htb":
@@ -288,7 +342,11 @@ def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str]:
     given = shaping.get("ceil", shaping.get("rate"))
     overhead = shaping.get("overhead", 0.0)
     assert isinstance(overhead, float), "overhead"
-    layer = _layer(int(overhead) + HEADER + (root.stab or 0), how)
+    least = shaping.get("mpu")
+    bytes_more = int(overhead) + HEADER + (root.stab or 0)
+    in_cells = shaping.get("linklayer") in ("atm", "adsl")
+    told = Framing(bytes_more, int(least.amount) if isinstance(least, Limit) else 0, "atm" if in_cells else "none")
+    layer, wire = layer_of(told, how) if overhead or told.least or in_cells else (_layer(bytes_more, how), None)
     if node.kind == "tbf":
         limit = node.options.get("limit")
         if not isinstance(limit, Limit):
@@ -297,7 +355,16 @@ def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str]:
             )
         how.append("tbf without a discipline beneath it is a bfifo of its limit")
         node = Node("bfifo", "", "", {"limit": limit}, node.line)
-    return (int(given) if isinstance(given, int | float) else None), node, layer
+    return (int(given) if isinstance(given, int | float) else None), node, layer, wire
+
+
+def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
+    """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
+    layers = {Framing(count): layer for layer, count in FRAMING.items()}
+    if told in layers:
+        return layers[told], None
+    how.append(f"the rate counts {told}")
+    return "l3", told
 
 
 def _layer(counted: int, how: list[str]) -> str:

@@ -16,7 +16,7 @@ from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
 from forebay.configuration.reading import Mistake, Word, Words, json_text, on_line, signed, statements, whole
 
-__all__ = ["ALL", "Node", "fragment", "options_of", "parse"]
+__all__ = ["ALL", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
 
 #: Every discipline that is read, shapers and those with classes apart.
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
@@ -59,6 +59,7 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
     "prio": {"bands": count, "priomap": None},
     "ets": {"bands": count, "strict": count, "quanta": None, "priomap": None},
     "drr": {},
+    "mq": {},
     "drr class": {"quantum": size},
 }
 
@@ -78,6 +79,7 @@ class Node:
     line: int | None
     stab: int | None = None
     is_class: bool = False
+    device: str = ""
     children: list[Node] = field(default_factory=list)
 
 
@@ -93,11 +95,19 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
     told = list(nodes)
     roots: list[Node] = []
     by_handle = {node.handle: node for node in told if node.handle}
+    # A handle is one of its device; classes are printed without theirs.
+    by_handle |= {f"{node.device} {node.handle}": node for node in told if node.handle}
+
+    def known(node: Node, handle: str) -> Node | None:
+        own = by_handle.get(f"{node.device} {handle}")
+        other = by_handle.get(handle)
+        return own or (other if other is None or "" in (node.device, other.device) else None)
+
     for node in told:
-        parent = by_handle.get(node.parent)
+        parent = known(node, node.parent)
         if parent is None and node.parent:
-            # A class that was not printed: 1:1 belongs to 1:.
-            parent = by_handle.get(node.parent.partition(":")[0] + ":")
+            # A class that was not printed: 1:1 belongs to 1:, and :1 to 0:.
+            parent = known(node, (node.parent.partition(":")[0] or "0") + ":")
         if parent is None or parent is node:
             roots.append(node)
         else:
@@ -164,7 +174,7 @@ _STATISTICS = frozenset(
     ]
 )
 #: Commands that are written beside those of tc and say nothing of a queue.
-_HARMLESS = frozenset(("ethtool", "sudo"))
+_HARMLESS = frozenset(("ethtool", "sudo", "ip", "modprobe"))
 
 
 def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
@@ -242,7 +252,8 @@ def _shown(words: Words) -> Node:
     while words.peek() in ("dev", "root", "parent", "refcnt", "leaf", "offloaded"):
         place = words.take("")
         if place in ("dev", "refcnt", "leaf"):
-            words.take(f"a word after {place}")
+            given = words.take(f"a word after {place}")
+            node.device = given if place == "dev" else node.device
         if place == "parent":
             node.parent = words.take("a handle such as 1:1")
     if node.is_class and not node.parent:
@@ -270,6 +281,8 @@ def _object(words: Words, what: str) -> Node:
             given = words.take(f"a word after {place}")
             if place == "parent":
                 node.parent = given
+            elif place == "dev":
+                node.device = given
             elif place in ("handle", "classid"):
                 node.handle = _handle(given, what)
     node.kind = words.take("")
@@ -277,9 +290,11 @@ def _object(words: Words, what: str) -> Node:
     return node
 
 
+#: Disciplines that hold nothing which forebay simulates, whose options are left out.
+WITHOUT_QUEUE = ("pfifo_fast", "noqueue", "ingress", "clsact")
 #: What is read, disciplines and classes.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
-    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), "pfifo_fast", "noqueue"),
+    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE),
     "class": ("htb", "drr"),
 }
 _PLACES = {
@@ -305,6 +320,9 @@ def _table(words: Words) -> int:
 def _options(words: Words, kind: str, what: str) -> Options:
     name = f"{kind} class" if what == "class" else kind
     line = words.line
+    if kind in WITHOUT_QUEUE:
+        words.at = len(words.words)
+        return {}
     found = _raw(words, _FRAMES[name] if name in _FRAMES else ALL[kind].options)
     if kind in ALL and what == "qdisc":
         _checked(kind, found, line)
@@ -317,7 +335,10 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
     while words.more:
         option = words.keyword(readers)
         reader = readers[option]
-        if option in ("priomap", "quanta"):
+        if option == "ether-vlan":
+            tags = found.get(option, 0.0)
+            found[option] = (tags if isinstance(tags, float) else 0.0) + 1.0
+        elif option in ("priomap", "quanta"):
             numbers = []
             while re.fullmatch("[0-9]+", words.peek()):
                 numbers.append(words.take(""))
@@ -373,7 +394,8 @@ def _printed(text: str) -> Iterator[Node]:
             parent = handle.partition(":")[0] + ":"
         given = {**(entry if is_class else {}), **_object_of(entry, "options")}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
-        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class)
+        device = str(entry.get("dev", ""))
+        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device)
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
