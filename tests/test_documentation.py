@@ -42,6 +42,7 @@ MARKED = {
     "forebay observe in.pcap out.pcap --rate 1Gbps": "two captures of one time; tests/test_observe_captures.py",
     "forebay observe flows.csv": "an exporter's records; tests/test_observe_records.py writes them",
     "forebay observe counters.csv --rate 10Gbps": "a port's counters; tests/test_observe_counters.py writes them",
+    "forebay observe week.csv --window 20:00..22:00": "counters of a week; tests/test_observe_day.py writes them",
     "forebay observe --ss dump.txt": "a server's sockets; tests/test_observe_sockets.py has them",
     "forebay translate /etc/sonic/config_db.json": "a switch's file; tests/test_platforms.py reads one",
     "forebay reproduce auge": "minutes; tests/test_reproduction.py draws and judges figures",

@@ -127,6 +127,11 @@ def test_the_page_and_the_terminal_show_the_day(polled: Path, tmp_path: Path) ->
     page = tmp_path / "week.html"
     done = forebay("observe", polled, "--report", page)
     assert done.code == 0, done.err
+    first = " ".join(done.out.split())
+    assert first.startswith(
+        "1.00 Gb/s link, buffer not known Load 800 Mb/s (80 %) in the busiest hour of the input, 281"
+    )
+    assert "over the whole input Drops in 1 interval" in first
     assert "Hours of the day (UTC): busiest 20:00 with 533 Mb/s (53.3 %)" in done.out
     assert "2026-09-22 20:55 UTC: 3,000 drops" in done.out
     text = page.read_text()

@@ -140,6 +140,25 @@ def librenms() -> str:
     return "Timestamp,INOCTETS,OUTOCTETS\n" + "".join(f"{TIMES[at + 1]},12.5,{SIZES[at] / STEP}\n" for at in range(120))
 
 
+def cacti() -> str:
+    rows = "".join(f'"{date(at + 1)}","5","{RATES[at]}"\n' for at in range(120))
+    about = f'"Title:","r1 - Traffic"\n"Vertical Label:","bits per second"\n"Step:","{STEP}"\n'
+    return f'{about}\n"Date","Inbound","Outbound"\n{rows}'
+
+
+def vnstat() -> str:
+    """Amounts of five minutes, whose rates are those of the other forms."""
+    entries = []
+    for at in range(120):
+        begin = datetime.fromtimestamp(BEGIN + 300 * at, UTC)
+        entries.append({
+            "id": at, "date": {"year": begin.year, "month": begin.month, "day": begin.day},
+            "time": {"hour": begin.hour, "minute": begin.minute}, "rx": 5, "tx": int(RATES[at] * 300 / 8),
+        })  # fmt: skip
+    interface = {"name": "eth0", "alias": "", "traffic": {"total": {"rx": 1, "tx": 2}, "fiveminute": entries}}
+    return json.dumps({"vnstatversion": "2.10", "jsonversion": "2", "interfaces": [interface]})
+
+
 def qdiscs() -> str:
     return "\n".join(
         f"{TIMES[at]}\n"
@@ -202,6 +221,8 @@ FORMS: dict[str, tuple[Callable[[], str], str]] = {
     "`rrdtool xport --json`": (xport_json, ""),
     "`rrdtool fetch`": (fetch, ""),
     "rates of LibreNMS or Observium": (librenms, ""),
+    "a graph's CSV of Cacti": (cacti, ""),
+    "vnStat's JSON (`vnstat --json f`)": (vnstat, ""),
     "`tc -s -j qdisc`": (qdiscs, "packets drops speed"),
     "`ip -s -j link`": (links, "packets drops"),
     "Prometheus' text with timestamps": (node_exporter, "packets drops speed"),
@@ -396,6 +417,8 @@ def test_a_log_without_flows_says_what_it_has(tmp_path: Path) -> None:
         ("IF-MIB::ifHCOutOctets.3 = Counter64: 123456\n", "one walk of SNMP"),
         ("GigabitEthernet0/1 is up, line protocol is up\n  MTU 1500 bytes, BW 1000000 Kbit/sec\n", "`show interfaces`"),
         ("Netid State Recv-Q Send-Q Local Address:Port Peer Address:Port\ntcp ESTAB 0 0 a:1 b:2\n", "use `ss -tin`"),
+        ("version account-id interface-id srcaddr\n2 1 eni-1 10.0.0.1\n", "use `tr ' ' , < FILE`"),
+        ("1790000600 123 456\n1790000600 1000 2000 1100 2100\n", "MRTG's log, which is not read; use"),
         ("12:00:00.000001 IP 10.0.0.1.80 > 10.0.0.2.5000: Flags [.], ack 1\n", "use `tcpdump -w FILE.pcap`"),
     ],
 )  # fmt: skip

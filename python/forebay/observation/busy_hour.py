@@ -188,8 +188,8 @@ class Day:
     ----------
     span : Span
         What the scenario describes.
-    mean : Estimate
-        Load of the whole input, in bit/s.
+    described, mean : Estimate
+        Load of the span and of the whole input, in bit/s.
     quantiles : tuple of Estimate
         Of the load of its intervals: median, 95 %, 99 %, and the largest.
     interval_s : float
@@ -209,6 +209,7 @@ class Day:
     """
 
     span: Span
+    described: Estimate
     mean: Estimate
     quantiles: tuple[Estimate, ...]
     interval_s: float
@@ -253,6 +254,7 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
     return (
         Day(
             span=span,
+            described=batch_ratio((rates * seconds)[chosen], seconds[chosen], "bit/s", source),
             mean=batch_ratio(rates * seconds, seconds, "bit/s", source),
             quantiles=(*quantiles, Estimate(most, most, most, "bit/s", f"{source}, the largest", int(rates.size))),
             interval_s=float(np.median(seconds)),

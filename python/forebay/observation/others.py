@@ -206,7 +206,7 @@ def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
     if day is None:
         return ()
     every = clock_time(counters.interval_s)
-    said = [f"packets come at random within {every}: counters do not show bursts shorter than a poll interval"]
+    said = [f"packets come at random within {every}: counters do not show shorter bursts, which need a larger buffer"]
     if day.lossy and counters.rate is not None:
         loads = [each.load_bps for each in day.losses]
         said.append(

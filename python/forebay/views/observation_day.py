@@ -13,7 +13,7 @@ from forebay.views.observation_charts import Reading, Reference, SpanChart
 from forebay.views.pages import Row, Table
 from forebay.views.webpage import NARROW, WIDE, Figure
 
-__all__ = ["DaySection", "day_section", "day_sentences"]
+__all__ = ["DaySection", "day_section", "day_sentences", "known_of_day"]
 
 #: Intervals with drops that the terminal shows.
 SHOWN = 3
@@ -21,7 +21,17 @@ _RATES = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-def day_sentences(day: Day, rate: float | None) -> list[str]:
+def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
+    """The load and the drops of what is described, beside those of the whole input, a sentence each."""
+    inside = day.described
+    first = f"Load {_load(inside.value, rate)} in {day.span.why}"
+    if abs(day.mean.value - inside.value) > 1e-9 * inside.value:
+        first += f", {_load(day.mean.value, rate)} over the whole input"
+    drops = _losses(day, rate, 0)
+    return first, drops[0] if drops else "Drops are not known"
+
+
+def day_sentences(day: Day, rate: float | None, shown: int = SHOWN) -> list[str]:
     """What the terminal says of the whole input: the distribution of its load, its busiest hours, its drops."""
     every = formatting.clock_time(day.interval_s)
     sentences = [f"Whole input, intervals of {every}: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"]
@@ -32,7 +42,7 @@ def day_sentences(day: Day, rate: float | None) -> list[str]:
             f"Hours of the day (UTC): busiest {busiest[0].hour:02d}:00 with {_load(busiest[0].mean, rate)}, "
             f"quietest {low.hour:02d}:00 with {_load(low.mean, rate)}"
         )
-    return sentences + _losses(day, rate)
+    return sentences + _losses(day, rate, shown)
 
 
 def _distribution(day: Day, rate: float | None) -> str:
@@ -45,13 +55,13 @@ def _load(bps: float, rate: float | None) -> str:
     return f"{formatting.bandwidth(bps)}{share}"
 
 
-def _losses(day: Day, rate: float | None) -> list[str]:
+def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
     if not day.lossy:
         if day.loss_of_all is not None:
             return [f"No drops; with 90 % certainty fewer than {percent(day.loss_of_all.high)} of the packets"]
         return ["No drops were counted"] if day.loss_at_most is not None else []
     sentences = [f"Drops in {counted(day.lossy, 'interval')}{_share(day)}"]
-    for each in day.losses[:SHOWN]:
+    for each in day.losses[:shown]:
         share = f", {percent(each.share)} of the packets" if each.share is not None else ""
         sentences.append(
             f"  {time_of(each.time_s)}: {each.drops:,.0f} drops{share} at a load of {_load(each.load_bps, rate)}"
@@ -89,7 +99,7 @@ def day_section(day: Day, rate: float | None) -> DaySection:
             ("time", "drops", "share of the packets", "load"), rows, "Intervals with drops, most of them first"
         )
     return DaySection(
-        (f"{day.span.sentence[:1].upper()}{day.span.sentence[1:]}", *day_sentences(day, rate)), tuple(figures), table
+        (f"{day.span.sentence[:1].upper()}{day.span.sentence[1:]}", *day_sentences(day, rate, 0)), tuple(figures), table
     )
 
 

@@ -20,6 +20,7 @@ from forebay.observation.finding import (
 )
 from forebay.observation.regime import percent
 from forebay.observation.words import amount, told
+from forebay.views.observation_day import known_of_day
 
 if TYPE_CHECKING:
     from forebay.observation.finding import Finding, FlowFinding, GroupFinding, Workload
@@ -50,7 +51,10 @@ NONE = "–"
 
 
 def answer(finding: Finding) -> tuple[str, str, str]:
-    """Three lines: which link, how many flows it limits, which regime."""
+    """Three lines: which link, how many flows it limits, which regime; or of the load where these are not known."""
+    if finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown":
+        rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+        return _link(finding), *known_of_day(finding.day, rate)
     return _link(finding), _limited(finding), _regime(finding)
 
 

@@ -64,7 +64,7 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
     """
     shaper = readings.shapers.get(port)
     nominal = port in readings.nominal
-    speed = _stated(readings, port, where)
+    speed = _stated(readings, port, where, is_given=rate_bps is not None)
     if rate_bps is not None:
         if speed is not None and not nominal and rate_bps > speed.value * (1 + ROUNDING):
             raise InputError(
@@ -85,8 +85,11 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
     return LinkSpeed(speed, shaper=shaper)
 
 
-def _stated(readings: Readings, port: str, where: str) -> Estimate | None:
-    """The interface's speed; ifHighSpeed before ifSpeed, which cannot say more than 4.29 Gb/s."""
+def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> Estimate | None:
+    """The interface's speed; ifHighSpeed before ifSpeed, which cannot say more than 4.29 Gb/s.
+
+    Of several speeds the fastest bounds a rate that is given.
+    """
     found: dict[float, str] = {}
     for name, quantity, series in readings.of(port):
         if quantity.kind == "speed":
@@ -96,14 +99,14 @@ def _stated(readings: Readings, port: str, where: str) -> Estimate | None:
     exact = {value: name for value, name in found.items() if "ifspeed" not in name.lower()} or found
     if not exact:
         return None
-    speed, name = next(iter(exact.items()))
+    speed, name = max(exact.items())
     source = {"speed_bps": "the interface's speed", "speed_mbps": "the interface's speed"}.get(
         name, name.partition("{")[0]
     )
     if speed > FASTEST:
         raise InputError(f"{where}: found {bandwidth(speed)} for {shown(name)}; allowed: ifHighSpeed in Mb/s, ifSpeed "
                          "in bit/s, node_network_speed_bytes in bytes a second")  # fmt: skip
-    if len(exact) > 1:
+    if len(exact) > 1 and not is_given:
         speeds = ", ".join(bandwidth(each) for each in list(exact)[:3])
         raise InputError(f"{where}: found several speeds of one interface ({speeds}); allowed: one, or `--rate`")
     return exactly(speed, "bit/s", source, 1)

@@ -14,12 +14,13 @@ from forebay.observation.readers.iproute import LINK, LINK_TEXT, QDISC, QDISC_TE
 from forebay.observation.readers.netbox import INTERFACES
 from forebay.observation.readers.reader import Head, Reader
 from forebay.observation.readers.rrdtool import BINARY as RRD
-from forebay.observation.readers.rrdtool import FETCH, LIBRENMS, XPORT_JSON, XPORT_XML
+from forebay.observation.readers.rrdtool import CACTI, FETCH, LIBRENMS, XPORT_JSON, XPORT_XML
 from forebay.observation.readers.socket_lists import SOCKETS
 from forebay.observation.readers.suricata import EVE
 from forebay.observation.readers.sysstat import BINARY as SYSSTAT
 from forebay.observation.readers.sysstat import SADF_CSV, SADF_JSON, SAR
 from forebay.observation.readers.unread import UNREAD
+from forebay.observation.readers.vnstat import VNSTAT
 from forebay.observation.readers.zeek import OBJECTS as ZEEK_OBJECTS
 from forebay.observation.readers.zeek import OTHER_LOG as ZEEK_OTHER
 from forebay.observation.readers.zeek import TABLE as ZEEK_TABLE
@@ -42,6 +43,8 @@ READERS: tuple[Reader, ...] = (
     XPORT_JSON,
     FETCH,
     LIBRENMS,
+    CACTI,
+    VNSTAT,
     LINES,
     INTERFACES,
     QDISC_TEXT,

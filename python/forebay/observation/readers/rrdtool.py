@@ -19,7 +19,7 @@ from forebay.observation.opening import cells_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 from forebay.untrusted import shown
 
-__all__ = ["BINARY", "FETCH", "LIBRENMS", "XPORT_JSON", "XPORT_XML"]
+__all__ = ["BINARY", "CACTI", "FETCH", "LIBRENMS", "XPORT_JSON", "XPORT_XML"]
 
 #: Names of data sources and legends, without case and punctuation: ours, and what one is in its unit. RRDs of ports
 #: hold octets a second; graphs show bits.
@@ -55,6 +55,10 @@ def _is_fetch(head: Head) -> bool:
 def _is_librenms(head: Head) -> bool:
     """Data sources in capitals, which is how RRDs of LibreNMS and Observium name them, and fractions of octets."""
     return any(each in head.columns for each in ("OUTOCTETS", "INOCTETS")) and not head.is_json
+
+
+def _is_cacti(head: Head) -> bool:
+    return head.text.startswith('"Title:"') or '"Vertical Label:"' in head.text[:2000]
 
 
 def _is_binary(head: Head) -> bool:
@@ -155,6 +159,36 @@ def read_librenms(text: str, where: str) -> Readings:
     return _told(readings, names[1:], where)
 
 
+def read_cacti(text: str, where: str) -> Readings:
+    """Read a graph's table from Cacti: lines about the graph, an empty one, then dates and rates.
+
+    Raises
+    ------
+    InputError
+        Where the graph's unit is not known, or no column is inbound or outbound.
+    """
+    about, _, rest = text.replace("\r", "").partition("\n\n")
+    label = re.search(r'"Vertical Label:","([^"]*)"', about)
+    unit = (label[1] if label is not None else "").lower()
+    if "bits" not in unit and "bytes" not in unit:
+        raise InputError(f"{where}: found the unit {shown(unit)}; allowed: a graph of bits or bytes a second")
+    readings = Readings()
+    lines = rest.split("\n")
+    names = [each.lower() for each in cells_of(lines[0], ",")]
+    scale = 1.0 if "bits" in unit else 8.0
+    first = about.count("\n") + 3
+    for number, line in enumerate(lines[1:], start=first + 1):
+        cells = cells_of(line, ",")
+        when = instant(cells[0]) if cells else None
+        for name, cell in zip(names[1:], cells[1:], strict=False):
+            side = "out_bps" if name.startswith("outbound") else "in_bps" if name.startswith("inbound") else None
+            if side is not None and when is not None and cell.strip():
+                rate = _number(cell, f"{where}, line {number}")
+                if not math.isnan(rate):
+                    readings.add("", side, when, rate * scale, f"{where}, line {number}")
+    return _told(readings, names[1:], where)
+
+
 def _row(readings: Readings, legends: Sequence[str], values: Sequence[Any], when: float, place: str) -> None:
     for legend, value in zip(legends, values, strict=False):
         said = _meaning(legend)
@@ -198,6 +232,7 @@ XPORT_XML = Reader("`rrdtool xport`", _is_xml, Kind.COUNTERS, _YIELDS, counters=
 XPORT_JSON = Reader("`rrdtool xport --json`", _is_json, Kind.COUNTERS, _YIELDS, counters=read_json)
 FETCH = Reader("`rrdtool fetch`", _is_fetch, Kind.COUNTERS, _YIELDS, counters=read_fetch)
 LIBRENMS = Reader("rates of LibreNMS or Observium", _is_librenms, Kind.COUNTERS, _YIELDS, counters=read_librenms)
+CACTI = Reader("a graph's CSV of Cacti", _is_cacti, Kind.COUNTERS, (Yields.RATES,), counters=read_cacti)
 BINARY = Reader(
     "an RRD", _is_binary, instead="use `rrdtool xport --json DEF:o=FILE:OUTOCTETS:AVERAGE XPORT:o:OUTOCTETS`"
 )

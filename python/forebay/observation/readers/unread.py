@@ -11,6 +11,8 @@ __all__ = ["UNREAD"]
 _OVER_TIME = "poll ifHCOutOctets, ifOutDiscards and ifHighSpeed every 30 s into a table with a column `time`"
 _RA = "use `ra -c, -s stime,dur,saddr,daddr,sport,dport,proto,pkts,bytes -r FILE`"
 _XPORT = "use `rrdtool xport --json DEF:o=FILE:OUTOCTETS:AVERAGE XPORT:o:OUTOCTETS`"
+_MRTG = "use `(echo time,inbytespersecond,outbytespersecond; tail -n +2 FILE | cut -d' ' -f1-3 | tr ' ' ,)`"
+_COLLECTD = "name the columns `time,rxbytes,txbytes`, or with StoreRates `time,inbytespersecond,outbytespersecond`"
 
 
 def _begins(*starts: bytes) -> object:
@@ -64,6 +66,11 @@ UNREAD: tuple[Reader, ...] = (
     _unread("`ethtool -S`", _says(r"^NIC statistics:"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
     _unread("one walk of SNMP", _says(r"^(IF-MIB::|iso\.|\.1\.3\.)\S+ = (Counter|Gauge|INTEGER|STRING)"), _OVER_TIME),
     _unread("sflowtool's lines", _says(r"^(FLOW|CNTR),|^startDatagram ="), "use nfdump's sfcapd or pmacct"),
+    _unread("flow logs of AWS", _says(r"^version account-id "), "use `tr ' ' , < FILE`"),
+    _unread("MRTG's log", _says(r"\A\d{9,10} \d+ \d+\n\d{9,10} \d+ \d+ \d+ \d+$"), _MRTG),
+    _unread("collectd's CSV", _says(r"\Aepoch,rx,tx"), _COLLECTD),
+    _unread("history of Zabbix", _says(r"\Aitemid,clock,value"), "name the columns `time,bps` or `time,ifHCOutOctets`"),
+    _unread("gnmic's flat print", _says(r"^\S*interface\[name=[^\]]+\]\S*: "), "use `gnmic ... --format event`"),
     _unread("a ping", _says(r"^PING \S+ |^\d+ bytes from "), "capture the port for round trips"),
     _unread("`ss` without -i", _says(r"^(Netid\s+)?State\s+Recv-Q\s+Send-Q"), "use `ss -tin`"),
     _unread("`netstat`", _says(r"^Proto Recv-Q Send-Q|^Kernel Interface table"), "use `ss -tin`"),
