@@ -171,7 +171,7 @@ def test_a_gzip_bomb_ends_early(tmp_path: Path) -> None:
     assert "allowed: 400 times as many" in done.err
 
 
-def test_stamps_of_a_host_are_whole_microseconds_in_order(before: Path, tmp_path: Path) -> None:
+def test_stamps_of_a_host_are_whole_microseconds_in_order(tmp_path: Path) -> None:
     folder = tmp_path / "again"
     folder.mkdir()
     seen("2 cubic, 20 Mb/s", "sender", folder)

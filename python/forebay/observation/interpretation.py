@@ -220,8 +220,8 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
             return Unknown("link rate", because, FIND_RATE)
     elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
         because = (
-            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but never many: that may be a link before this "
-            "one, or senders that space their packets"
+            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but never many: that may be a link before "
+            "this one, or senders that space their packets"
         )
         return Unknown("link rate", because, FIND_RATE)
     return found
