@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("extras",),
     ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
-    ("files", "journal", "locks", "models", "report", "rules", "statistics", "tables"),
+    ("files", "journal", "locks", "models", "observed_bounds", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),
     ("cautions", "real_time"),
     ("scenario",),

@@ -12,7 +12,7 @@ pub(crate) struct Budget {
 }
 
 /// Windows take at most so many bytes.
-const WINDOWS: usize = 256 << 20;
+const WINDOWS: usize = 128 << 20;
 /// As many gaps and round trips are followed as take about 64 MiB.
 const FOLLOWED: usize = 2 << 20;
 

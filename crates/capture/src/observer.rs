@@ -34,7 +34,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             queue: None,
-            alive: 1 << 20,
+            alive: 3 << 16,
             keeping: Keeping::default(),
             series_memory: Budget::default().windows_most,
         }

@@ -22,6 +22,7 @@ import polars as pl
 from forebay import _core, formatting
 from forebay.checks.observed_cases import CASES, Case
 from forebay.checks.observed_draws import DEVELOPED_ON, JUDGED_ON, drawn
+from forebay.checks.observed_places import LINKS, places_table, seen_at_all_places
 from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
 from forebay.measurement.traces import write_traces
@@ -37,6 +38,8 @@ __all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", 
 
 #: Where the tables stand in docs/checking.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
+#: Where the table of captures of one place stands.
+PLACES_MARKS = ("<!-- places: begin -->", "<!-- places: end -->")
 
 #: How far each number may be from the truth, as a share of it.
 PROMISES: Mapping[str, float] = {
@@ -331,12 +334,23 @@ def _off(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge the cases whose names contain one of `--only`, and drawn ones; write the tables, or print them."""
+    """Judge cases whose names contain one of `--only`, drawn ones and captures of one place, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--drawn", type=int, default=_DRAWN, help="how many cases to draw of each seed")
+    parser.add_argument("--places", action="store_true", help="judge captures of one place alone")
     parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
     options = parser.parse_args(arguments)
+    if not options.places and (code := _judge_cases(options)):
+        return code
+    places = list(seen_at_all_places(asked(LINKS, options.only)))
+    if places:
+        print_or_write(places_table(places), options.write, PLACES_MARKS)
+    return 0 if all(each.is_right for each in places) else 1
+
+
+def _judge_cases(options: argparse.Namespace) -> int:
+    """Judge the cases, and write their tables; an exit code."""
     sets: Mapping[str, Mapping[str, Case]] = {
         "chosen cases": CASES,
         "drawn, looked at": drawn(options.drawn, DEVELOPED_ON),

@@ -40,6 +40,9 @@ _GATHERED = 0.01
 _STEP_NS = 100_000
 #: A time without a packet that is told, in seconds and as a share of the capture.
 _SILENCE_S, _SILENT = 60.0, 0.02
+#: Windows over time of all streams together, and the table of a stream without any.
+_MOST_WINDOWS = 1_000_000
+_NO_WINDOWS: dict[str, NDArray[Any]] = {"index": np.empty(0)}
 #: Names of the engines' own interfaces.
 _SIDES = {"arrivals": Place.BEFORE, "departures": Place.BEHIND}
 _TCP, _UDP = 6, 17
@@ -250,6 +253,7 @@ _Fronts = Mapping[int, Sequence[tuple[int, int, Front]]]
 
 def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stream]:
     count = len(columns["connection"])
+    dense = _with_windows(columns)
     losses = _parted(columns["loss_times"], count)
     windows = _parted(columns["windows"], count)
     reductions = _parted(columns["reductions"], count)
@@ -259,11 +263,22 @@ def _streams(columns: dict[str, Any], origin: int, fronts: _Fronts) -> list[Stre
             columns,
             row,
             origin,
-            (losses[row], windows[row], reductions[row], visits[row]),
+            (losses[row], windows[row] if dense[row] else _NO_WINDOWS, reductions[row], visits[row]),
             _front(columns, row, fronts),
         )
         for row in range(count)
     ]
+
+
+def _with_windows(columns: dict[str, Any]) -> NDArray[np.bool_]:
+    """Of which streams windows over time are looked at: the largest, as far as there is memory for all of these."""
+    table = columns["windows"]
+    last = np.zeros(len(columns["connection"]))
+    np.maximum.at(last, table["stream"].astype(int), table["index"].astype(float) + 1.0)
+    order = np.argsort(-columns["bytes"].astype(float), kind="stable")
+    dense = np.zeros(len(last), dtype=bool)
+    dense[order] = np.cumsum(last[order]) <= _MOST_WINDOWS
+    return dense
 
 
 def _fronts(captured: Captured, behind: CapturedInterface) -> _Fronts:

@@ -37,6 +37,8 @@ __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
 _WAITING = 1.1
+#: How long before a handshake a link is looked at, and up to which share of its rate it is quiet.
+_BEFORE_IT_S, _QUIET = 0.25, 0.5
 #: By how much a link may carry more than the rate that is given: layers below IP count otherwise.
 _EXCEEDED = 1.02
 #: Load of a moment below this share of a rate: no link was seen to be full at that rate.
@@ -183,7 +185,19 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
         full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [
-            _long_flow(stream, limit, kind, (known, seen.gaps.resolution_s), idle)
+            _long_flow(
+                stream,
+                limit,
+                base_round_trip(
+                    stream,
+                    known,
+                    # Who is held up elsewhere may have a queue there that never empties.
+                    emptied=limit is not Limit.ELSEWHERE and idle.was_met(stream),
+                    shaken_quietly=_was_quiet(stream, load, known or least),
+                    tick_s=seen.gaps.resolution_s,
+                ),
+                kind,
+            )
             for stream, limit, kind in zip(long, found, families(long), strict=True)
         ],
         _queue(seen),
@@ -288,15 +302,20 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
-def _long_flow(stream: Stream, limit: Limit, kind: Family, link: tuple[float | None, float], idle: _Idle) -> LongFlow:
-    rate_bps, tick_s = link
-    # Who is held up elsewhere may have a queue there that never empties.
-    empty = limit is not Limit.ELSEWHERE and idle.was_met(stream)
-    base = base_round_trip(stream, rate_bps, emptied=empty, tick_s=tick_s)
+def _long_flow(stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family) -> LongFlow:
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
         base = replace(base, at_most=most.high)
     return LongFlow(stream, limit, base, most, kind)
+
+
+def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
+    """Whether little came by just before a stream began, as far as that was seen: its handshake met no queue then."""
+    if stream.handshake_s is None or rate_bps is None:
+        return True
+    first = max(0, int((stream.start_s - stream.handshake_s - _BEFORE_IT_S) / load.width_s))
+    bytes_ = load.bytes[first : int(stream.start_s / load.width_s)]
+    return not len(bytes_) or float(bytes_.mean()) * 8.0 / load.width_s <= _QUIET * rate_bps
 
 
 def _queue(seen: Seen) -> Queue:

@@ -278,6 +278,9 @@ def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
         ends = [each.at_most for each in unknown]
         whole = [end for end in ends if end is not None]
         return replace(unknown[0], at_most=max(whole) if len(whole) == len(ends) else None)
+    if len(told) < len(flows):
+        of = f", of {len(told)} of {len(flows)} flows"
+        told = [replace(each, source=f"{each.source}{of}") for each in told]
     if len(told) <= _EACH:
         return RoundTrips(each=tuple(told))
     return RoundTrips(quantiles=Sample.of([each.value for each in told]).quantiles("s", told[0].source))

@@ -38,7 +38,7 @@ _RESOLUTION = 0.005
 
 
 def base_round_trip(
-    stream: Stream, rate_bps: float | None, *, emptied: bool = True, tick_s: float = 0.0
+    stream: Stream, rate_bps: float | None, *, emptied: bool = True, shaken_quietly: bool = True, tick_s: float = 0.0
 ) -> Estimate | Unknown:
     """The round trip of a stream without waiting, in seconds.
 
@@ -50,6 +50,8 @@ def base_round_trip(
         Rate of the link, whose own time to send a packet may be in what is measured and is not in a base round trip.
     emptied : bool
         Whether the queue was empty at times: else the least that was measured has waited, too.
+    shaken_quietly : bool
+        Whether the link was quiet at its handshake: else that has waited, too, where the queue never emptied.
     tick_s : float
         What the clock of the capture tells apart.
     """
@@ -82,11 +84,11 @@ def base_round_trip(
     value = max(least - own[1], 0.0)
     # What was seen once is where the queue happened to be shortest.
     touched = first is not None if len(sums) else True
-    if stream.handshake_s is None and not (emptied and touched):
+    if not (emptied and touched) and (stream.handshake_s is None or not shaken_quietly):
         return Unknown(
             "base round trip",
             f"a queue never emptied: {1e3 * (stream.behind_s or 0.0):.3g} to {1e3 * value:.3g} ms",
-            "capture both sides of the queue, or at a quiet time",
+            "capture both sides of the queue or at a quiet time, or measure it with ping",
             at_most=least,
         )
     rest = sums[first or 0 :]
