@@ -79,9 +79,9 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
         multiple = _packet_times(scenario, group)
         if multiple is not None:
             text = (
-                f"group `{group['name']}`: its round trip is exactly {multiple} times the link's time for a packet and "
-                "it has no `access` link: packets arrive just as others leave, and losses are those of the coincidence "
-                '(a phase effect); give it access = { rate = "..." } or a jitter'
+                f"The round trip of group `{group['name']}` is exactly {multiple} packet times of the link. Packets "
+                "arrive in step with departures, and this coincidence decides the losses (a phase effect). No network "
+                "is so exact: repeat the question with `--jitter`, or give the round trip a jitter."
             )
             values = {"packet_times": multiple}
             found.append(Warning(Kind.PHASE_EFFECT, text, subject=group["name"], values=values))

@@ -127,6 +127,7 @@ URGENT = frozenset(
     {
         Kind.ASSUMED_BOUND,
         Kind.ASSUMED_ENTRY,
+        Kind.PHASE_EFFECT,
         Kind.HIGH_LOSS,
         Kind.STARVED_GROUP,
         Kind.TINY_BUFFER,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.bounds import MOST_REPLICATIONS
+from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -32,7 +33,7 @@ from forebay.commands.verb import verb
 from forebay.errors import Interrupted
 
 if TYPE_CHECKING:
-    from forebay.scenario import Scenario
+    from forebay.scenario import Progress, Scenario
 
 __all__ = ["EXIT_CODES", "check"]
 
@@ -95,7 +96,7 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
         # The other options have the names that the function has.
         report = judge(
             scenario,
-            progress=progress,
+            progress=progress if as_json else _announced(progress, scenario, asked),
             resume=None if fresh else cache_directory() / "check",
             tell=remark,
             known=None if progress is None else progress.say,
@@ -108,6 +109,18 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
 
         show(check_text(report))
     sys.exit(EXIT_CODES[report.verdict])
+
+
+def _announced(progress: Progress | None, scenario: Scenario, asked: dict[str, Any]) -> Progress | None:
+    """Progress that says about how long the check takes; as it is where machines of a cluster do the work."""
+    from forebay.statistics import runs_for_confidence
+
+    each = one_run(scenario, asked["engine"])
+    if each is None or asked["scheduler"] is not None:
+        return progress
+    first = asked["replications"] or runs_for_confidence(asked["confidence"])
+    least = first * max(1, len(asked["buffers"]))
+    return Announced(progress, lambda runs: Work(max(runs, least), each, asked["within"]), asked["jobs"])
 
 
 def _each_s(scenario: Scenario, engine: str) -> float | None:

@@ -69,6 +69,7 @@ ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", GOODPUT)
 _WEIGHT = (
     Kind.ASSUMED_BOUND,
     Kind.ASSUMED_ENTRY,
+    Kind.PHASE_EFFECT,
     Kind.HIGH_LOSS,
     Kind.STARVED_GROUP,
     Kind.TINY_BUFFER,
@@ -209,9 +210,10 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         yield f"All goals are met at {end}, so that no goal decides."
     else:
         goal = answer.goals[answer.binding_goal]
-        other = "Larger" if largest else "Smaller"
-        noun = "values" if isinstance(answer.knob, Ranged) else "buffers"
-        yield f"The goal {asked(goal)} decides: {other.lower()} {noun} miss it."
+        noun, up, down = (
+            ("values", "rise", "fall") if isinstance(answer.knob, Ranged) else ("buffers", "grow", "shrink")
+        )
+        yield f"The goal {asked(goal)} decides: it is met last as {noun} {down if largest else up}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
         low = answer.buffer.bare if isinstance(answer.buffer, Setting) else f"{round(answer.buffer.packets):,}"
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
