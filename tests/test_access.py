@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+import forebay as forebay_package
 from forebay import InputError, Scenario
 from forebay.configuration.access import ACCESSES, Access, Framing, access, asked_access
 from forebay.configuration.configuring import configure, link_table, translate
@@ -198,3 +199,14 @@ def test_tc_takes_the_lines_of_each_access_line(name: str, kind: str) -> None:
     # 2 is the kernel's refusal of a discipline that it has not, 1 would be tc's own of a word.
     for code, said in found:
         assert code == 0 or (code == 2 and any(word in said for word in ("unknown", "Parent", "support", "find"))), said
+
+
+def test_a_link_is_configured_and_read_from_python() -> None:
+    told = forebay_package.configure(Scenario.load(DSL, ["link.queue=cake"]), "openwrt", access="docsis")
+    assert "\toption upload '14400'" in told.lines
+    read = forebay_package.translate("\n".join(told.lines), "openwrt")
+    assert (read.port.rate, read.skipped, read.unknown) == (14_400_000, (), ())
+    assert forebay_package.translate("bfifo limit 200kb", "linux", rate="100Mbps").seconds == 0.016384
+    with pytest.raises(InputError, match="packet: found `1B`"):
+        forebay_package.translate("bfifo limit 200kb", "linux", packet="1B")
+    assert {"configure", "observe", "translate"} <= {*forebay_package.__all__}

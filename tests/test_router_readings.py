@@ -274,7 +274,7 @@ def test_a_time_in_a_class_of_ios_xr_counts_at_its_share() -> None:
         ("queue-limit 100 kbytes", "ios-xe", "found `kbytes`; allowed: packets, bytes, ms, us"),
         ("buffer-size temporal 20,000", "junos", "did you mean `20000`?"),
         ("buffer-size temporal 20ms", "junos", "found `20ms`; allowed: whole microseconds such as 20000 or 20k"),
-        ("buffer-size percent 5", "junos", "found `percent`; allowed: temporal"),
+        ("buffer-size percent 5", "junos", "found no buffer-size temporal in the scheduler; allowed: one"),
         ("set class-of-service schedulers X buffer-size temporl 4", "junos", "did you mean `temporal`?"),
         ("latency maximum 5 msec", "eos", "found `msec`; allowed: milliseconds, microseconds, ms, us"),
         ("queue 1 mps 4", "sros", "did you mean `mbs`?"),

@@ -190,7 +190,7 @@ add max-limit=4M/29M name=bloat queue=my_fq_codel/my_fq_codel target=bridge1
         ("/queue type add kind=codel codel-ecn=maybe", "found `maybe`; allowed: yes or no"),
         ("/queue type add kind=pfifo", "found no limit"),
         ("/queue tipe add kind=pfifo", "found `tipe`; .*; did you mean `type`"),
-        ("/ip address add", "found `/ip`"),
+        ("/ip address add", "found 0 queue types and no queue"),
         ("/queue tree add name=a queue=b max-limit=1M", "found queue `b`"),
         ("/queue tree add nam=a queue=b", "found `nam`; .*; did you mean `name`"),
         ("/queue type add kind=bfifo bfifo-limit=5 packets", "found `packets`"),

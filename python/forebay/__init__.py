@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from forebay._core import Metric, __version__
     from forebay.comparison.answers import Comparison
     from forebay.comparison.comparison import compare
+    from forebay.configuration.verbs import Configuration, Translation, configure, translate
     from forebay.explanation import Explanation, explain
+    from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
     from forebay.report import BufferSize, Cost, Estimate, GroupReport, LinkReport, Report
@@ -54,6 +56,7 @@ __all__ = [
     "CheckReport",
     "ClassSizing",
     "Comparison",
+    "Configuration",
     "Cost",
     "Estimate",
     "Explanation",
@@ -68,6 +71,7 @@ __all__ = [
     "Report",
     "Scenario",
     "Sweep",
+    "Translation",
     "UnavailableError",
     "UnsupportedError",
     "UntrustedError",
@@ -75,12 +79,15 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "configure",
     "explain",
     "feasible_map",
+    "observe",
     "recommend",
     "reproduce",
     "size_classes",
     "sweep",
+    "translate",
 ]
 
 #: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
@@ -90,6 +97,7 @@ _HOMES = {
     "CheckReport": "forebay.search.check_report",
     "ClassSizing": "forebay.search.class_sizing",
     "Comparison": "forebay.comparison.answers",
+    "Configuration": "forebay.configuration.verbs",
     "Cost": "forebay.report",
     "Estimate": "forebay.report",
     "Explanation": "forebay.explanation",
@@ -101,16 +109,20 @@ _HOMES = {
     "Report": "forebay.report",
     "Scenario": "forebay.scenario",
     "Sweep": "forebay.sweeps.sweeping",
+    "Translation": "forebay.configuration.verbs",
     "Warning": "forebay.warning",
     "__version__": "forebay._core",
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
+    "configure": "forebay.configuration.verbs",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
+    "observe": "forebay.observation.observing",
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",
     "size_classes": "forebay.search.class_sizing",
     "sweep": "forebay.sweeps.sweeping",
+    "translate": "forebay.configuration.verbs",
 }
 
 

@@ -46,7 +46,8 @@ def translate(
     """Read a router's configuration back: buffer, rate, discipline.
 
     SETTING is the text itself, a file, or - for standard input: what `recommend --for` writes, a line of it, or what
-    the device prints.
+    the device prints. Lines that are about something else are skipped and listed. What the text leaves to the hardware
+    is listed as unknown.
     """
     from forebay.configuration.configuring import link_table
     from forebay.configuration.configuring import translate as read
@@ -57,7 +58,7 @@ def translate(
     size = round(amount("packet", packet, "bytes", 64, 65535))
     found = read(_text(setting), platform, Assumed(rate_bps, size))
     if as_toml:
-        say_lines(link_table(found.port))
+        say_lines(link_table(found.port, found.unknown))
         return
     multiple = found.seconds / rtt_s if rtt_s and found.seconds is not None else None
     if as_json:
@@ -67,6 +68,8 @@ def translate(
         say(line)
 
 
+#: Lines that were not needed and are listed one by one.
+MOST_SKIPPED = 20
 #: What the name of a file ends with that is expected to be there.
 _SUFFIXES = (".json", ".txt", ".conf", ".cfg", ".log", ".sh", ".rsc")
 
@@ -103,12 +106,14 @@ def _data(found: Translation, multiple: float | None) -> dict[str, Any]:
         "seconds": found.seconds,
         "bdp": multiple,
         "how": "; ".join(found.how),
+        "skipped": list(found.skipped),
+        "unknown": list(found.unknown),
         "source": found.system.source,
         "quirks": list(found.system.quirks),
         "rate_bps": found.port.rate,
         "queue": found.port.kind,
         "port": as_json(found.port),
-        "toml": link_table(found.port),
+        "toml": link_table(found.port, found.unknown),
     }
 
 
@@ -116,15 +121,23 @@ def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[
     from forebay import formatting
     from forebay.configuration.configuring import link_table
 
-    text = formatting.size(found.bytes)
+    text = "buffer unknown" if found.bytes is None else formatting.size(found.bytes)
     if found.seconds is not None:
         text += f", {formatting.duration(found.seconds)}"
     if multiple is not None:
         text += f", {multiple:.3g} BDP at {rtt}"
     how = "; ".join(found.how)
+    more = len(found.skipped) - MOST_SKIPPED
     return [
         f"{text} ({how})" if how else text,
         *link_table(found.port).splitlines(),
+        *(f"unknown: {text}" for text in found.unknown),
+        *(f"skipped: {text}" for text in found.skipped[:MOST_SKIPPED]),
+        *(
+            [f"skipped: {more} more lines (--json lists them)"]
+            if (more := len(found.skipped) - MOST_SKIPPED) > 0
+            else []
+        ),
         *(f"note: {quirk}" for quirk in found.system.quirks),
         f"source: {found.system.source}",
     ]

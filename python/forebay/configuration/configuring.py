@@ -61,21 +61,28 @@ class Translation:
         As a scenario would have it.
     how : tuple of str
         How its figures come about.
+    skipped : tuple of str
+        Lines that were not needed.
+    unknown : tuple of str
+        What the text leaves to the hardware, or says and a scenario cannot have.
     """
 
     system: Platform
     port: Port
     how: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
-    def bytes(self) -> float:
-        """All that may wait."""
-        return self.port.limit_bytes()
+    def bytes(self) -> float | None:
+        """All that may wait; None where a limit is not known."""
+        return self.port.limit_bytes() if self.port.limited else None
 
     @property
     def seconds(self) -> float | None:
-        """Time to send it; None where the rate is not known."""
-        return None if self.port.rate is None else self.bytes * 8 / float(self.port.ip_rate)
+        """Time to send it; None where the rate or a limit is not known."""
+        size = self.bytes
+        return None if self.port.rate is None or size is None else size * 8 / float(self.port.ip_rate)
 
 
 def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
@@ -194,7 +201,7 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
     check_text(text)
     reading = system.read(text, assumed)
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
-    return Translation(system, port, reading.how)
+    return Translation(system, port, reading.how, reading.skipped, reading.unknown)
 
 
 def _held(system: Platform, port: Port) -> None:
@@ -238,12 +245,12 @@ def _policed(port: Port) -> Iterator[str]:
         yield "policer: simulated in front of the queue, not among these lines"
 
 
-def link_table(port: Port) -> str:
+def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
     """The `[link]` table of a scenario with this port.
 
-    The link's own buffer is what all classes have together; each has its own.
+    The link's own buffer is what all classes have together; each has its own. What is unknown becomes comments.
     """
-    lines = ["[link]"]
+    lines = ["[link]", *(f"# unknown: {text}" for text in unknown)]
     if port.rate is not None and port.wire is not None:
         lines.append(f"# {rate_text(port.rate)} with {port.wire}, as bits of IP packets of {port.packet} bytes")
         lines.append(f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"')
@@ -251,7 +258,10 @@ def link_table(port: Port) -> str:
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":
         lines.append(f'rate_layer = "{port.layer}"')
-    lines.append(f'buffer = "{_level(_together(port))}"')
+    if port.limited:
+        lines.append(f'buffer = "{_level(_together(port))}"')
+    else:
+        lines.append('# buffer = ""  # unknown: the configuration leaves it to the hardware, and the device shows it')
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines.append(f"queue  = {_table(port.queue)}")
@@ -302,7 +312,7 @@ def _class(entry: TrafficClass, weight: int, *, named: bool) -> str:
         **({"groups": f"[{groups}]"} if groups else {}),
         **({"priority": "true"} if entry.priority else {}),
         **({"weight": str(weight)} if not entry.priority and weight != 1 else {}),
-        "buffer": f'"{_level(entry.queue.limit)}"',
+        **({"buffer": f'"{_level(entry.queue.limit)}"'} if entry.queue.limit.known else {}),
         "queue": _table(entry.queue),
     }
     return ", ".join(f"{name} = {value}" for name, value in pairs.items())

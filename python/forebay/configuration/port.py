@@ -565,4 +565,7 @@ def _rate(rate: int | None) -> str:
 def as_json(port: Port) -> dict[str, Any]:
     """The port as plain dictionaries."""
     told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(port), default=float))
+    for queue in [told["queue"], *(entry["queue"] for entry in told["queue"].get("classes", ()))]:
+        if "limit" in queue and queue["limit"]["amount"] < 0:
+            queue["limit"] = None
     return told

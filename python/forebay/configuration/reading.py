@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from forebay.errors import InputError
@@ -21,9 +22,11 @@ __all__ = [
     "Words",
     "check_text",
     "closest",
+    "foreign",
     "json_text",
     "on_line",
     "signed",
+    "skipped_line",
     "statements",
     "suffixed",
     "whole",
@@ -212,6 +215,26 @@ def closest(text: str, known: Iterable[str]) -> str:
     as_known = {word.lower(): word for word in known}
     found = difflib.get_close_matches(text.lower(), list(as_known), n=1, cutoff=0.6)
     return as_known[found[0]] if found else ""
+
+
+#: How like a word has to be to one that is known to be taken for a misspelling of it.
+_LIKE = 0.8
+
+
+def foreign(text: str, known: frozenset[str]) -> bool:
+    """Whether a line's first word is none that is known, and no misspelling of one."""
+    return text not in known and len(text) < 40 and not _resembles(text, known)
+
+
+@lru_cache(maxsize=4096)
+def _resembles(text: str, known: frozenset[str]) -> bool:
+    return bool(difflib.get_close_matches(text, known, n=1, cutoff=_LIKE))
+
+
+def skipped_line(words: Sequence[Word]) -> str:
+    """A line that was not needed, for the list of those."""
+    text = " ".join(word.text for word in words[:6])
+    return f"line {words[0].line}: {text}{' ...' if len(words) > 6 else ''}"
 
 
 def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:

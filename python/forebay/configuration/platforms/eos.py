@@ -5,6 +5,7 @@ The families differ in what bounds a queue, so they are two platforms: `eos` and
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from forebay.configuration.platforms.modular_qos import (
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, microseconds, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
-from forebay.configuration.reading import Mistake, whole
+from forebay.configuration.reading import Mistake, foreign, skipped_line, whole
 
 __all__ = ["EOS", "EOS_TRIDENT"]
 
@@ -143,12 +144,17 @@ class Eos(Router):
 
     def read(self, text: str, assumed: Assumed) -> Reading:
         state = Policies()
+        skipped = []
         for words in lines(text, ""):
+            if foreign(words[0].text, _GRAMMAR.first):
+                skipped.append(skipped_line(words))
+                continue
             then, said = _GRAMMAR.read(words)
             then(state, said)
         root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state))
         shape = _TRIDENT if self.shared else _JERICHO
-        return resolved(Policy("interface", [root]), assumed, shape)
+        told = resolved(Policy("interface", [root]), assumed, shape)
+        return dataclasses.replace(told, skipped=tuple(skipped))
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:

@@ -86,6 +86,17 @@ def _elements(tokens: list[str]) -> Iterator[_Element]:
             yield _Words(tuple(words.split("|")), name)
 
 
+def _beginnings(elements: tuple[_Element, ...]) -> Iterator[str]:
+    """The words that may come first."""
+    for element in elements:
+        if isinstance(element, _Words):
+            yield from element.allowed
+        elif isinstance(element, _Optional):
+            yield from _beginnings(element.elements)
+        if not isinstance(element, _Optional):
+            return
+
+
 @dataclass(frozen=True, slots=True)
 class Form(Generic[H]):
     """One form of a line and what is done with it."""
@@ -142,8 +153,16 @@ class Grammar(Generic[H]):
 
     def __init__(self, forms: Sequence[Form[H]], readers: Mapping[str, Reader], opening: str) -> None:
         self._opening = opening
+        self._first: frozenset[str] | None = None
         self._forms = [(form.then, tuple(_elements(_TOKEN.findall(form.text)))) for form in forms]
         self._readers = readers
+
+    @property
+    def first(self) -> frozenset[str]:
+        """Words with which a line may begin."""
+        if self._first is None:
+            self._first = frozenset(word for _, elements in self._forms for word in _beginnings(elements))
+        return self._first
 
     def read(self, words: Sequence[Word]) -> tuple[H, Said]:
         """What a line says; raises `InputError` at the word that no form takes."""

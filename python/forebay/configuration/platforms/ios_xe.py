@@ -32,6 +32,8 @@ from forebay.configuration.platforms.modular_qos import (
     take_ecn,
     take_level,
     take_limit,
+    take_percent,
+    take_policed,
     take_share,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading
@@ -274,9 +276,8 @@ def _percent_share(state: Policies, said: Said) -> None:
     entry.share, entry.share_unit = said.number("share_percent"), "percent"
 
 
-def _fair_queue(_: Policies, said: Said) -> None:
-    allowed = "queue-limit, random-detect (fair-queue hashes flows into 16 queues, which nothing here simulates)"
-    raise Mistake("`fair-queue`", allowed).error(said.line)
+def _fair_queue(state: Policies, said: Said) -> None:
+    state.current(said.line).fair = True
 
 
 _CONFIGURED: Sequence[Form[Handler]] = (
@@ -291,6 +292,10 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("bandwidth of=percent <share>", take_share),
     Form("bandwidth <share>", _rate_share),
     Form("priority [level <level>]", take_level),
+    Form("priority [level <level>] percent <policed_percent> [<burst>]", take_policed),
+    Form("priority [level <level>] <policed> [<burst>]", take_policed),
+    Form("shape average percent <policed_percent>", take_percent),
+    Form("fair-queue [<count>]", _fair_queue),
     Form("random-detect [precedence-based|dscp-based]", take_detection),
     Form("random-detect ecn", take_ecn),
     Form("random-detect exponential-weighting-constant <exponent>", _exponent),
@@ -329,7 +334,7 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("<count> packets, ...", ignore),
     Form("<count> minute|second offered|rate ...", ignore),
     Form("<interface>", start_interface),
-    Form("fair-queue|Fair-queue: ...", _fair_queue),
+    Form("Fair-queue: ...", _fair_queue),
 )
 _READERS: Mapping[str, Reader] = {
     **amounts(
@@ -338,6 +343,8 @@ _READERS: Mapping[str, Reader] = {
     **amounts(most=MOST_THRESHOLD, shown_bytes=2**40),
     **dict.fromkeys(("policy", "class", "word", "of"), identifier),
     "interface": _interface,
+    "policed_percent": lambda text: whole(text, "whole percent", least=1, most=100),
+    "policed": lambda text: whole(text, "kb/s", least=1, most=10**9),
     "rate": _rate,
     "rate_comma": lambda text: _rate(text.removesuffix(",")),
     "offset": _offset,

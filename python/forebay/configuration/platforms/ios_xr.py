@@ -28,6 +28,7 @@ from forebay.configuration.platforms.modular_qos import (
     take_ecn,
     take_level,
     take_limit,
+    take_policed,
     take_share,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
@@ -205,6 +206,7 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("bandwidth remaining of=ratio|percent <share>", take_share),
     Form("bandwidth of=percent <share>", take_share),
     Form("priority [level <level>]", take_level),
+    Form("priority [level <level>] percent <policed_percent>", take_policed),
     Form("random-detect ecn", take_ecn),
     Form(
         "random-detect [field=cos|discard-class|dscp|exp|precedence <of>] "
@@ -243,6 +245,7 @@ _READERS: Mapping[str, Reader] = {
     "shown_weight": _in_brackets,
     "count": lambda text: whole(text, "a count"),
     "rule": _rule,
+    "policed_percent": lambda text: whole(text, "whole percent", least=1, most=100),
 }
 _OPENING = "a line of a policy-map or of `show qos interface`, such as `queue-limit 96000 bytes`"
 _GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)

@@ -21,8 +21,8 @@ from forebay.configuration.platforms.routers import (
     prioritized,
     wred,
 )
-from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
-from forebay.configuration.reading import Mistake, Word, closest, statements, whole
+from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
 from forebay.formatting import bandwidth, exactly
 
@@ -108,11 +108,15 @@ class Junos(Router):
         ]
 
     def read(self, text: str, assumed: Assumed) -> Reading:
-        state = _State()
+        state, skipped = _State(), list[str]()
         for words in _paths(text):
+            if _elsewhere(words):
+                skipped.append(skipped_line(words))
+                continue
             then, said = _GRAMMAR.read(words)
             then(state, said)
-        return _Resolved(state, assumed).port()
+        told = _Resolved(state, assumed).port()
+        return dataclasses.replace(told, skipped=tuple(skipped))
 
 
 _COS = "set class-of-service"
@@ -223,6 +227,8 @@ class _Scheduler:
     profiles: dict[str, int] = field(default_factory=dict)
     ecn: bool = False
     forwarding: str = ""
+    part: str = ""
+    bits: int | None = None
 
 
 @dataclass(slots=True)
@@ -259,6 +265,15 @@ _Handler = Callable[[_State, Said], None]
 
 def _temporal(state: _State, said: Said) -> None:
     state.scheduler(said).microseconds = said.number("microseconds")
+
+
+def _share_of_buffer(state: _State, said: Said) -> None:
+    """A part of the port's buffer, which only the card knows."""
+    state.scheduler(said).part = f"{said.number('percent')} %" if said.has("percent") else "the remainder"
+
+
+def _bits_of_scheduler(state: _State, said: Said) -> None:
+    state.scheduler(said).bits = said.number("rate")
 
 
 def _rate(state: _State, said: Said) -> None:
@@ -347,6 +362,9 @@ _PROFILE = f"{_COS_PATH} drop-profiles <profile>"
 _INTERFACE = f"{_COS_PATH} interfaces <word>"
 _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_SCHEDULER} buffer-size temporal <microseconds> [exact]", _temporal),
+    Form(f"{_SCHEDULER} buffer-size percent <percent> [exact|shared]", _share_of_buffer),
+    Form(f"{_SCHEDULER} buffer-size remainder|shared|exact ...", _share_of_buffer),
+    Form(f"{_SCHEDULER} transmit-rate <rate> [exact|rate-limit]", _bits_of_scheduler),
     Form(f"{_SCHEDULER} transmit-rate percent <percent> [exact|rate-limit]", _rate),
     Form(f"{_SCHEDULER} transmit-rate remainder", _rate),
     Form(f"{_SCHEDULER} priority priority=strict-high|high|medium-high|medium-low|low", _priority),
@@ -418,6 +436,32 @@ _READERS: Mapping[str, Reader] = {
 }
 _OPENING = "a line of class-of-service, such as `set class-of-service schedulers NAME buffer-size temporal 5000`"
 _GRAMMAR: Grammar[_Handler] = Grammar((*_FORMS, *_SHOWN), _READERS, _OPENING)
+#: Contexts of class-of-service that have a name, and how many words stand before what they say.
+_NAMED = {"schedulers": 2, "drop-profiles": 2, "interfaces": 2}
+#: What each context may say.
+_STATEMENTS = {
+    "schedulers": frozenset(("buffer-size", "transmit-rate", "priority", "drop-profile-map")),
+    "drop-profiles": frozenset(("interpolate",)),
+    "interfaces": frozenset(("scheduler-map", "shaping-rate", "classifiers", "rewrite-rules", "forwarding-class")),
+}
+_STATEMENTS["schedulers"] |= {"explicit-congestion-notification"}
+
+
+def _elsewhere(words: Sequence[Word]) -> bool:
+    """Whether a statement is of another hierarchy, or says nothing of queues."""
+    texts = [word.text for word in words]
+    if texts[0] == "class-of-service":
+        texts = texts[1:]
+    if not texts:
+        return False
+    if texts[0] in _NAMED:
+        context, texts = texts[0], texts[_NAMED[texts[0]] :]
+        if texts[:1] == ["unit"]:
+            texts = texts[2:]
+        return bool(texts) and foreign(texts[0], _STATEMENTS[context] | _GRAMMAR.first)
+    return foreign(texts[0], _GRAMMAR.first)
+
+
 #: What begins a line of a display, whose commas separate.
 _DISPLAY = ("Scheduler", "Scheduler:", "Transmit", "Buffer", "Physical", "Logical", "Shaping", "Priority:")
 
@@ -494,6 +538,7 @@ class _Resolved:
     state: _State
     assumed: Assumed
     how: dict[str, None] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
 
     def port(self) -> Reading:
         """The port of the scheduler map that an interface has, or of the one scheduler."""
@@ -505,10 +550,18 @@ class _Resolved:
         counted = bare.ip_rate if rate is not None else None
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)
-        if counted is None:
+        if counted is None and any(entry.microseconds is not None for entry in schedulers):
             raise InputError("found none; allowed: the link's rate, as buffer-size temporal counts at it", "rate")
+        for entry in schedulers:
+            if entry.bits is not None and rate is not None:
+                entry.share = max(1, round(100 * entry.bits / rate))
+            elif entry.bits is not None:
+                self.unknown.append(f"{entry.name}: its share, {entry.bits:,} b/s of a rate that is not in the text")
+        if len(schedulers) == 1 and schedulers[0].microseconds is None:
+            raise self._unlimited(schedulers[0])
         if len(schedulers) == 1:
-            return Reading(bare.with_queue(self._queue(schedulers[0], counted)), tuple(self.how))
+            queue = self._queue(schedulers[0], counted)
+            return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))
         said = sum(entry.share or 0 for entry in schedulers)
         silent = sum(entry.share is None and entry.priority == "low" for entry in schedulers)
         left = max(1, (100 - said) // max(1, silent))
@@ -518,7 +571,7 @@ class _Resolved:
             weight = float(entry.share if entry.share is not None else left)
             told = TrafficClass(entry.forwarding or entry.name, (), weight, self._queue(entry, counted))
             found.append((told, level))
-        return Reading(bare.with_queue(prioritized(found)), tuple(self.how))
+        return Reading(bare.with_queue(prioritized(found)), tuple(self.how), unknown=tuple(self.unknown))
 
     def _schedulers(self) -> list[_Scheduler]:
         state = self.state
@@ -533,13 +586,22 @@ class _Resolved:
             raise InputError("translate: found no scheduler; allowed: one such as `buffer-size temporal 5000`")
         return list(state.schedulers.values())
 
-    def _queue(self, entry: _Scheduler, rate: Fraction) -> Queue:
+    @staticmethod
+    def _unlimited(entry: _Scheduler) -> InputError:
         where = f"scheduler `{entry.name}`" if entry.name else "the scheduler"
-        if entry.microseconds is None:
-            raise InputError(
-                f"translate: line {entry.line}: found no buffer-size temporal in {where}; allowed: one (a percentage "
-                "is of the port's buffer, which differs by card)"
-            )
+        return InputError(
+            f"translate: line {entry.line}: found no buffer-size temporal in {where}; allowed: one (a percentage "
+            "is of the port's buffer, which differs by card)"
+        )
+
+    def _queue(self, entry: _Scheduler, rate: Fraction | None) -> Queue:
+        where = f"scheduler `{entry.name}`" if entry.name else "the scheduler"
+        if entry.microseconds is None or rate is None:
+            said = f", {entry.part} of the port's" if entry.part else ""
+            self.unknown.append(f"{entry.name}: its buffer{said}, which differs by card; the device shows it")
+            if entry.profiles:
+                self.unknown.append(f"{entry.name}: the thresholds of its drop profile, which are parts of the buffer")
+            return Queue(UNKNOWN, Discipline("droptail"))
         limit = in_time(entry.microseconds, rate)
         self.how[f"{entry.microseconds:,} microseconds at {exactly(bandwidth(float(rate)))} = {limit}"] = None
         if not entry.profiles:

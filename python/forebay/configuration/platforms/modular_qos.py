@@ -5,6 +5,7 @@ The three systems share its bones (policy-map, class, service-policy); their uni
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,8 +13,8 @@ from fractions import Fraction
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
-from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
-from forebay.configuration.reading import Mistake, Word, closest, statements, whole
+from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
 from forebay.formatting import bandwidth, exactly
 
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "Unit",
     "amounts",
+    "attach_input",
     "identifier",
     "ignore",
     "legible",
@@ -39,6 +41,8 @@ __all__ = [
 ]
 
 DEFAULT = "class-default"
+#: What a queue may have instead of fair-queue.
+_FAIR = "queue-limit, random-detect (fair-queue hashes flows into 16 queues, which nothing here simulates)"
 #: Before names, so that they are none that a router has already.
 PREFIX = "FOREBAY-"
 
@@ -108,6 +112,12 @@ class Class:
         Of an arrival in WRED's average.
     ecn : bool
         Whether it marks.
+    unsaid : list of str
+        What is said of it and not simulated.
+    fair : bool
+        Whether its flows are hashed into queues of their own.
+    percent : int, optional
+        Its shaper as a part of the link's rate.
     """
 
     name: str
@@ -124,6 +134,15 @@ class Class:
     weight: float | None = None
     detects: bool = False
     ecn: bool = False
+    unsaid: list[str] = field(default_factory=list)
+    fair: bool = False
+    percent: int | None = None
+
+    @property
+    def queues(self) -> bool:
+        """Whether anything is said of its queue, its turn or its rate."""
+        said = (self.rate, self.percent, self.child, self.level, self.share, self.limit, self.alpha, self.weight)
+        return any(each is not None for each in said) or bool(self.curves) or self.detects or self.fair
 
     @property
     def used(self) -> bool:
@@ -168,6 +187,8 @@ class Policies:
         The policies that interfaces have for what they send.
     speed : int, optional
         Bits of the wire per second, where an interface says how fast it is.
+    arriving : set of str
+        The policies for what interfaces receive, which has no queue.
     """
 
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -176,6 +197,7 @@ class Policies:
     interface: bool = False
     attached: list[Policy] = field(default_factory=list)
     speed: int | None = None
+    arriving: set[str] = field(default_factory=set)
 
     def named(self, name: str) -> Policy:
         """The policy of this name, new where it is the first time."""
@@ -241,6 +263,25 @@ def take_level(state: Policies, said: Said) -> None:
     state.current(said.line).level = said.number("level", 1)
 
 
+def take_policed(state: Policies, said: Said) -> None:
+    """`priority percent N`, `priority KBPS`: a priority whose packets are dropped above a rate."""
+    entry = state.current(said.line)
+    entry.level = said.number("level", 1)
+    unit = "%" if said.has("policed_percent") else "kb/s"
+    most = said.number("policed_percent") or said.number("policed")
+    entry.unsaid.append(f"its policer of {most} {unit}, which a scenario has as `policer` of a link")
+
+
+def take_percent(state: Policies, said: Said) -> None:
+    """`shape average percent N`."""
+    state.current(said.line).percent = said.number("policed_percent")
+
+
+def attach_input(state: Policies, said: Said) -> None:
+    """`service-policy input NAME`."""
+    state.arriving.add(said.word("policy"))
+
+
 def take_share(state: Policies, said: Said) -> None:
     """`bandwidth remaining ratio N` and the like."""
     entry = state.current(said.line)
@@ -267,6 +308,7 @@ COMMON: Sequence[Form[Handler]] = (
     Form("description ...", ignore),
     Form("match ...", ignore),
     Form("exit|end|!", ignore),
+    Form("service-policy input <policy>", attach_input),
 )
 
 
@@ -332,11 +374,28 @@ def _prompt(words: Sequence[Word]) -> bool:
 
 def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape, *, comment: str = "!") -> Reading:
     """What a text of a system's lines says; `comment` begins what says nothing."""
-    state = Policies()
+    state, skipped = Policies(), list[str]()
     for words in lines(text, comment):
-        then, said = grammar.read(words)
+        first = words[0].text
+        if state.interface and state.at is None and first in _OF_INTERFACES:
+            skipped.append(skipped_line(words))
+            continue
+        try:
+            then, said = grammar.read(words)
+        except InputError:
+            # Values may come first, too (a row of a table, the name of an interface): read first, then skip.
+            if not foreign(first, grammar.first):
+                raise
+            skipped.append(skipped_line(words))
+            continue
         then(state, said)
-    return resolved(_root(state), assumed, shape, state.speed)
+    root = _root(state, skipped)
+    told = resolved(root, assumed, shape, state.speed)
+    return dataclasses.replace(told, skipped=tuple(skipped))
+
+
+#: Words that say something else of an interface than of a class.
+_OF_INTERFACES = ("bandwidth", "priority", "fair-queue")
 
 
 def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = None) -> Reading:
@@ -344,7 +403,7 @@ def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = N
     return _Resolved(assumed, shape).port(root, speed)
 
 
-def _root(state: Policies) -> Policy:
+def _root(state: Policies, skipped: list[str]) -> Policy:
     """The policy that an interface has, or the one that no other holds."""
     if len({policy.name for policy in state.attached}) > 1:
         names = ", ".join(f"`{policy.name}`" for policy in state.attached)
@@ -353,6 +412,14 @@ def _root(state: Policies) -> Policy:
         entry.child for policy in state.policies.values() for entry in policy.classes if entry.child is not None
     ]
     roots = [policy for policy in state.policies.values() if policy.classes and policy not in children]
+    if not state.attached and len(roots) > 1:
+        queueing = [
+            policy
+            for policy in roots
+            if policy.name not in state.arriving and any(entry.queues for entry in policy.classes)
+        ]
+        skipped += [f"policy-map {policy.name}, which has no queue" for policy in roots if policy not in queueing]
+        roots = queueing or roots
     if state.attached:
         if not state.attached[0].classes:
             meant = closest(state.attached[0].name, [policy.name for policy in roots])
@@ -373,11 +440,16 @@ class _Resolved:
     assumed: Assumed
     shape: Shape
     how: dict[str, None] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
 
     def port(self, root: Policy, speed: int | None) -> Reading:
         """The port of the outermost policy."""
         root.classes = [entry for entry in root.classes if entry.used] or root.classes
         top = root.classes[0]
+        if top.percent is not None and len(root.classes) == 1:
+            link = speed or self.assumed.rate
+            top.rate = None if link is None else link * top.percent // 100
+            top.unsaid += [f"its rate, {top.percent} % of the link's; give --link"] if link is None else []
         shaped = top if top.rate is not None and len(root.classes) == 1 else None
         policy = top.child if len(root.classes) == 1 and top.child is not None else root
         if not policy.classes:
@@ -387,9 +459,16 @@ class _Resolved:
         counted = bare.ip_rate if rate is not None else None
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)
+        said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsaid]
+        self.unknown += dict.fromkeys(said)
         if len(policy.classes) == 1:
-            queue = self.queue(policy.classes[0], counted)
-            return Reading(bare.with_queue(queue), tuple(self.how))
+            only = policy.classes[0]
+            if only.fair:
+                raise Mistake("`fair-queue`", _FAIR).error(only.line)
+            if only.limit is None and (rate is None or only.detects or only.curves):
+                raise self.unlimited(only)
+            queue = self.queue(only, counted)
+            return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))
         shares = self.shares(policy, counted)
         total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
         found = []
@@ -399,7 +478,12 @@ class _Resolved:
                 entry.limit = policy.shared.limit
             queue = self.queue(entry, None if counted is None else counted * part)
             found.append((TrafficClass(entry.name.removeprefix(PREFIX), (), float(share), queue), entry.level))
-        return Reading(bare.with_queue(prioritized(found)), tuple(self.how))
+        return Reading(bare.with_queue(prioritized(found)), tuple(self.how), unknown=tuple(self.unknown))
+
+    def unlimited(self, entry: Class) -> InputError:
+        """The error for a text that says nothing but a class without a limit."""
+        found = f"line {entry.line}: found no {self.shape.limit} in `{entry.name}`"
+        return InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
 
     def shares(self, policy: Policy, rate: Fraction | None) -> list[int]:
         """What each class may send of the rest, in one unit; what says nothing has what the others leave."""
@@ -417,10 +501,15 @@ class _Resolved:
 
     def queue(self, entry: Class, rate: Fraction | None) -> Queue:
         """The queue of a class; `rate` is what its times count at."""
-        if entry.limit is None:
-            found = f"line {entry.line}: found no {self.shape.limit} in `{entry.name}`"
-            raise InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
-        limit = self.limit(entry.limit, rate)
+        limit = UNKNOWN if entry.limit is None else self.limit(entry.limit, rate)
+        if entry.fair:
+            self.unknown.append(f"{entry.name}: fair-queue, whose hashed queues nothing here simulates")
+        if not limit.known:
+            self.unknown.append(f"{entry.name}: its buffer, as there is no {self.shape.limit}; {self.shape.missing}")
+            relative = any(self.shape.units[curve.least.unit].part is not None for curve in entry.curves)
+            if relative or (entry.detects and not entry.curves):
+                self.unknown.append(f"{entry.name}: the thresholds of random-detect, which depend on the buffer")
+                return Queue(limit, Discipline("droptail"))
         if entry.alpha is not None and not entry.curves:
             return Queue(limit, Discipline("dynamic_threshold", {"alpha": entry.alpha}))
         if not entry.curves:
@@ -431,7 +520,8 @@ class _Resolved:
                 )
             return Queue(limit, Discipline("droptail"))
         curve = self.curve(entry.curves)
-        least, most = self.limit(curve.least, rate, limit), self.limit(curve.most, rate, limit)
+        beside = limit if limit.known else None
+        least, most = self.limit(curve.least, rate, beside), self.limit(curve.most, rate, beside)
         if entry.ecn and least == most and curve.probability in (1, None):
             return Queue(limit, Discipline("step", {"threshold": least, "others": self.shape.others}, ecn=True))
         told = {"max_p": curve.probability, "weight": entry.weight}

@@ -7,12 +7,12 @@ OpenWrt wiki, "SQM configuration /etc/config/sqm"; sqm-scripts 1.6.0
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import counted
+from forebay.configuration.platforms.linux.cake import counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import Draft
 from forebay.configuration.platforms.linux.tc import layer_of
 from forebay.configuration.platforms.linux.tree import ALL, options_of
@@ -20,7 +20,17 @@ from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import Direction, Limit, Port, Queue, Value
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, Word, Words, on_line, signed, statements, whole
+from forebay.configuration.reading import (
+    Mistake,
+    Word,
+    Words,
+    foreign,
+    on_line,
+    signed,
+    skipped_line,
+    statements,
+    whole,
+)
 from forebay.errors import UnsupportedError
 
 __all__ = ["OPENWRT", "OpenWrt"]
@@ -35,6 +45,7 @@ _HARMLESS = (
     *("linklayer_advanced", "linklayer_adaptation_mechanism", "tcMTU", "tcTSIZE", "debug_logging"),
     *("verbosity", "target", "shaper_burst", "htb_quantum_function", "debug_log"),
 )
+_OPTIONS = frozenset((*_READ, *_HARMLESS))
 #: Scripts with one queue.
 _SCRIPTS = ("simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
 #: Bytes of an Ethernet header, which Linux counts and IP does not.
@@ -114,7 +125,9 @@ class OpenWrt:
 
     def read(self, text: str, assumed: Assumed) -> Reading:
         """A section of /etc/config/sqm, or what `uci show sqm` prints."""
-        return _reading(_section(text), assumed)
+        skipped: list[str] = []
+        told = _reading(_section(text, skipped), assumed)
+        return dataclasses.replace(told, skipped=tuple(skipped))
 
 
 def _kind(port: Port) -> str:
@@ -125,14 +138,29 @@ def _kind(port: Port) -> str:
     return "bfifo" if port.queue.limit.unit == "bytes" and not port.framing else "pfifo"
 
 
-def _section(text: str) -> dict[str, Word]:
+def _elsewhere(line: Sequence[Word]) -> bool:
+    """Whether a line says nothing of SQM: an option of something else, a list, the name of the package."""
+    first = line[0].text
+    if first == "option" and len(line) > 1:
+        return foreign(line[1].text, _OPTIONS)
+    return first == "list" or (not first.startswith("sqm.") and foreign(first, frozenset(("config", "option"))))
+
+
+def _section(text: str, skipped: list[str]) -> dict[str, Word]:
     """The options of the one queue that is enabled."""
     sections: list[dict[str, Word]] = []
+    ours = True
     for line in statements(text, separators=""):
         words = Words(line)
         if words.skip("config"):
+            ours = not foreign(words.peek(), frozenset(["queue"]))
+            if not ours:
+                skipped.append(skipped_line(line))
+                continue
             words.keyword(["queue"])
             sections.append({})
+        elif not ours or _elsewhere(line):
+            skipped.append(skipped_line(line))
         elif words.skip("option"):
             name = words.keyword((*_READ, *_HARMLESS))
             value = words.take(f"a value of {name}")
@@ -209,7 +237,8 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     if other is not None:
         how.append(f"the {back}, {rate_text(other)}, is left out")
     rate = kilobits * 1000 or assumed.rate
-    return Reading(Port(rate, packet, queue, layer, wire=wire, direction=direction, other=other), tuple(how))
+    port = Port(rate, packet, queue, layer, wire=wire, direction=direction, other=other)
+    return Reading(port, tuple(how), unknown=unsimulated(options) if cake else ())
 
 
 def _line(found: Mapping[str, Word], name: str) -> int | None:

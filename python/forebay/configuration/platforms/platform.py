@@ -58,10 +58,24 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a configuration says, and how its figures come about."""
+    """What a configuration says, and how its figures come about.
+
+    Attributes
+    ----------
+    port : Port
+        As a scenario would have it; a limit that the configuration does not say is `UNKNOWN`.
+    how : tuple of str
+        How its figures come about.
+    skipped : tuple of str
+        Lines that were not needed.
+    unknown : tuple of str
+        What the text says and a scenario cannot have, or what it leaves to the hardware.
+    """
 
     port: Port
     how: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Platform(Protocol):

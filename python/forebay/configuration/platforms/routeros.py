@@ -19,7 +19,18 @@ from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import FRAMING, Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, Words, closest, on_line, signed, statements, suffixed, whole
+from forebay.configuration.reading import (
+    Mistake,
+    Words,
+    closest,
+    foreign,
+    on_line,
+    signed,
+    skipped_line,
+    statements,
+    suffixed,
+    whole,
+)
 from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["ROUTEROS", "RouterOs"]
@@ -239,21 +250,24 @@ class _Said:
 
 
 def _reading(text: str, assumed: Assumed) -> Reading:
-    said = _Said()
-    menu = "type"
+    said, skipped = _Said(), list[str]()
+    menu: str | None = "type"
     for line in statements(_joined(text)):
         words = Words(line)
         if words.peek().startswith("/"):
             menu = _menu(words)
             if not words.more:
                 continue
+        if menu is None:
+            skipped.append(skipped_line(line))
+            continue
         if words.peek() in ("add", "set"):
             words.take("")
         elif re.fullmatch("[0-9]+", words.peek()):
             words.take("")
             words.skip("*", "X", "D")
         _statement(words, menu, said)
-    return _together(said, assumed)
+    return dataclasses.replace(_together(said, assumed), skipped=tuple(skipped))
 
 
 def _joined(text: str) -> str:
@@ -267,9 +281,11 @@ def _joined(text: str) -> str:
     return re.sub(r"^(?:[^\n]*\\\n)+[^\n]*", join, text, flags=re.MULTILINE)
 
 
-def _menu(words: Words) -> str:
-    """`/queue type`, `/queue/type`, or `/queue tree add`."""
+def _menu(words: Words) -> str | None:
+    """`/queue type`, `/queue/type`, or `/queue tree add`; None where it is none of queues."""
     path = words.take("").strip("/").split("/")
+    if foreign(path[0], frozenset(["queue"])):
+        return None
     if path[0] != "queue":
         words.at -= 1
         words.fail("/queue type, /queue tree, /queue simple or /queue interface", ["/queue"])

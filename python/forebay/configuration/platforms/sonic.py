@@ -24,7 +24,7 @@ from forebay.configuration.platforms.platform import (
     whole_bytes,
 )
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.configuration.reading import Mistake, closest, json_text, signed, whole
+from forebay.configuration.reading import Mistake, closest, foreign, json_text, signed, whole
 from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
@@ -251,7 +251,12 @@ class Sonic:
         tables = _tables(text)
         if not any(isinstance(value, dict) for value in tables.values()):
             tables = {"BUFFER_PROFILE": {"profile": tables}}
-        return _Reader(tables, assumed).reading()
+        reader = _Reader(tables, assumed)
+        others = [f"table {name}" for name in tables if name not in (*_FIELDS, *_READ, *_MAPS)]
+        told = reader.reading()
+        return dataclasses.replace(
+            told, skipped=(*reader.skipped, *others), unknown=tuple(dict.fromkeys(reader.unknown))
+        )
 
 
 def _weight(relative: float) -> float:
@@ -317,6 +322,7 @@ def _wred(queue: Queue) -> dict[str, str]:
 # Reading.
 
 #: Tables that are read, whatever their fields.
+_MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP")
 _READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
 
 
@@ -345,6 +351,8 @@ class _Reader:
     tables: Mapping[str, Any]
     assumed: Assumed
     how: list[str] = dataclasses.field(default_factory=list)
+    skipped: list[str] = dataclasses.field(default_factory=list)
+    unknown: list[str] = dataclasses.field(default_factory=list)
 
     def reading(self) -> Reading:
         self._check()
@@ -393,7 +401,9 @@ class _Reader:
         for table, fields in _FIELDS.items():
             for name, entry in self.tables.get(table, {}).items():
                 for field in entry:
-                    if field not in fields:
+                    if foreign(field, fields):
+                        self.skipped.append(f"{table}|{name}: {field}")
+                    elif field not in fields:
                         meant = closest(field, fields)
                         allowed = ", ".join(sorted(fields))
                         raise Mistake(f"`{field}` in {table}|{name}", allowed, meant).error()
@@ -482,7 +492,9 @@ class _Reader:
             raise Mistake("dynamic_th with WRED, which forebay has not as one", "static_th").error()
         self._say(f"dynamic_th {power} = {2.0**power:g} times what is free of the pool")
         if pool is None:
-            self._say("the pool's size is not in the text")
+            self.unknown.append(
+                "the size of the pool, which the text does not have; `show buffer configuration` has it"
+            )
         size = UNKNOWN if pool is None else pool
         return Queue(size, Discipline("dynamic_threshold", {"alpha": 2.0**power}))
 

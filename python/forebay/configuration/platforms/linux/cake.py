@@ -15,7 +15,7 @@ from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "counted", "memory_of"]
+__all__ = ["CAKE", "counted", "memory_of", "unsimulated"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
@@ -34,12 +34,24 @@ NEVER = Fraction(3600)
 _FLAGS = (
     "besteffort",
     *("triple-isolate", "dual-srchost", "dual-dsthost", "srchost", "dsthost", "hosts", "flows", "flowblind"),
-    *("nat", "nonat", "wash", "nowash", "split-gso", "no-split-gso", "no-ack-filter", "raw", "egress", "ingress"),
+    *(
+        "nat",
+        "nonat",
+        "wash",
+        "nowash",
+        "split-gso",
+        "no-split-gso",
+        "no-ack-filter",
+        "raw",
+        "egress",
+        "ingress",
+        "via-ethernet",
+    ),
 )
 #: Words that forebay does not simulate, or that choose how many tins there are.
 _OTHER = (
     *("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence", "ack-filter", "ack-filter-aggressive"),
-    *("autorate-ingress", "via-ethernet"),
+    "autorate-ingress",
 )
 #: What cake may hold where no `memlimit` is said (cake_reconfigure and cake_init of sch_cake.c): four times what
 #: the rate sends in a round trip, from 4 MiB to 10,240 frames.
@@ -72,6 +84,11 @@ def counted(options: Options) -> Framing | None:
         else:
             words += [name] * (int(value) if name == "ether-vlan" and isinstance(value, float) else 1)
     return framing(words)
+
+
+def unsimulated(options: Options) -> tuple[str, ...]:
+    """What options say and forebay's cake, which has one tin, does not do."""
+    return tuple(f"{word} of cake, which a scenario does not have" for word in _OTHER if word in options)
 
 
 def framing_text(port: Port) -> str:

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux import shaping
-from forebay.configuration.platforms.linux.cake import counted
+from forebay.configuration.platforms.linux.cake import counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft
 from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node, fragment, parse
 from forebay.configuration.platforms.linux.units import LARGEST, rate_word
@@ -232,7 +232,9 @@ class Linux:
             raise Mistake("nothing", "tc's commands, or what `tc qdisc show` prints").error()
         if lines[0][0].text in ALL and len(lines) == 1:
             return _reading([fragment(text)], assumed)
-        return _reading(parse(text), assumed)
+        skipped: list[str] = []
+        told = _reading(parse(text, skipped), assumed)
+        return dataclasses.replace(told, skipped=tuple(skipped))
 
 
 def _classes(port: Port, found: Classes) -> Iterator[str]:
@@ -306,7 +308,7 @@ def _reading(roots: list[Node], assumed: Assumed) -> Reading:
     packet = assumed.packet
     queue = _queue(node, packet, how)
     port = Port(rate or assumed.rate, packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, tuple(how))
+    return Reading(port, tuple(how), unknown=unsimulated(root.options) if root.kind == "cake" else ())
 
 
 def _only(root: Node, how: list[str]) -> Node:

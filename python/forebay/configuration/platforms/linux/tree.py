@@ -14,7 +14,18 @@ from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Re
 from forebay.configuration.platforms.linux.red import CHOKE, RED
 from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
-from forebay.configuration.reading import Mistake, Word, Words, json_text, on_line, signed, statements, whole
+from forebay.configuration.reading import (
+    Mistake,
+    Word,
+    Words,
+    foreign,
+    json_text,
+    on_line,
+    signed,
+    skipped_line,
+    statements,
+    whole,
+)
 
 __all__ = ["ALL", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
 
@@ -83,11 +94,11 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def parse(text: str) -> list[Node]:
-    """The roots of a text: commands, or what `tc qdisc show` prints, plain or as JSON."""
+def parse(text: str, skipped: list[str]) -> list[Node]:
+    """The roots of a text: commands, or what `tc qdisc show` prints; `skipped` gets the other lines."""
     if text.lstrip().startswith("["):
         return _grown(_printed(text))
-    return _grown(_said(text))
+    return _grown(_said(text, skipped))
 
 
 def _grown(nodes: Iterable[Node]) -> list[Node]:
@@ -103,8 +114,10 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
         other = by_handle.get(handle)
         return own or (other if other is None or "" in (node.device, other.device) else None)
 
+    rings = {node.device: node for node in told if node.kind == "mq"}
     for node in told:
-        parent = known(node, node.parent)
+        # The disciplines of rings hang on `:1` and so on, and mq has no handle of its own by which to find it.
+        parent = rings.get(node.device) if node.parent.startswith(":") else known(node, node.parent)
         if parent is None and node.parent:
             # A class that was not printed: 1:1 belongs to 1:, and :1 to 0:.
             parent = known(node, (node.parent.partition(":")[0] or "0") + ":")
@@ -118,7 +131,7 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
 # Commands and plain output.
 
 
-def _said(text: str) -> Iterator[Node]:
+def _said(text: str, skipped: list[str]) -> Iterator[Node]:
     shown: Node | None = None
     for line in _unrolled(statements(text)):
         words = Words(line)
@@ -133,8 +146,8 @@ def _said(text: str) -> Iterator[Node]:
             table = _table(words)
             if shown is not None:
                 shown.stab = table
-        elif words.peek() in _HARMLESS:
-            continue
+        elif words.peek() in _HARMLESS or foreign(words.peek(), _BEGINNINGS):
+            skipped.append(skipped_line(line))
         else:
             words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
 
@@ -175,6 +188,16 @@ _STATISTICS = frozenset(
 )
 #: Commands that are written beside those of tc and say nothing of a queue.
 _HARMLESS = frozenset(("ethtool", "sudo", "ip", "modprobe"))
+
+
+#: Words that begin a statement, and those that stand within one and were cut from it.
+_BEGINNINGS = frozenset(
+    [
+        *("tc", "qdisc", "class", "linklayer", "for", "do", "done"),
+        *ALL,
+        *(option for kind in ALL.values() for option in kind.options),
+    ]
+)
 
 
 def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
