@@ -210,10 +210,8 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         yield f"All goals are met at {end}, so that no goal decides."
     else:
         goal = answer.goals[answer.binding_goal]
-        noun, up, down = (
-            ("values", "rise", "fall") if isinstance(answer.knob, Ranged) else ("buffers", "grow", "shrink")
-        )
-        yield f"The goal {asked(goal)} decides: it is met last as {noun} {down if largest else up}."
+        grow = ("values rise", "values fall") if isinstance(answer.knob, Ranged) else ("buffers grow", "buffers shrink")
+        yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
         low = answer.buffer.bare if isinstance(answer.buffer, Setting) else f"{round(answer.buffer.packets):,}"
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
