@@ -212,6 +212,11 @@ def json_text(text: str, allowed: str) -> Any:
 
 def closest(text: str, known: Iterable[str]) -> str:
     """The likeliest of the words that are known; empty where none is like it."""
+    return _closest(text, tuple(known))
+
+
+@lru_cache(maxsize=4096)
+def _closest(text: str, known: tuple[str, ...]) -> str:
     as_known = {word.lower(): word for word in known}
     found = difflib.get_close_matches(text.lower(), list(as_known), n=1, cutoff=0.6)
     return as_known[found[0]] if found else ""
