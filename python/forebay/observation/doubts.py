@@ -91,5 +91,5 @@ def _named(paths: Sequence[Path], interface: CapturedInterface | None = None) ->
 
 def _bytes(interface: CapturedInterface, name: str) -> NDArray[np.float64]:
     """A column of bytes of all streams."""
-    tables = [direction["streams"][kind] for direction in interface["directions"] for kind in ("long", "sample")]  # type: ignore[literal-required]
+    tables = [direction["streams"][kind] for direction in interface["directions"] for kind in ("long", "sample")]
     return np.concatenate([table[name].astype(float) for table in tables])
