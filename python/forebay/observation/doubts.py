@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forebay.errors import InputError
 from forebay.formatting import duration
 from forebay.observation.link_rate import Gaps
 
 if TYPE_CHECKING:
-    from forebay._core import Captured, CapturedDirection, CapturedInterface
+    from forebay._core import Captured, CapturedInterface
 
 __all__ = ["check_clock", "check_whole"]
 
 #: Share of packets that the capture says it lost, and of bytes that were acknowledged and never seen, that make holes.
 _LOST, _UNSEEN = 0.01, 0.02
-#: Bytes of streams below which holes are not looked for.
-_ENOUGH = 100_000
+#: Bytes of a stream below which holes are not looked for, and the share of streams that may have fewer.
+_ENOUGH, _FEW = 100_000, 0.25
 #: The coarsest clock that tells a load by the millisecond, and the share of packets stamped alike above which it is
 #: coarser than the packets' distances.
 _COARSEST_S, _ALIKE = 0.002, 0.5
@@ -45,13 +46,16 @@ def check_whole(paths: Sequence[Path], captured: Captured) -> None:
         share = lost / (lost + frames)
         raise InputError(f"{_named(paths)}: found a capture that lost {share:.1%} of its packets; allowed: {instead}")
     for interface in captured["interfaces"]:
-        seen, unseen, again = _seen(interface)
-        # What a queue loses is sent again and fills its gap; what a capture loses is not.
-        if seen + unseen > _ENOUGH and unseen > max(_UNSEEN * (seen + unseen), again):
-            share = unseen / (seen + unseen)
+        distinct, unseen, filled = (_bytes(interface, name) for name in ("distinct", "unseen", "filled"))
+        large = distinct + unseen > _ENOUGH
+        # What a queue loses is sent again and fills its gap; what a capture loses is not, and is of all streams.
+        shares = unseen[large] / (distinct + unseen)[large]
+        if not len(shares) or unseen.sum() <= filled.sum():
+            continue
+        if (share := float(np.quantile(shares, _FEW))) > _UNSEEN:
             raise InputError(
-                f"{_named(paths, interface)}: found a capture with holes: receivers acknowledge {share:.1%} of the "
-                f"bytes without a packet in it; allowed: {instead}"
+                f"{_named(paths, interface)}: found a capture with holes: receivers acknowledge {share:.1%} or more of "
+                f"the bytes without a packet in it; allowed: {instead}"
             )
 
 
@@ -85,15 +89,7 @@ def _named(paths: Sequence[Path], interface: CapturedInterface | None = None) ->
     return str(paths[0 if file is None or file >= len(paths) else file])
 
 
-def _seen(interface: CapturedInterface) -> tuple[int, int, int]:
-    """Bytes of streams that were seen, those that were only acknowledged, and those that filled a gap."""
-    directions = interface["directions"]
-    distinct, unseen, filled = (
-        sum(_bytes(direction, name) for direction in directions) for name in ("distinct", "unseen", "filled")
-    )
-    return distinct, unseen, filled
-
-
-def _bytes(direction: CapturedDirection, name: str) -> int:
-    streams = direction["streams"]
-    return int(np.sum(streams["long"][name]) + np.sum(streams["sample"][name]))
+def _bytes(interface: CapturedInterface, name: str) -> NDArray[np.float64]:
+    """A column of bytes of all streams."""
+    tables = [direction["streams"][kind] for direction in interface["directions"] for kind in ("long", "sample")]
+    return np.concatenate([table[name].astype(float) for table in tables])
