@@ -393,7 +393,8 @@ impl<'de> Deserialize<'de> for Scenario {
 /// recognized.
 fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
     const SECTIONS: [&str; 11] = [
-        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace", OBSERVED,
+        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
+        OBSERVED,
     ];
     for (key, entry) in root.entries()? {
         if !SECTIONS.contains(&key) {
