@@ -49,7 +49,7 @@ impl Gaps {
         self.stamps += 1;
         let mut rest = time;
         for multiples in &mut self.multiples {
-            if rest % 10 != 0 {
+            if !rest.is_multiple_of(10) {
                 break;
             }
             rest /= 10;
