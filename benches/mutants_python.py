@@ -57,6 +57,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "statistics": ("statistics_laws", "statistics", "search_laws"),
     "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
     "search.approach": ("crossing", "search"),
+    "search.assumed_bounds": ("observe_one_sided",),
+    "search.assumed_entries": ("observe_day",),
     "search.check_report": ("check",),
     "search.checked_buffers": ("check",),
     "search.checking": ("check",),

@@ -69,7 +69,7 @@ def test_whole_packet_times_without_an_access_link_are_warned_of(change: tuple[s
     found = phase_effects(Scenario.parse(SMALL).changed(*change).core)
     assert len(found) == (multiple is not None)
     if multiple is not None:
-        assert f"group `bulk`: its round trip is exactly {multiple} times" in found[0]
+        assert f"The round trip of group `bulk` is exactly {multiple} packet times" in found[0]
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_records_are_cut_to_the_busy_hour(tmp_path: Path) -> None:
 def test_an_answer_to_what_is_assumed_lists_it_and_has_no_confidence(polled: Path, tmp_path: Path) -> None:
     out = tmp_path / "week.toml"
     assert forebay("observe", polled, "--out", out).code == 0
-    scenario = Scenario.load(out, ["run.measure=0.2s", "run.warmup=0.05s"])
+    scenario = Scenario.load(out, ["run.measure=0.2s", "run.warmup=0.05s", "link.buffer=100p"])
     assert len(scenario.assumed) == 2
     assert scenario.assumed[0].startswith("packets come at random within 5 min")
     assert "had drops: the true buffer is larger" in scenario.assumed[1]

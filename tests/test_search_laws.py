@@ -46,7 +46,7 @@ def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: in
         assert note.values["packets"] == link.fresh(search.plan)[number - 1]
         assert note.values["replications"] == judge.fresh
         assert note.subject == ROOM.key
-        assert f"attempt {number} of a search that claims {100 * confidence:g} % needs" in note
+        assert f"{100 * needed(number, confidence):.5g} % is needed" in note
     assert [asked for _, asked in judge.asked_to_confirm] == pytest.approx(
         [needed(number, confidence) for number in range(1, attempt + 1)]
     )

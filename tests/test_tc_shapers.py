@@ -186,7 +186,7 @@ def test_the_kernel_has_what_was_simulated(kind: str, table: str, layer: str) ->
     show = "tc -d qdisc show dev lo" + ("; tc -d class show dev lo" if kind == "htb" else "")
     found, shown = given_to_tc(configure(LINUX, port).lines, show)
     assert all(code == 0 for code, _ in found), found
-    root = next(node for node in parse(shown) if node.kind == kind)
+    root = next(node for node in parse(shown, []) if node.kind == kind)
     assert root.stab == -14
     options = root.options if kind == "tbf" else root.children[0].options
     peak = (shaper.peak, shaper.peak_burst)

@@ -80,7 +80,7 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
         if multiple is not None:
             text = (
                 f"The round trip of group `{group['name']}` is exactly {multiple} packet times of the link. Packets "
-                "arrive in step with departures, and this coincidence decides the losses (a phase effect). No network "
+                "arrive in step with departures, and this coincidence sets the losses (a phase effect). No network "
                 "is so exact: repeat the question with `--jitter`, or give the round trip a jitter."
             )
             values = {"packet_times": multiple}
