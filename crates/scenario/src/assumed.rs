@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
-use crate::naming::is_control;
 use crate::node::ScenarioError;
 
 /// The key's name.
@@ -23,13 +22,7 @@ pub(crate) fn check(root: &Cursor<'_>) -> Result<(), ScenarioError> {
         .filter(|items| items.len() <= MOST)
         .ok_or_else(|| assumed.error(format!("a list of at most {MOST} texts")))?;
     for item in items {
-        let valid =
-            |text: &str| text.chars().count() <= MOST_CHARACTERS && !text.contains(is_control);
-        if !item.text().is_some_and(valid) {
-            return Err(item.error(format!(
-                "a text of at most {MOST_CHARACTERS} characters, none of them a control character"
-            )));
-        }
+        item.short(item.text(), MOST_CHARACTERS)?;
     }
     Ok(())
 }

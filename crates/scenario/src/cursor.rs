@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::naming::{Unknown, american, likeliest_quantity};
+use crate::naming::{Unknown, american, is_control, likeliest_quantity};
 use crate::node::{Content, Mistake, Node, Place, ScenarioError, Source};
 
 /// A node, its path and its file: what every reader takes, and what a mistake points at.
@@ -162,6 +162,24 @@ impl<'a> Cursor<'a> {
             Content::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// A text of this place, if it has at most so many characters and none of them is a control
+    /// character.
+    pub(crate) fn short<T: AsRef<str>>(
+        &self,
+        text: Option<T>,
+        most: usize,
+    ) -> Result<T, ScenarioError> {
+        let is_short = |text: &T| {
+            let text = text.as_ref();
+            text.chars().count() <= most && !text.contains(is_control)
+        };
+        text.filter(is_short).ok_or_else(|| {
+            self.error(format!(
+                "a text of at most {most} characters, none of them a control character"
+            ))
+        })
     }
 
     pub(crate) fn number(&self) -> Option<f64> {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::cursor::Cursor;
-use crate::naming::{is_control, shortened};
+use crate::naming::shortened;
 use crate::node::{Mistake, ScenarioError};
 
 /// The section's name, and the tables in it.
@@ -35,13 +35,7 @@ pub(crate) fn check(root: &Cursor<'_>) -> Result<(), ScenarioError> {
     for (_, bound) in entries {
         bound.only(&[AT_LEAST, AT_MOST, FIND])?;
         for (_, text) in bound.entries()? {
-            let valid =
-                |text: &str| text.chars().count() <= MOST_CHARACTERS && !text.contains(is_control);
-            if !text.text().is_some_and(valid) {
-                return Err(text.error(format!(
-                    "a text of at most {MOST_CHARACTERS} characters, none of them a control character"
-                )));
-            }
+            text.short(text.text(), MOST_CHARACTERS)?;
         }
     }
     Ok(())

@@ -518,13 +518,7 @@ fn read_title(cursor: Cursor<'_>) -> Result<String, ScenarioError> {
         let parts = text.split(breaks).filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")
     });
-    let title =
-        title.filter(|title| title.chars().count() <= MAX_TITLE && !title.contains(is_control));
-    title.ok_or_else(|| {
-        cursor.error(format!(
-            "a text of at most {MAX_TITLE} characters, none of them a control character"
-        ))
-    })
+    cursor.short(title, MAX_TITLE)
 }
 
 /// Goals: one for each key, or a list of them.

@@ -246,7 +246,7 @@ impl Stack {
 words! {
     /// The presets that `stack` names.
     pub(crate) enum Preset {
-        /// What the RFCs say: SACK, or RACK for BBR; ten packets initially, a minimum timeout of 1 s.
+        /// The RFCs: SACK, or RACK for BBR; ten packets initially, a minimum timeout of 1 s.
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",
