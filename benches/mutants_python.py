@@ -57,8 +57,6 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "statistics": ("statistics_laws", "statistics", "search_laws"),
     "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
     "search.approach": ("crossing", "search"),
-    "search.assumed_bounds": ("observe_one_sided",),
-    "search.assumed_entries": ("observe_day",),
     "search.check_report": ("check",),
     "search.checked_buffers": ("check",),
     "search.checking": ("check",),
@@ -108,6 +106,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.surveying": ("survey",),
     "search.thumbs": ("thumbs",),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
+    "search.unmeasured": ("observe_day", "observe_one_sided"),
     "search.waiting": ("quick",),
     "search.words": ("frozen", "ranged", "search"),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.bounds import MOST_REPLICATIONS
-from forebay.commands.estimate import Announced, Work, one_run
+from forebay.commands.estimate import announced
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -33,7 +33,7 @@ from forebay.commands.verb import verb
 from forebay.errors import Interrupted
 
 if TYPE_CHECKING:
-    from forebay.scenario import Progress, Scenario
+    from forebay.scenario import Scenario
 
 __all__ = ["EXIT_CODES", "check"]
 
@@ -93,10 +93,12 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
     scenario = source(file).scenario(overrides)
     each_s = _each_s(scenario, asked["engine"])
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+        least = _least(asked)
+        told = progress if as_json else announced(progress, scenario, asked, lambda runs: max(runs, least))
         # The other options have the names that the function has.
         report = judge(
             scenario,
-            progress=progress if as_json else _announced(progress, scenario, asked),
+            progress=told,
             resume=None if fresh else cache_directory() / "check",
             tell=remark,
             known=None if progress is None else progress.say,
@@ -111,16 +113,12 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
     sys.exit(EXIT_CODES[report.verdict])
 
 
-def _announced(progress: Progress | None, scenario: Scenario, asked: dict[str, Any]) -> Progress | None:
-    """Progress that says about how long the check takes; as it is where machines of a cluster do the work."""
+def _least(asked: dict[str, Any]) -> int:
+    """The fewest runs that a check makes."""
     from forebay.statistics import runs_for_confidence
 
-    each = one_run(scenario, asked["engine"])
-    if each is None or asked["scheduler"] is not None:
-        return progress
-    first = asked["replications"] or runs_for_confidence(asked["confidence"])
-    least = first * max(1, len(asked["buffers"]))
-    return Announced(progress, lambda runs: Work(max(runs, least), each, asked["within"]), asked["jobs"])
+    first: int = asked["replications"] or runs_for_confidence(asked["confidence"])
+    return first * max(1, len(asked["buffers"]))
 
 
 def _each_s(scenario: Scenario, engine: str) -> float | None:

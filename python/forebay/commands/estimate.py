@@ -7,10 +7,10 @@ real time has a forecast of its own (`forebay.real_time`), and other engines tak
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay.commands.streams import remark
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forebay.measurement.run_time import RunTime
     from forebay.scenario import Progress, Scenario
 
-__all__ = ["Announced", "Work", "announce", "announced_soon", "one_run"]
+__all__ = ["Announced", "Work", "announce", "announced", "announced_soon", "one_run"]
 
 #: The least time that is worth a line, in seconds.
 WORTH_SAYING = 10.0
@@ -78,6 +78,31 @@ class Announced:
             announce(self._work(expected - done), self._jobs)
         if self._progress is not None:
             self._progress(done, expected)
+
+
+def announced(
+    progress: Progress | None,
+    scenario: Scenario,
+    asked: Mapping[str, Any],
+    runs: Callable[[int], int] = lambda expected: expected,
+) -> Progress | None:
+    """Progress that says about how long runs take; as it is where machines of a cluster do the work.
+
+    Parameters
+    ----------
+    progress : callable or None
+        What is told on.
+    scenario : Scenario
+        Each run is as long as one of it.
+    asked : mapping
+        The options `engine`, `scheduler` and `jobs` of the command, and `within` where it has that.
+    runs : callable
+        The number of runs, by the number that is expected at first.
+    """
+    each = one_run(scenario, asked["engine"])
+    if each is None or asked["scheduler"] is not None:
+        return progress
+    return Announced(progress, lambda expected: Work(runs(expected), each, asked.get("within")), asked["jobs"])
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from forebay.commands.drawing import ResultFiles
-from forebay.commands.estimate import Announced, Work, one_run
+from forebay.commands.estimate import announced
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -211,9 +211,9 @@ def recommend(
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
-    from forebay.search.assumed_bounds import without_confidence
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory
+    from forebay.search.unmeasured import of_bounds, resting_on
 
     given = source(file)
     scenario, taken = _scenario(given, overrides, assume=assume_lower_bounds)
@@ -241,7 +241,7 @@ def recommend(
             known=None if progress is None else progress.say,
             **asked,
         )
-    answer = without_confidence(answer, taken)
+    answer = resting_on(answer, of_bounds(taken))
     written: list[Path] = []
     with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
         written += _write_files(answer, files, front)
@@ -294,10 +294,8 @@ def _announced(
     """
     from forebay.search.waiting import shorter
 
-    each = one_run(shorter(scenario) if asked["quick"] else scenario, asked["engine"])
-    if each is None or asked["scheduler"] is not None:
-        return progress
-    return Announced(progress, lambda runs: Work(searches * runs, each, asked["within"]), asked["jobs"])
+    looked = shorter(scenario) if asked["quick"] else scenario
+    return announced(progress, looked, asked, lambda runs: searches * runs)
 
 
 def _searches(scenario: Scenario) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.commands.estimate import Announced, Work, one_run
+from forebay.commands.estimate import announced
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
 from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
@@ -19,7 +19,6 @@ from forebay.commands.verb import verb
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
-    from forebay.scenario import Progress, Scenario
     from forebay.sweeps.bundling import Replay
     from forebay.sweeps.sweeping import Sweep
 
@@ -117,7 +116,7 @@ def sweep(
             engine=engine,
             replications=replications,
             seed=seed,
-            progress=progress if as_json else _announced(progress, scenario, engine, where),
+            progress=progress if as_json else announced(progress, scenario, {**where, "engine": engine}),
             tell=remark,
             **where,
         )
@@ -131,14 +130,6 @@ def sweep(
     if bundle_to is not None:
         _bundle(found, bundle_to, given.text)
         say(f"wrote {bundle_to}", err=as_json)
-
-
-def _announced(progress: Progress | None, scenario: Scenario, engine: str, where: dict[str, Any]) -> Progress | None:
-    """Progress that says about how long the sweep takes, as if each run were the scenario's."""
-    each = one_run(scenario, engine)
-    if each is None or where["scheduler"] is not None:
-        return progress
-    return Announced(progress, lambda runs: Work(runs, each), where["jobs"])
 
 
 def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:

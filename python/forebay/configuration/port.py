@@ -19,6 +19,7 @@ from forebay.configuration.quantities import bits, count_text, exact, rate_text,
 from forebay.scenario import Scenario
 
 __all__ = [
+    "FRAMING",
     "MARKING",
     "UNKNOWN",
     "Classes",
@@ -39,7 +40,8 @@ Direction = Literal["upload", "download"]
 MARKING = frozenset({"red", "choke", "pie", "fq_pie", "codel", "fq_codel", "cobalt", "cake", "dualpi2", "step"})
 #: Parameters that are a level of the queue, in whatever unit the scenario states them.
 THRESHOLDS = frozenset({"min", "max", "threshold"})
-#: Bytes per packet that a rate counts beside those of IP, by the scenario's `rate_layer`.
+#: Bytes per packet that a rate counts beside those of IP, by the scenario's `rate_layer`: Ethernet's header and check
+#: sequence; then also its preamble and gap (IEEE 802.3).
 FRAMING = {"l3": 0, "l2": 18, "l1": 38}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forebay import _core
+from forebay.configuration.port import FRAMING
 from forebay.goals import Goal
 from forebay.metric import find
 from forebay.scenario import Scenario
@@ -23,9 +24,6 @@ __all__ = ["delay_bounds"]
 FIRST_IN_FIRST_OUT = frozenset({"droptail", "red", "step", "codel", "pie", "choke", "drophead", "cobalt"})
 #: Keys of a link that make its rate change, its packets wait for more than the queue, or others share what waits.
 NOT_CONSTANT = ("outages", "shaper", "medium", "memory", "policer")
-#: Bytes of framing of each packet at a rate of a layer: Ethernet's header and check sequence; then also its preamble
-#: and gap (IEEE 802.3).
-FRAMING = {"l3": 0.0, "l2": 18.0, "l1": 38.0}
 #: Bytes of the smallest packet: a bare header of IPv4.
 SMALLEST = 20.0
 #: Part of the bound that is used: what is exact in theory is kept clear of rounding.

@@ -29,7 +29,6 @@ from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
-from forebay.search.assumed_entries import with_assumptions
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
@@ -50,6 +49,7 @@ from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
+from forebay.search.unmeasured import of_assumptions, resting_on
 from forebay.search.waiting import Patience, shorter
 from forebay.statistics import runs_for_confidence
 
@@ -255,7 +255,7 @@ def recommend(
             # Last of what takes time.
             cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
         )
-        return with_assumptions(whole_answer, scenario.assumed)
+        return resting_on(whole_answer, of_assumptions(scenario.assumed))
 
 
 def _check_alone(*, sensitivity: bool, fraction: float | None, largest: bool) -> None:

@@ -1,0 +1,43 @@
+"""An answer that rests on what was not measured: the answer lists it and states no confidence.
+
+The scenario's assumptions are such, and bounds that were taken for values. Runs say how sure an answer is of the
+scenario. How well the scenario describes the link they do not say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from forebay.warning import Kind, Warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forebay.observed_bounds import Bound
+    from forebay.search.answer import Recommendation
+
+__all__ = ["of_assumptions", "of_bounds", "resting_on"]
+
+
+def of_assumptions(assumed: Iterable[str]) -> tuple[Warning, ...]:
+    """A warning of each assumption of a scenario."""
+    return tuple(Warning(Kind.ASSUMED_ENTRY, f"the scenario assumes that {each}") for each in assumed)
+
+
+def of_bounds(taken: Iterable[Bound]) -> tuple[Warning, ...]:
+    """A warning of each bound that stands for a value."""
+    return tuple(Warning(Kind.ASSUMED_BOUND, bound.sentence, subject=bound.key) for bound in taken)
+
+
+def resting_on(answer: Recommendation, warnings: tuple[Warning, ...]) -> Recommendation:
+    """The same answer with warnings of what was not measured, and without a confidence if there are any."""
+    if not warnings:
+        return answer
+    return dataclasses.replace(
+        answer,
+        confidence=None,
+        feasible_from=None,
+        goals={key: dataclasses.replace(goal, confidence=None) for key, goal in answer.goals.items()},
+        warnings=(*warnings, *answer.warnings),
+    )
