@@ -42,6 +42,7 @@ collect_ignore = (
 #: The files that take longest, the longest first: what is begun last is waited for by processes that have nothing left.
 LONGEST = (
     "test_documentation.py",
+    "test_coverage.py",
     "test_cluster.py",
     "test_lab_experiments.py",
     "test_surroundings.py",

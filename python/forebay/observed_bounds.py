@@ -1,4 +1,4 @@
-"""What `observe` leaves out of a scenario: keys without a value, with the bounds that are known of them.
+"""Keys that `observe` leaves out of a scenario, with the bounds that are known of them.
 
 A scenario's reader refuses such a file and names the first missing key. `recommend --assume-lower-bounds` takes the
 bounds for the values, and `recommend` needs no buffer, because it varies it.
@@ -101,7 +101,7 @@ def _is_set(tables: Mapping[str, Any], key: str) -> bool:
 def taken_for_values(
     bounds: Sequence[Bound], overrides: Iterable[_core.Change]
 ) -> tuple[tuple[Bound, ...], tuple[_core.Change, ...]]:
-    """The bounds that stand for values where nobody gives these, and the changes that put them there."""
+    """The bounds that stand for missing values, and the changes that put them there."""
     given = {_key(change) for change in overrides}
     taken = tuple(bound for bound in bounds if bound.value is not None and bound.key not in given)
     return taken, tuple((ARGUMENT, bound.key, bound.value or "") for bound in taken)

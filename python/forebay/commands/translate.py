@@ -133,11 +133,7 @@ def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[
         *link_table(found.port).splitlines(),
         *(f"unknown: {text}" for text in found.unknown),
         *(f"skipped: {text}" for text in found.skipped[:MOST_SKIPPED]),
-        *(
-            [f"skipped: {more} more lines (--json lists them)"]
-            if (more := len(found.skipped) - MOST_SKIPPED) > 0
-            else []
-        ),
+        *([f"skipped: {more} more lines (--json lists them)"] if more > 0 else []),
         *(f"note: {quirk}" for quirk in found.system.quirks),
         f"source: {found.system.source}",
     ]

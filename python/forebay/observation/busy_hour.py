@@ -47,7 +47,7 @@ ALLOWED = (
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which part of the input a scenario describes, as somebody asks for it.
+    """The part of the input that a scenario describes, as the user asks for it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a link carried at least, of which a capture does not show the rate: a bound that is true wherever it was taken.
+"""The least that a link of unknown rate carried: a bound that is true wherever the capture was taken.
 
 Behind the queue all that is seen was carried. Before it a packet may still be lost, and what is not lost may wait: of
 each stream the repetitions are taken off, and a window of time is longer by the longest wait.

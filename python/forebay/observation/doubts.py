@@ -1,4 +1,4 @@
-"""What makes a capture contradict itself: holes, a clock that is too coarse, round trips of nothing.
+"""Contradictions in a capture: holes, a clock that is too coarse, round trips of 0 s.
 
 No answer is made from such a capture. One line says which file is doubtful, why, and what to capture instead.
 """

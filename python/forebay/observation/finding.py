@@ -42,6 +42,7 @@ __all__ = [
     "RoundTrips",
     "Workload",
     "finding_json",
+    "known_rate",
     "rate_at_least",
     "without_addresses",
 ]
@@ -383,6 +384,11 @@ class Finding:
 
 #: Windows in which no more comes than a link carries, however packets are held up and handed on together, in seconds.
 STEADY_S = 0.1
+
+
+def known_rate(finding: Finding) -> float | None:
+    """The rate of the link in bit/s; None where it is not known."""
+    return finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
 
 
 def rate_at_least(finding: Finding) -> float | None:

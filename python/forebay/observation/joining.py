@@ -99,13 +99,14 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
     unyielding: Estimate | Unknown
     share = observed.unresponsive_share
     if isinstance(observed.rate, Estimate):
-        loose = exactly(share * observed.load_bps.value, "bit/s", "traffic that nobody answers", round(packets))
+        loose = exactly(share * observed.load_bps.value, "bit/s", "traffic without acknowledgments", round(packets))
         unyielding = ratio(loose, observed.rate, loose.source)
     else:
         unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
     groups, distributions = _groups(seen, observed)
     if load is None:
         raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
+    brief = _brief(seen, observed)
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
         link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
@@ -113,9 +114,9 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),
         load=load,
-        flows=tuple(_rows(observed, _brief(seen, observed))),
+        flows=tuple(_rows(observed, brief)),
         distributions=tuple(distributions),
-        remarks=(*remarks, *_brief_remark(_brief(seen, observed), total, seen.seconds)),
+        remarks=(*remarks, *_brief_remark(brief, total, seen.seconds)),
     )
 
 
@@ -384,7 +385,7 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
         return None
     loose = [stream for stream in seen.streams if not stream.responsive]
     packets = sum(stream.packets for stream in loose)
-    source = "traffic that nobody answers"
+    source = "traffic without acknowledgments"
     rate = replace(scaled(observed.load_bps, observed.unresponsive_share, "bit/s"), source=source, samples=packets)
     packet = None
     if packets:

@@ -3,8 +3,8 @@
 After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which look at what a sender does
 round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
 whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
-without a loss is limited by its application or by a slower link: from here both look the same. At a receiver nothing is
-ever on its way, whoever limits it, and an application loses no packets.
+without a loss is limited by its application or by a slower link: from here both look the same. At a receiver no data
+is ever in flight, and an application loses no packets.
 """
 
 from __future__ import annotations

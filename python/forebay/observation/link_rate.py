@@ -3,7 +3,7 @@
 Packets that wait leave back to back: the time between two is the size of one of them over the rate. Their gaps are
 a spike in the histogram of size over gap, and nothing comes closer together than that. Gaps of a few ticks of the
 clock tell nothing, and neither does a handful of gaps. Where stamps are too coarse, the load of a busy link has a
-ceiling. An input with neither does not tell the rate: a link that was never busy has shown nobody what it can carry.
+ceiling. An input with neither does not tell the rate: a link that was never busy does not show its rate.
 """
 
 from __future__ import annotations

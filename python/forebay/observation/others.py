@@ -257,18 +257,12 @@ def of_sockets(sockets: Sockets, rate_bps: float | None) -> Finding:
 
 def _of_group(group: Group, sockets: Sockets) -> list[GroupFinding]:
     """Groups of a controller's connections that send, one for what limits them."""
-    sending = [
-        at
-        for at, each in enumerate(sockets.sockets)
-        if each.controller == group.controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES
-    ]
-    found = []
-    for limit in dict.fromkeys(_LIMITS.get(sockets.limits[at], "unknown") for at in sending):
-        mine = [at for at in sending if _LIMITS.get(sockets.limits[at], "unknown") == limit]
-        made = _alike(group.controller, limit, mine, sockets)
-        if made is not None:
-            found.append(made)
-    return found
+    alike: dict[LimitedBy, list[int]] = {}
+    for at, each in enumerate(sockets.sockets):
+        if each.controller == group.controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES:
+            alike.setdefault(_LIMITS.get(sockets.limits[at], "unknown"), []).append(at)
+    made = (_alike(group.controller, limit, mine, sockets) for limit, mine in alike.items())
+    return [each for each in made if each is not None]
 
 
 def _alike(controller: str, limit: LimitedBy, mine: list[int], sockets: Sockets) -> GroupFinding | None:

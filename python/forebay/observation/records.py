@@ -21,7 +21,7 @@ from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rat
 from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.findings import Covered, Findings, unknown_of
-from forebay.observation.flow_records.joining import Timeouts, gather, joined, timeouts
+from forebay.observation.flow_records.joining import Evidence, Timeouts, gather, joined, timeouts
 from forebay.observation.flow_records.normal import Reading, schema
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.flow_records.store import Store
@@ -143,12 +143,15 @@ def read(
     if not files:
         raise InputError(f"found no file; allowed: {formats.ALLOWED}")
     records, reading, found = _records(files, sampling, output, progress)
-    told = timeouts(gather(records.buckets()))
-    day, span = _day(records, told, window)
+    evidence = gather(records.buckets())
+    told = timeouts(evidence)
+    resolution = _resolution(evidence, told)
+    day, span = _day(records, resolution, window)
     if span is not None:
         records = _cut(records, span)
+        resolution = _resolution(gather(records.buckets()), told)
     first, last = _span(records)
-    covered = Covered(first, last, _resolution(records, told), told.inactive_s)
+    covered = Covered(first, last, resolution, told.inactive_s)
     width = width_for(first, last)
     smear = Smear(first, last, width)
     flows = Store(_flow_schema(), "pair")
@@ -196,22 +199,21 @@ def _spread(bucket: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float
     return bucket["start_s"].to_numpy(), bucket["end_s"].to_numpy(), amount
 
 
-def _resolution(records: Store, told: Timeouts) -> float:
+def _resolution(evidence: Evidence, told: Timeouts) -> float:
     """A record spreads its bytes over its time: below the active timeout, or the longest record, nothing is told."""
     if told.active_s:
         return max(1.0, told.active_s)
-    longest = max((float(each.max()) for each in gather(records.buckets()).lasting if each.size), default=1.0)
+    longest = max((float(each.max()) for each in evidence.lasting if each.size), default=1.0)
     return max(1.0, longest)
 
 
-def _day(records: Store, told: Timeouts, window: Window) -> tuple[Day | None, Span | None]:
+def _day(records: Store, resolution: float, window: Window) -> tuple[Day | None, Span | None]:
     """The load over the day, and the part of it that is described where it is not all."""
     first, last = _span(records)
     width = width_for(first, last)
     smear = Smear(first, last, width)
     for bucket in records.buckets():
         smear.add(*_spread(bucket))
-    resolution = _resolution(records, told)
     means = Series(first, width, smear.sums() * 8 / width, resolution, "bit/s").averaged(resolution)
     each = max(1, int(np.ceil(resolution / width - 1e-9))) * width
     if means.size < 2:

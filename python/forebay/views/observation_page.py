@@ -9,7 +9,7 @@ import numpy as np
 
 from forebay import formatting
 from forebay.observation.estimate import Estimate
-from forebay.observation.finding import without_addresses
+from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.words import told
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.views.observation_charts import Reading, Reference, SpanChart
@@ -78,7 +78,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
         lines=(link, limited, regime),
         remarks=finding.remarks,
         load=None if finding.load is None else _load(finding.load, finding),
-        day=None if finding.day is None else day_section(finding.day, _rate(finding)),
+        day=None if finding.day is None else day_section(finding.day, known_rate(finding)),
         groups=_groups(finding),
         flows=_flows(finding),
         laws=tuple(map(_laws, finding.distributions)),
@@ -160,12 +160,8 @@ def _title(finding: Finding) -> str:
 # Load ------------------------------------------------------------------------------------------------------------
 
 
-def _rate(finding: Finding) -> float | None:
-    return finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
-
-
 def _load(load: Load, finding: Finding) -> LoadSection:
-    rate = _rate(finding)
+    rate = known_rate(finding)
     figures = tuple(_figure(_over_time(scale, rate), f"In windows of {window(scale.scale_s)}") for scale in load.scales)
     table = None
     if load.scales:

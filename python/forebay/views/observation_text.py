@@ -13,7 +13,7 @@ from rich.text import Text
 
 from forebay.legible import legible
 from forebay.observation.estimate import Estimate
-from forebay.observation.finding import without_addresses
+from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
@@ -69,7 +69,7 @@ def observation_text(finding: Finding) -> RenderableType:
     if finding.load is not None:
         parts += _load(finding.load, finding)
     if finding.day is not None:
-        rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+        rate = known_rate(finding)
         parts += [Paragraph(legible(sentence)) for sentence in day_sentences(finding.day, rate)]
     parts += _unknown(finding)
     parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
@@ -92,7 +92,7 @@ def _of(columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrapped: bool)
 
 
 def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
-    rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+    rate = known_rate(finding)
     if load.scales:
         columns = scale_columns(load.scales)
         rows = [scale_cells(scale, columns, rate, intervals=False) for scale in load.scales]

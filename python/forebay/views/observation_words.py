@@ -16,6 +16,7 @@ from forebay.observation.finding import (
     Persistent,
     Queue,
     RoundTrips,
+    known_rate,
     rate_at_least,
 )
 from forebay.observation.regime import percent
@@ -53,7 +54,7 @@ NONE = "–"
 def answer(finding: Finding) -> tuple[str, str, str]:
     """Three lines: which link, how many flows it limits, which regime; or of the load where these are not known."""
     if finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown":
-        rate = finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+        rate = known_rate(finding)
         return _link(finding), *known_of_day(finding.day, rate)
     return _link(finding), _limited(finding), _regime(finding)
 

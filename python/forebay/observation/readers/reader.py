@@ -1,4 +1,4 @@
-"""What a reader of `observe` is: its name, how it recognizes an input, what it yields, and how it reads.
+"""The readers of `observe`: each has a name, a test that recognizes an input, what it yields, and how it reads.
 
 The registry asks its readers in order and takes the first that recognizes the beginning of a file.
 """

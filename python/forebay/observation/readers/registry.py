@@ -1,6 +1,6 @@
 """The registry of readers: one line each, in the order in which a beginning is shown to them.
 
-What says most of itself is asked first; tables and objects of anybody's come last.
+Readers of the most distinctive inputs are asked first, and readers of general tables and objects last.
 """
 
 from __future__ import annotations
