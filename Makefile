@@ -65,7 +65,7 @@ $(VENV)/.packages: requirements/dev.txt | tools
 	@touch $@
 
 # The engines are in $(VENV) either as they are for use, or with the checks of tests: the one takes the other's place.
-DEVELOP = PIP_QUIET=1 $(BIN)/maturin develop --locked --quiet -j $(JOBS)
+DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --locked --quiet -j $(JOBS)
 
 $(VENV)/.build: $(VENV)/.packages $(SOURCES)
 	@rm -f $(VENV)/.checked
