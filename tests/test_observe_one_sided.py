@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import gzip
 import struct
 import subprocess
@@ -76,6 +77,9 @@ def test_assumed_bounds_are_said_first_and_without_confidence(before: Path, tmp_
     assert done.out.startswith("Assumed: link.rate = 1")
     assert "lower bound" in " ".join(done.out.split())[:200]
     assert "confidence)" not in done.out.replace("(no confidence", "")
+    told = json.loads(forebay("recommend", out, "--assume-lower-bounds", "--json", *rest).out)
+    assert told["confidence"] is None
+    assert {goal["confidence"] for goal in told["goals"].values()} == {None}
     given = forebay("recommend", out, "--assume-lower-bounds", "--set", "link.rate=20Mbps", *rest)
     assert "link.rate =" not in given.out.partition("\n")[0]
 
