@@ -213,10 +213,10 @@ def recommend(
     """
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory
-    from forebay.search.unmeasured import of_bounds, resting_on
+    from forebay.search.unmeasured import of_bounds, resting_on, without_configured
 
     given = source(file)
-    scenario, taken = _scenario(given, overrides, assume=assume_lower_bounds)
+    scenario, taken, begun = _scenario(given, overrides, asked["over"], assume=assume_lower_bounds)
     if taken and (classes or len(_varied(asked["over"])) > 1):
         raise InputError(
             "found it beside --assume-lower-bounds; allowed: one of both", "classes" if classes else "over"
@@ -241,7 +241,7 @@ def recommend(
             known=None if progress is None else progress.say,
             **asked,
         )
-    answer = resting_on(answer, of_bounds(taken))
+    answer = resting_on(without_configured(answer) if begun else answer, of_bounds(taken))
     written: list[Path] = []
     with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
         written += _write_files(answer, files, front)
@@ -251,18 +251,24 @@ def recommend(
     _leave(_exit_code(answer))
 
 
-def _scenario(given: Source, overrides: tuple[str, ...], *, assume: bool) -> tuple[Scenario, tuple[Bound, ...]]:
-    """The scenario, with a buffer to begin with where it has none; and the bounds that stand for missing values."""
+def _scenario(
+    given: Source, overrides: tuple[str, ...], over: Iterable[str], *, assume: bool
+) -> tuple[Scenario, tuple[Bound, ...], bool]:
+    """The scenario, the bounds that stand for missing values, and whether its buffer is only one to begin with."""
     from forebay.observed_bounds import beginnings, bounds_of, taken_for_values
+    from forebay.scenario import TARGET
 
     bounds = bounds_of(given.text, given.kind)
     taken, changes = taken_for_values(bounds, overrides) if assume else ((), ())
-    *others, last = beginnings(bounds, overrides)
+    varied = [text.partition("=")[0].strip() for text in _varied(over)] or [TARGET]
+    starts = beginnings(bounds, overrides) if TARGET in varied else ((),)
+    *others, last = starts
+    begun = last != ()
     for beginning in others:
         # Without flows that yield there is no bandwidth-delay product.
         with suppress(InputError):
-            return given.scenario((*changes, *beginning, *overrides)), taken
-    return given.scenario((*changes, *last, *overrides)), taken
+            return given.scenario((*changes, *beginning, *overrides)), taken, begun
+    return given.scenario((*changes, *last, *overrides)), taken, begun
 
 
 def _exit_code(answer: Recommendation) -> int:

@@ -49,7 +49,7 @@ from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
-from forebay.search.unmeasured import of_assumptions, resting_on
+from forebay.search.unmeasured import CONFIGURED, of_assumptions, resting_on
 from forebay.search.waiting import Patience, shorter
 from forebay.statistics import runs_for_confidence
 
@@ -583,9 +583,9 @@ def _asked(scenario: Scenario, varied: Knob | Ranged, also: Iterable[str]) -> di
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
     if isinstance(varied, Ranged):
         own = varied.configured(scenario)
-        as_configured = {} if own is None else {"as configured": round(own.place)}
+        as_configured = {} if own is None else {CONFIGURED: round(own.place)}
     else:
-        as_configured = {"as configured": max(1, round(varied.size(scenario).packets))}
+        as_configured = {CONFIGURED: max(1, round(varied.size(scenario).packets))}
     return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from forebay.observed_bounds import Bound
     from forebay.search.answer import Recommendation
 
-__all__ = ["of_assumptions", "of_bounds", "resting_on"]
+__all__ = ["CONFIGURED", "of_assumptions", "of_bounds", "resting_on", "without_configured"]
+
+#: The name of the scenario's own buffer among those that an answer names.
+CONFIGURED = "as configured"
 
 
 def of_assumptions(assumed: Iterable[str]) -> tuple[Warning, ...]:
@@ -41,3 +44,8 @@ def resting_on(answer: Recommendation, warnings: tuple[Warning, ...]) -> Recomme
         goals={key: dataclasses.replace(goal, confidence=None) for key, goal in answer.goals.items()},
         warnings=(*warnings, *answer.warnings),
     )
+
+
+def without_configured(answer: Recommendation) -> Recommendation:
+    """The same answer about a scenario that states no buffer: the size with which the search began is none of its."""
+    return dataclasses.replace(answer, also=tuple(each for each in answer.also if each.name != CONFIGURED))
