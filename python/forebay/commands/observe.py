@@ -13,7 +13,7 @@ import click
 from forebay.commands.options import AS_JSON
 from forebay.commands.streams import remark, say_json
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import amount
+from forebay.commands.values import Size, amount
 from forebay.commands.verb import verb
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ __all__ = ["observe"]
     help="Describe this part of counters or flow records instead of the busiest hour: a length such as 15min, "
     "2026-11-23T20:00..2026-11-23T22:00, times of each day such as 20:00..22:00 (UTC), or all.",
 )
+@click.option(
+    "--memory",
+    type=Size(),
+    default="1GB",
+    show_default=True,
+    help="Limit the memory of the command. An input that needs more is refused as soon as that shows.",
+)
 @AS_JSON
 def observe(
     inputs: tuple[Path, ...],
@@ -62,6 +69,7 @@ def observe(
     port: str | None,
     sampling: int | None,
     window: str | None,
+    memory: int,
     *,
     as_json: bool,
 ) -> None:
@@ -76,6 +84,7 @@ def observe(
     from forebay.files import check_file, write_whole
     from forebay.observation.busy_hour import Window
     from forebay.observation.finding import finding_json, without_addresses
+    from forebay.observation.memory import limited_memory
     from forebay.observation.observing import observe as read
 
     paths = [*inputs, *([sockets] if sockets is not None else [])]
@@ -85,7 +94,7 @@ def observe(
     for option, path in (("out", out), ("report", report)):
         if path is not None:
             check_file(path, option)
-    with progress_bar("reading, MB", quiet=False) as bar:
+    with limited_memory(memory, held=0), progress_bar("reading, MB", quiet=False) as bar:
 
         def tell(done: int, size: int | None) -> None:
             if bar is not None:

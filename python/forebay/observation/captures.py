@@ -19,6 +19,7 @@ from forebay.observation.doubts import check_clock, check_whole
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
 from forebay.observation.limits import is_long
 from forebay.observation.link_rate import Bins, Gaps, link_rate
+from forebay.observation.memory import check_memory
 from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
 from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
@@ -69,6 +70,7 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
     InputError
         Where a file cannot be read, or has no packet.
     """
+    progress = _within_memory(paths, progress)
     found = _core.observe_captures(list(paths), progress=progress)
     if found["queue"] is None and len(paths) == 2:
         sides = _sides(found["interfaces"])
@@ -82,7 +84,18 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
     return found
 
 
-def _both_sides(paths: Sequence[Path], before: int, after: int, progress: Progress | None) -> Captured:
+def _within_memory(paths: Sequence[Path], progress: Progress | None) -> Progress:
+    """Progress that refuses captures that take more memory than is allowed."""
+
+    def tell(done: int, size: int | None) -> None:
+        check_memory(str(paths[0]), done)
+        if progress is not None:
+            progress(done, size)
+
+    return tell
+
+
+def _both_sides(paths: Sequence[Path], before: int, after: int, progress: Progress) -> Captured:
     """Captures of both sides of a queue, of which the one behind is brought up to it.
 
     What every packet takes at least from one to the other is the way between the two places, and what their clocks

@@ -11,6 +11,7 @@ from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
 from forebay.observation.inputs import Kind, one_kind
 from forebay.observation.interpretation import interpret
+from forebay.observation.memory import DEFAULT_MEMORY, check_memory, limited_memory
 from forebay.observation.opening import Progress
 
 __all__ = ["observe"]
@@ -27,6 +28,7 @@ def observe(
     port: str | None = None,
     sampling: int | None = None,
     window: Window | None = None,
+    memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Finding:
     """Read inputs of one kind and say what they tell.
@@ -46,6 +48,8 @@ def observe(
         One packet in so many was seen, where flow records do not say so themselves.
     window : Window, optional
         Which part of counters or flow records is described; the busy hour by default.
+    memory : int
+        Bytes that the answer may take beyond what the process holds. An input that takes more is refused.
     progress : callable, optional
         Told bytes that were read, and of how many.
 
@@ -61,30 +65,44 @@ def observe(
         raise InputError(f"found {sampling} beside {kind.value}; allowed: beside flow records", "sampling")
     if window is not None and kind not in (Kind.COUNTERS, Kind.RECORDS):
         raise InputError(f"found it beside {kind.value}; allowed: beside counters and flow records", "window")
+    with limited_memory(memory):
+        found = _found(kind, paths, rate_bps, port, sampling, window or BUSY_HOUR, progress)
+        check_memory(str(paths[0]))
+    return without_addresses(found)
+
+
+def _found(
+    kind: Kind,
+    paths: Sequence[Path],
+    rate_bps: float | None,
+    port: str | None,
+    sampling: int | None,
+    window: Window,
+    progress: Progress | None,
+) -> Finding:
+    """What inputs of a kind tell."""
     if kind is Kind.CAPTURE:
         from forebay.observation.joining import finding_of
 
         captured = read_captures(paths, progress)
         seen = seen_of(captured)
-        found = finding_of(seen, interpret(seen, rate_bps), capture_remarks(captured))
-    elif kind is Kind.RECORDS:
+        return finding_of(seen, interpret(seen, rate_bps), capture_remarks(captured))
+    if kind is Kind.RECORDS:
         from forebay.observation import records
         from forebay.observation.others import of_records
 
-        found = of_records(
+        return of_records(
             records.read(
                 paths,
                 rate_bps=rate_bps,
                 sampling=sampling or 1,
                 output=_interface(port),
-                window=window or BUSY_HOUR,
+                window=window,
                 progress=progress,
             ),
             rate_bps,
         )
-    else:
-        found = _single(kind, paths, rate_bps, port, window or BUSY_HOUR)
-    return without_addresses(found)
+    return _single(kind, paths, rate_bps, port, window)
 
 
 def _interface(port: str | None) -> int | None:

@@ -17,6 +17,8 @@ from typing import BinaryIO, cast
 
 from forebay.errors import InputError
 from forebay.extras import how_to_get
+from forebay.formatting import size as size_of
+from forebay.observation.memory import check_memory, text_bytes
 from forebay.untrusted import regular
 
 __all__ = ["MOST_BYTES_OF_LINE", "Lines", "Progress", "blocks", "cells_of", "lines_of", "opened", "text_of"]
@@ -29,6 +31,9 @@ BLOCK = 8 * 2**20
 MOST_BYTES_OF_LINE = 2**20
 #: Bytes of a text that is held as a whole.
 MOST_BYTES_OF_TEXT = 256 * 2**20
+
+#: How many times as long as its file an unpacked text may be, once it is longer than so many bytes.
+MOST_EXPANSION, FREE_EXPANSION = 400, 2**25
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -69,14 +74,35 @@ def opened(path: Path, allowed: str) -> Iterator[BinaryIO]:
             raise InputError(f"{path}: found an empty file; allowed: {allowed}")
         if start.startswith(_GZIP):
             with gzip.open(file) as unpacked:
-                yield cast("BinaryIO", unpacked)
+                yield cast("BinaryIO", _Bounded(cast("BinaryIO", unpacked), file, path))
         elif start == _ZSTD:
             with _zstd(file, path) as unpacked:
-                yield unpacked
+                yield cast("BinaryIO", _Bounded(unpacked, file, path))
         elif start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(f"{path}: found UTF-16; allowed: UTF-8, as `iconv -f utf-16 -t utf-8` writes it")
         else:
             yield file
+
+
+class _Bounded:
+    """What a packed file unpacks to, which ends with an error where it is far longer than the file."""
+
+    def __init__(self, unpacked: BinaryIO, packed: BinaryIO, path: Path) -> None:
+        self._unpacked, self._packed, self._path, self._done = unpacked, packed, path, 0
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._unpacked.read(size)
+        self._done += len(found)
+        if self._done > max(MOST_EXPANSION * self._packed.tell(), FREE_EXPANSION):
+            raise InputError(
+                f"{self._path}: found more than {size_of(self._done)} packed in {size_of(self._packed.tell())}; "
+                f"allowed: {MOST_EXPANSION} times as much"
+            )
+        return found
+
+    def fileno(self) -> int:
+        """That of the packed file."""
+        return self._packed.fileno()
 
 
 def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
@@ -114,6 +140,7 @@ def blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes]:
         if not block:
             return
         done += len(block)
+        check_memory(where, done)
         yield block
 
 
@@ -163,11 +190,11 @@ def text_of(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
     InputError
         Where it cannot be read or expands to more than `most` bytes.
     """
-    parts, size = [], 0
+    parts, size, most = [], 0, text_bytes(most)
     with opened(path, allowed) as file:
         for block in blocks(file, str(path)):
             parts.append(block)
             size += len(block)
             if size > most:
-                raise InputError(f"{path}: found more than {most} bytes of text; allowed: at most so many")
+                raise InputError(f"{path}: found more than {size_of(most)} of text; allowed: at most so much")
     return b"".join(parts).removeprefix(_MARK).decode("utf-8", errors="replace")
