@@ -135,6 +135,33 @@ def test_who_repairs_all_the_time_with_a_large_window_is_bbr() -> None:
     assert family(flow(seen, 2.0)).probabilities["bbr"] < found.probabilities["bbr"]
 
 
+@settings(max_examples=40, deadline=None)
+@given(top=st.floats(24, 95), events=st.integers(12, 40))
+def test_what_keeps_seven_eighths_and_has_scalable_s_window_is_scalable(top: float, events: int) -> None:
+    assert family(grows(0.875, 1.0, top, events)).name == "scalable"
+
+
+@pytest.mark.parametrize(
+    ("rate", "buffer", "rtt", "count", "seed"),
+    [("20Mbps", "2BDP", "20ms", 2, 15), ("30Mbps", "0.25BDP", "30ms", 3, 111), ("10Mbps", "0.5BDP", "30ms", 2, 3)],
+)
+def test_bbr_that_keeps_seven_eighths_for_a_while_is_not_scalable(
+    rate: str, buffer: str, rtt: str, count: int, seed: int, tmp_path: Path
+) -> None:
+    flows = {"cca": "bbr", "count": count, "rtt": rtt, "stack": "linux", "packet": "1500B", "workload": "persistent"}
+    tables = {
+        "link": {"rate": rate, "buffer": buffer},
+        "flows": [{**flows, "start": {"uniform": ["0s", "0.5s"]}}],
+        "run": {"warmup": "0s", "measure": "20s", "seed": seed},
+        "trace": {"record": ["packets"], "capture": "departures", "acknowledgments": True},
+    }
+    [report] = run_jobs([_core.Job(Scenario.of(tables).core, "packet", seed, 0, traces=True)])
+    write_traces(report, tmp_path)
+    named = [each.family.name for each in observe_captures([tmp_path / "packets.pcapng"]).long_flows]
+    assert len(named) == count
+    assert set(named) <= {"bbr", UNKNOWN}
+
+
 def test_timeouts_and_full_receivers_tell_nothing() -> None:
     told = grows(0.5, 1.0, 40.0, 10)
     assert told.sender is not None

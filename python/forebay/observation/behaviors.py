@@ -38,6 +38,8 @@ _FREEDOM = 4.0
 _COMMON = 0.08
 #: What repairs and the response are worth, both of which tell how often losses come.
 _OF_LOSSES = 0.7
+#: Round trips in which Scalable regains what it gave up of a large window: ln(8 / 7) / ln(1.01).
+_SCALABLE_ROUNDS = 13.4
 #: CUBIC's constants (RFC 9438 section 4): growth and what is left after fast convergence.
 _CUBIC, _CONVERGED = 0.4, 0.85
 
@@ -56,6 +58,8 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
 #: Shares of other controllers that do what a family of the list does as long as windows are small or round trips short:
 #: Illinois and H-TCP are Reno there (Liu, Basar and Srikant 2008; Leith and Shorten 2004), or keep as much as CUBIC.
 _ALIKE: Mapping[str, float] = MappingProxyType({"newreno": 0.3, "cubic": 0.25, "scalable": 0.02, "bbr": 0.05})
+#: The least share of its window that BBR delivers in a round trip with losses, as a rule.
+_DELIVERED = 0.775
 #: Factors that others may have.
 _OTHERS = np.arange(0.2, 0.975, 0.025)
 
@@ -94,13 +98,17 @@ def _of_events(events: Sequence[Event]) -> dict[str, float]:
         off = after - rule.factor * before - np.where(exact, rule.grows, 0.0)
         kept = _mostly(_t(off, error), before, after, error)
         found[name] = worth * float(np.sum(np.log(kept)) + _of_growth(name, events))
-    found["bbr"] = worth * float(np.sum(np.log(_of_bbr(before, after, error))) + _of_growth("bbr", events))
     # Any factor, but one: the mean over factors of how likely each is.
-    each = [
+    each = np.array([
         worth * float(np.sum(np.log(_mostly(_t(after - factor * before - 1.0, 1.5 * error), before, after, error))))
         for factor in _OTHERS
-    ]
+    ])  # fmt: skip
     any_factor = special.logsumexp(each) - math.log(len(each))
+    # What BBR delivers may be the same share at every loss of a flow, or another one at each.
+    steady = each[_OTHERS >= _DELIVERED]
+    one_factor = special.logsumexp(steady) - math.log(len(steady))
+    varying = worth * float(np.sum(np.log(_of_bbr(before, after, error))))
+    found["bbr"] = float(np.logaddexp(varying, one_factor) - math.log(2)) + worth * _of_growth("bbr", events)
     erratic = worth * float(np.sum(np.log(1.0 / (1.3 * before))))
     found[UNKNOWN] = float(np.logaddexp(any_factor, erratic) - math.log(2)) + worth * _of_growth(UNKNOWN, events)
     return found
@@ -172,11 +180,12 @@ def _cubic_growth(event: Event, *, converging: bool) -> float:
 def _of_response(seen: Evidence) -> dict[str, float]:
     if not math.isfinite(seen.response):
         return {}
-    yields = float(np.log(_t(np.array(seen.response + 0.2), np.array(math.hypot(0.15, 0.45 / math.sqrt(seen.losses))))))
+    wide = np.array(math.hypot(0.15, 0.45 / math.sqrt(seen.losses)))
+    yields, scalable = (float(np.log(_t(np.array(each + 0.2), wide))) for each in (seen.response, seen.of_scalable))
     return {
         "newreno": _OF_LOSSES * yields,
         "cubic": _OF_LOSSES * yields,
-        "scalable": _OF_LOSSES * _log_normal(seen.response - 0.3, 0.7),
+        "scalable": _OF_LOSSES * scalable,
         "bbr": _OF_LOSSES * _log_normal(seen.response - 0.75, 0.6),
         UNKNOWN: _OF_LOSSES * _log_normal(seen.response, 0.5),
     }
@@ -187,9 +196,10 @@ def _of_repairs(seen: Evidence) -> dict[str, float]:
     if not math.isfinite(seen.repairing) or not seen.window > 0:
         return {}
     share = min(max(seen.repairing, 1e-3), 1.0 - 1e-3)
-    expected = 1.2 / (1.2 + 0.75 * seen.window)
-    off = math.log(share / expected)
-    yields = float(np.log(_t(np.array(off), np.array(0.35 if off > 0 else 0.6))))
+
+    def yields(grows: float) -> float:
+        off = math.log(share / (1.2 / (1.2 + grows)))
+        return float(np.log(_t(np.array(off), np.array(0.35 if off > 0 else 0.6))))
 
     def beta(first: float, second: float) -> float:
         density = special.xlogy(first - 1.0, share) + special.xlog1py(second - 1.0, -share)
@@ -197,9 +207,10 @@ def _of_repairs(seen: Evidence) -> dict[str, float]:
         return float(density - special.betaln(first, second) + math.log(share))
 
     return {
-        "newreno": _OF_LOSSES * yields,
-        "cubic": _OF_LOSSES * yields,
-        "scalable": _OF_LOSSES * beta(1.5, 1.5),
+        "newreno": _OF_LOSSES * yields(0.75 * seen.window),
+        "cubic": _OF_LOSSES * yields(0.75 * seen.window),
+        # An eighth of its window back, by a segment or a hundredth of it in each round trip.
+        "scalable": _OF_LOSSES * yields(min(0.133 * seen.window, _SCALABLE_ROUNDS)),
         "bbr": _OF_LOSSES * beta(1.6, 0.9),
         UNKNOWN: _OF_LOSSES * beta(1.0, 2.0),
     }

@@ -23,8 +23,9 @@ from forebay.observation.streams import Stream
 
 __all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "likeliest"]
 
-#: From which probability on a family has a name.
-_NAMED = 0.6
+#: From which probability on a family has a name; from which on one that hardly any sender runs, and that others look
+#: like for a while; and up to which share of senders it is one of these.
+_NAMED, _NAMED_RARE, _RARE = 0.6, 0.8, 0.05
 #: What is taken for likely before anything is seen; "unknown" are controllers that are not in the list.
 _PRIOR: Mapping[str, float] = MappingProxyType(
     {"newreno": 0.27, "cubic": 0.34, "scalable": 0.01, "bbr": 0.3, UNKNOWN: 0.08}
@@ -115,6 +116,10 @@ def _family(seen: Evidence, probabilities: Mapping[str, float] | None) -> Family
     if probabilities is None:
         probabilities = {**dict.fromkeys(FACTORS, 0.0), UNKNOWN: 1.0}
     best = likeliest(probabilities)
+    if best != UNKNOWN and _PRIOR[best] < _RARE and probabilities[best] < _NAMED_RARE:
+        # BBR keeps what it delivers in a round trip with losses, which may be seven eighths for a while.
+        probabilities = {**probabilities, best: 0.0, UNKNOWN: probabilities[UNKNOWN] + probabilities[best]}
+        best = likeliest(probabilities)
     named = best != UNKNOWN and probabilities[best] >= _NAMED
     return Family(probabilities, factor, len(kept), "" if named else _because(seen, probabilities))
 

@@ -39,6 +39,9 @@ _FORMER = 16.0
 _VISIT_S, _REGAINED = (0.16, 0.25), 0.45
 #: Rates of whoever yields (the square-root law) and of CUBIC: windows at one loss in as many packets.
 _RENO_RESPONSE, _CUBIC_RESPONSE = math.sqrt(1.5), (0.4 * 3.7 / 1.2) ** 0.25
+#: The same of Scalable, which keeps seven eighths and grows by a hundredth of its window, or by a segment if that is
+#: more: factors of the square root of the packets from one loss to the next, and of their number.
+_SCALABLE_RESPONSE = (math.sqrt(7.5), 0.075)
 #: Share of time or pauses from which on falls of a window may be the application's.
 _IDLE, _PAUSES = 0.02, 1
 
@@ -84,6 +87,8 @@ class Evidence:
         Loss events, told or not.
     response : float
         Logarithm of its mean window over the largest one that Reno and CUBIC have at its losses; NaN where unknown.
+    of_scalable : float
+        The same over the window that Scalable has at its losses.
     repairing : float
         Share of time in which it repaired something; NaN where unknown.
     compared, fallen : int
@@ -101,6 +106,7 @@ class Evidence:
     events: tuple[Event, ...]
     losses: int
     response: float
+    of_scalable: float
     repairing: float
     compared: int
     fallen: int
@@ -122,10 +128,12 @@ def evidence(stream: Stream) -> Evidence:
     window = stream.packets / stream.seconds * rtt if stream.seconds > 0 else math.nan
     # Who answers marks may do so without saying it (CWR), and then falls without a reduction.
     busy = stream.idle_share < _IDLE and stream.pauses < _PAUSES and not stream.ecn_capable
+    response, of_scalable = _responses(stream, rtt, window)
     return Evidence(
         events=tuple(_events(stream)),
         losses=len(stream.losses_s),
-        response=_response(stream, rtt, window),
+        response=response,
+        of_scalable=of_scalable,
         repairing=_repairing(stream, sender),
         compared=sender.compared if sender is not None and busy else 0,
         fallen=sender.fallen if sender is not None and busy else 0,
@@ -189,17 +197,19 @@ def _mean_round_trip(stream: Stream) -> float:
     return float(np.mean(round_trips(stream.windows)))
 
 
-def _response(stream: Stream, rtt: float, window: float) -> float:
+def _responses(stream: Stream, rtt: float, window: float) -> tuple[float, float]:
+    """Logarithms of a window over what Reno and CUBIC, and over what Scalable has at its losses."""
     times: NDArray[np.float64] = stream.losses_s
     if len(times) < _FEWEST_LOSSES or not rtt > 0 or not window > 0:
-        return math.nan
+        return math.nan, math.nan
     # Where not all events are kept, those that are say how often they come.
     seconds = stream.seconds if len(times) < _KEPT else float(times[-1]) - stream.start_s
     per_loss = stream.packets * seconds / stream.seconds / len(times)
     if not per_loss > 0:
-        return math.nan
+        return math.nan, math.nan
     most = max(_RENO_RESPONSE * math.sqrt(per_loss), _CUBIC_RESPONSE * (rtt * per_loss) ** 0.75)
-    return math.log(window / most)
+    root, whole = _SCALABLE_RESPONSE
+    return math.log(window / most), math.log(window / max(root * math.sqrt(per_loss), whole * per_loss))
 
 
 def _repairing(stream: Stream, sender: Sender | None) -> float:
