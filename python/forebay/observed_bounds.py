@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forebay import _core
 
-__all__ = ["Bound", "beginnings", "bounds_of", "taken_for_values"]
+__all__ = ["Bound", "beginnings", "bounds_of", "missing", "taken_for_values"]
 
 #: The argument that a change by a bound names in errors.
 ARGUMENT = "assume_lower_bounds"
@@ -49,6 +49,12 @@ class Bound:
     def value(self) -> str | None:
         """The end that is nearest to a value: the lower one where there is one."""
         return self.at_least if self.at_least is not None else self.at_most
+
+    @property
+    def known(self) -> str:
+        """The bounds in words, "at least 9.97Mbps"; empty where there is none."""
+        ends = (("at least", self.at_least), ("at most", self.at_most))
+        return " and ".join(f"{words} {end}" for words, end in ends if end is not None)
 
     @property
     def sentence(self) -> str:
@@ -105,6 +111,12 @@ def taken_for_values(
     given = {_key(change) for change in overrides}
     taken = tuple(bound for bound in bounds if bound.value is not None and bound.key not in given)
     return taken, tuple((ARGUMENT, bound.key, bound.value or "") for bound in taken)
+
+
+def missing(bounds: Sequence[Bound], changes: Iterable[_core.Change]) -> tuple[Bound, ...]:
+    """The bounds of keys that still have no value with these changes."""
+    given = {_key(change) for change in changes}
+    return tuple(bound for bound in bounds if bound.key not in given)
 
 
 def _key(change: _core.Change) -> str:

@@ -12,6 +12,7 @@ import click
 
 from forebay.bounds import MOST_REPLICATIONS
 from forebay.commands.estimate import announced
+from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -74,6 +75,7 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
     help="Run this many replications at the first look; by default as many as the confidence needs, 19 for 95 %. "
     "Undecided goals get up to four times as many.",
 )
+@ASSUME_LOWER_BOUNDS
 @within("the verdicts")
 @JITTER
 @fresh("check")
@@ -81,7 +83,9 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 @SCHEDULER
 @MEMORY
 @AS_JSON
-def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **asked: Any) -> None:
+def check(
+    file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, assume_lower_bounds: bool, **asked: Any
+) -> None:
     """Judge each goal at the configured buffer: met, missed or undecided.
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay. With
@@ -89,8 +93,11 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
     """
     from forebay.search.checking import check as judge
     from forebay.search.resumption import cache_directory
+    from forebay.search.unmeasured import of_bounds
 
-    scenario = source(file).scenario(overrides)
+    # Buffers that are asked for stand in the place of the configured one.
+    varied = bool(asked["buffers"]) and all(_is_of_the_target(each) for each in asked["buffers"])
+    scenario, taken, _ = with_bounds(source(file), overrides, assume=assume_lower_bounds, varied=varied)
     each_s = _each_s(scenario, asked["engine"])
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         least = _least(asked)
@@ -104,6 +111,7 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
             known=None if progress is None else progress.say,
             **asked,
         )
+    report = report.resting_on(of_bounds(taken))
     if as_json:
         say_json(report.to_json(indent=2))
     else:
@@ -111,6 +119,14 @@ def check(file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, **
 
         show(check_text(report))
     sys.exit(EXIT_CODES[report.verdict])
+
+
+def _is_of_the_target(buffer: str) -> bool:
+    """Whether a buffer that is asked for is that of the target link: a size, or with its key."""
+    from forebay.scenario import TARGET
+
+    key, given, _ = buffer.partition("=")
+    return not given or key.strip() == TARGET
 
 
 def _least(asked: dict[str, Any]) -> int:

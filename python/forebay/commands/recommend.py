@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import announced
+from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
     AS_JSON,
     FILE,
@@ -34,7 +35,7 @@ from forebay.commands.options import (
     goals,
     within,
 )
-from forebay.commands.sources import Source, source
+from forebay.commands.sources import source
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ACCESS, PLATFORM, OutputFile, Share
@@ -45,7 +46,6 @@ from forebay.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forebay.observed_bounds import Bound
     from forebay.scenario import Progress, Scenario
     from forebay.search.answer import Recommendation, Verdict
     from forebay.search.feasible import FeasibleMap
@@ -178,12 +178,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     metavar="METRIC",
     help="Find the buffer at which this metric is highest, among those that meet the goals.",
 )
-@click.option(
-    "--assume-lower-bounds",
-    is_flag=True,
-    help="Take the bounds that `observe` left in the file for the values that it does not know. The answer states no "
-    "confidence.",
-)
+@ASSUME_LOWER_BOUNDS
 @click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
 @JITTER
 @fresh("search")
@@ -211,12 +206,16 @@ def recommend(
 
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
+    from forebay.scenario import TARGET
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory
     from forebay.search.unmeasured import of_bounds, resting_on, without_configured
 
     given = source(file)
-    scenario, taken, begun = _scenario(given, overrides, asked["over"], assume=assume_lower_bounds)
+    varied = [text.partition("=")[0].strip() for text in _varied(asked["over"])] or [TARGET]
+    scenario, taken, begun = with_bounds(
+        given, overrides, assume=assume_lower_bounds, varied=TARGET in varied and not classes
+    )
     if taken and (classes or len(_varied(asked["over"])) > 1):
         raise InputError(
             "found it beside --assume-lower-bounds; allowed: one of both", "classes" if classes else "over"
@@ -249,26 +248,6 @@ def recommend(
             _write_page(answer, report_to, given.text)
             written.append(report_to)
     _leave(_exit_code(answer))
-
-
-def _scenario(
-    given: Source, overrides: tuple[str, ...], over: Iterable[str], *, assume: bool
-) -> tuple[Scenario, tuple[Bound, ...], bool]:
-    """The scenario, the bounds that stand for missing values, and whether its buffer is only one to begin with."""
-    from forebay.observed_bounds import beginnings, bounds_of, taken_for_values
-    from forebay.scenario import TARGET
-
-    bounds = bounds_of(given.text, given.kind)
-    taken, changes = taken_for_values(bounds, overrides) if assume else ((), ())
-    varied = [text.partition("=")[0].strip() for text in _varied(over)] or [TARGET]
-    starts = beginnings(bounds, overrides) if TARGET in varied else ((),)
-    *others, last = starts
-    begun = last != ()
-    for beginning in others:
-        # Without flows that yield there is no bandwidth-delay product.
-        with suppress(InputError):
-            return given.scenario((*changes, *beginning, *overrides)), taken, begun
-    return given.scenario((*changes, *last, *overrides)), taken, begun
 
 
 def _exit_code(answer: Recommendation) -> int:

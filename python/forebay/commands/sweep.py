@@ -91,6 +91,7 @@ def sweep(
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
     from forebay.extras import need
+    from forebay.search.unmeasured import of_assumptions
     from forebay.sweeps.sweeping import sweep as run_grid
 
     if bundle_to is not None:
@@ -108,6 +109,8 @@ def sweep(
     assert out is not None
     given = source(file)
     scenario = given.scenario(overrides)
+    for each in of_assumptions(scenario.assumed):
+        remark(f"warning: {each}")
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay import display
@@ -119,8 +119,8 @@ class CheckReport:
         The scenario that was checked, with its goals.
     verdict : str
         The worst verdict of the buffers: "missed" is worse than "undecided", and that is worse than "met".
-    confidence : float
-        One-sided confidence that was asked of each verdict by itself.
+    confidence : float or None
+        One-sided confidence that was asked of each verdict by itself; None if the scenario has what nothing measured.
     buffers : tuple of CheckedBuffer
         The configured buffer, or those that were asked for, in their order.
     cost : SearchCost
@@ -137,7 +137,7 @@ class CheckReport:
 
     scenario: Scenario
     verdict: GoalVerdict
-    confidence: float
+    confidence: float | None
     buffers: tuple[CheckedBuffer, ...]
     cost: SearchCost
     warnings: tuple[Warning, ...]
@@ -145,6 +145,16 @@ class CheckReport:
     version: str
     jitter: Jitter | None = None
     strata: int = 1
+
+    def resting_on(self, warnings: tuple[Warning, ...]) -> CheckReport:
+        """The same with warnings of what was not measured, and without a confidence if there are any."""
+        if not warnings:
+            return self
+        buffers = tuple(
+            replace(each, goals={key: replace(goal, confidence=None) for key, goal in each.goals.items()})
+            for each in self.buffers
+        )
+        return replace(self, confidence=None, buffers=buffers, warnings=(*warnings, *self.warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dictionaries and lists, as in the JSON."""

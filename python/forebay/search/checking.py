@@ -35,6 +35,7 @@ from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.sequential_test import SequentialTest, looks_for
 from forebay.search.strata import strata
+from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience
 from forebay.warning import Kind, Warning
 
@@ -117,6 +118,7 @@ def check(
     Patience(within=None if within is None else real(within, "within")).check()
     threads(jobs)
     check_alone(engine, jobs=jobs, scheduler=scheduler)
+    assumed = scenario.assumed
     scenario = with_checked_goals(scenario, list(goals), engine)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     checked = checked_buffers(scenario, buffers)
@@ -142,7 +144,7 @@ def check(
             if resumption is not None:
                 resumption.unfinished()
         found = tuple(judging.buffer(place) for place in checked.at)
-        return CheckReport(
+        report = CheckReport(
             scenario=scenario,
             verdict=together(each.verdict for each in found),
             confidence=confidence,
@@ -155,6 +157,7 @@ def check(
             # Last of what takes time.
             cost=findings.cost([measure], time.perf_counter() - started),
         )
+        return report.resting_on(of_assumptions(assumed))
 
 
 class _Check:

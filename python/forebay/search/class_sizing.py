@@ -56,6 +56,7 @@ from forebay.search.recommendation import reach, with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import LEAP, Search
 from forebay.search.strata import Strata, strata
+from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience, shorter
 from forebay.statistics import runs_for_confidence
 from forebay.warning import Kind, Warning
@@ -180,6 +181,13 @@ class ClassSizing(Told):
         """The scenario with the recommended buffers, or with those of the nearest miss."""
         sizes = {each.key: round(each.nearest.packets) for each in self.classes}
         return self.scenario.with_core(with_sizes(self.scenario.core, sizes))
+
+    def resting_on(self, warnings: tuple[Warning, ...]) -> ClassSizing:
+        """The same with warnings of what was not measured, and without a confidence if there are any."""
+        if not warnings:
+            return self
+        goals = {key: replace(goal, confidence=None) for key, goal in self.goals.items()}
+        return replace(self, confidence=None, goals=goals, warnings=(*warnings, *self.warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
@@ -330,7 +338,7 @@ def size_classes(
         if not runs.decided:
             sizing.leave_undecided()
         answer = sizing.answer(runs, added, time.perf_counter() - started)
-    answer = replace(answer, scenario=asked)
+    answer = replace(answer, scenario=asked).resting_on(of_assumptions(scenario.assumed))
     return replace(answer, configurations=tuple(_configurations(answer, systems, line)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.display import Told
@@ -89,8 +89,8 @@ class FeasibleMap(Told):
         What has to hold.
     points : tuple of MapPoint
         Every measured pair, by the first value, then the second.
-    confidence : float
-        One-sided, of each verdict by itself.
+    confidence : float or None
+        One-sided, of each verdict by itself; None where the scenario has what nothing measured.
     budget : int
         Replications that it might take; `complete` says whether they were enough for the finest grid.
     complete : bool
@@ -107,7 +107,7 @@ class FeasibleMap(Told):
     over: tuple[Ranged, Ranged]
     goals: tuple[Goal, ...]
     points: tuple[MapPoint, ...]
-    confidence: float
+    confidence: float | None
     budget: int
     complete: bool
     cost: SearchCost
@@ -144,6 +144,12 @@ class FeasibleMap(Told):
             means = {name: estimate.mean for name, estimate in point.metrics.items()}
             told = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
             yield {**values, **told, "replications": point.replications, **means}
+
+    def resting_on(self, warnings: tuple[Warning, ...]) -> FeasibleMap:
+        """The same with warnings of what was not measured, and without a confidence if there are any."""
+        if not warnings:
+            return self
+        return replace(self, confidence=None, warnings=(*warnings, *self.warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """The map as plain dictionaries and lists, as in the JSON."""

@@ -24,6 +24,7 @@ from forebay.search.ranged import Ranged
 from forebay.search.recommendation import varied_key, with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.survey import BUDGET, CONFIDENCE, STEPS, Place, Seen, Survey
+from forebay.search.unmeasured import of_assumptions
 from forebay.warning import Kind, Warning
 
 __all__ = ["Plane", "feasible_map"]
@@ -112,6 +113,7 @@ def feasible_map(
         raise InputError(f"{told}; allowed: an engine that simulates, or a sweep", "engine")
     if len(over) != 2:
         raise InputError(f"found {len(over)}; allowed: two keys, each with its range", "over")
+    assumed = scenario.assumed
     scenario = with_checked_goals(scenario, list(goals), engine)
     first, second = (_range(scenario, text) for text in over)
     if first.key == second.key:
@@ -122,7 +124,8 @@ def feasible_map(
         found = _surveyed(
             scenario, plane, Measurements(scenario, engine, jobs, progress, knob=plane, resumption=resumption)
         )
-    return dataclasses.replace(found, cost=dataclasses.replace(found.cost, wall_s=time.perf_counter() - started))
+    found = dataclasses.replace(found, cost=dataclasses.replace(found.cost, wall_s=time.perf_counter() - started))
+    return found.resting_on(of_assumptions(assumed))
 
 
 def _range(scenario: Scenario, text: str) -> Ranged:

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from forebay.observed_bounds import Bound
     from forebay.search.answer import Recommendation
 
-__all__ = ["CONFIGURED", "of_assumptions", "of_bounds", "resting_on", "without_configured"]
+__all__ = [
+    "CONFIGURED",
+    "is_unmeasured",
+    "of_assumptions",
+    "of_bounds",
+    "resting_on",
+    "without_configured",
+]
 
 #: The name of the scenario's own buffer among those that an answer names.
 CONFIGURED = "as configured"
@@ -44,6 +51,11 @@ def resting_on(answer: Recommendation, warnings: tuple[Warning, ...]) -> Recomme
         goals={key: dataclasses.replace(goal, confidence=None) for key, goal in answer.goals.items()},
         warnings=(*warnings, *answer.warnings),
     )
+
+
+def is_unmeasured(warnings: Iterable[Warning]) -> bool:
+    """Whether an answer with these warnings rests on what was not measured."""
+    return any(each.kind in (Kind.ASSUMED_ENTRY, Kind.ASSUMED_BOUND) for each in warnings)
 
 
 def without_configured(answer: Recommendation) -> Recommendation:

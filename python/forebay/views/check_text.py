@@ -17,6 +17,7 @@ from forebay import formatting
 from forebay.formatting import counted
 from forebay.scenario import TARGET
 from forebay.search.checked_buffers import setting_words
+from forebay.search.unmeasured import is_unmeasured
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.wording import count, difference, rate_of_link, sign, threshold
@@ -50,13 +51,15 @@ def check_text(report: CheckReport) -> RenderableType:
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
-    urgent = [warning for warning in report.warnings if warning.urgent]
+    bounds = [warning for warning in report.warnings if warning.kind is Kind.ASSUMED_BOUND]
+    urgent = [warning for warning in report.warnings if warning.urgent and warning not in bounds]
     # A metric that was left out is the metric of no goal.
     others = [each for each in report.warnings if not each.urgent and each.kind is not Kind.METRIC_LEFT_OUT]
     core = report.scenario.core
     title = f": {report.scenario.title}" if report.scenario.title else ""
     one = len(report.buffers) == 1
     parts: list[RenderableType] = [
+        *([Paragraph(f"Assumed: {'; '.join(map(str, bounds))}.", "bold yellow")] if bounds else []),
         Paragraph(answer_line(report), f"bold {STYLES[report.verdict]}"),
         Text(f"{rate_of_link(report.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
         *(Paragraph(f"warning: {warning}", "yellow") for warning in urgent),
@@ -74,7 +77,9 @@ def check_text(report: CheckReport) -> RenderableType:
 def answer_line(report: CheckReport) -> str:
     """The answer: of one buffer how many goals it meets, of several which of them meet every goal."""
     if len(report.buffers) == 1:
-        return _one_buffer(report.buffers[0], of_classes=TARGET not in report.scenario.core.buffer_keys)
+        is_assumed = any(each.kind is Kind.ASSUMED_BOUND and each.subject == TARGET for each in report.warnings)
+        kind = "assumed" if is_assumed else "configured"
+        return _one_buffer(report.buffers[0], kind, of_classes=TARGET not in report.scenario.core.buffer_keys)
     met = [_label(report, each) for each in report.buffers if each.verdict == "met"]
     undecided = [_label(report, each) for each in report.buffers if each.verdict == "undecided"]
     number, nouns = len(report.buffers), f"{_noun(report)}s"
@@ -102,12 +107,12 @@ def _label(report: CheckReport, found: CheckedBuffer) -> str:
     return size_words(found).rpartition(" = ")[2] if alike else size_words(found)
 
 
-def _one_buffer(found: CheckedBuffer, *, of_classes: bool) -> str:
-    """The answer for one buffer; where every class has a buffer of its own, for the configured ones."""
+def _one_buffer(found: CheckedBuffer, kind: str, *, of_classes: bool) -> str:
+    """The answer for one buffer; where every class has a buffer of its own, for all of them."""
     noun = "memory" if _key(found).startswith("memories.") else "buffer"
     subject, meets, misses = f"The {noun} ({_sizes(found)})", "meets", "misses"
     if found.setting is None:
-        subject = f"The configured buffer ({_sizes(found)})"
+        subject = f"The {kind} buffer ({_sizes(found)})"
     if found.setting is None and of_classes:
         subject, meets, misses = "The configured buffers of the classes", "meet", "miss"
     goals, missed, undecided = len(found.goals), found.count("missed"), found.count("undecided")
@@ -274,7 +279,9 @@ def _confidence(report: CheckReport) -> str:
         where = f"of {counted(report.strata, 'run')} each {where}"
     methods = {goal.evidence.method for each in report.buffers for goal in each.goals.values()}
     told = [f"{each_runs} {where}."]
-    if "bootstrap" in methods:
+    if is_unmeasured(report.warnings):
+        told.append("No confidence is stated: the scenario has what nothing measured.")
+    elif "bootstrap" in methods and report.confidence is not None:
         told.append(f"Each verdict has {100 * report.confidence:g} % confidence by itself.")
     if "bound" in methods:
         told.append(f"{BOUND} The goal holds for any traffic, because the buffer is so small.")

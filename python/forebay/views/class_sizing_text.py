@@ -13,6 +13,7 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.search.unmeasured import is_unmeasured
 from forebay.views.answer_sentences import asked, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
@@ -93,7 +94,10 @@ def paragraphs(answer: ClassSizing) -> Iterator[str]:
     goals = "the goal" if len(answer.goals) == 1 else "all goals"
     runs = counted(answer.runs, "run")
     if answer.confidence is None:
-        yield f"Together they meet {goals} as far as measured (no confidence: the runs do not differ enough)."
+        why = "the runs do not differ enough"
+        if is_unmeasured(answer.warnings):
+            why = "the scenario has what nothing measured"
+        yield f"Together they meet {goals} as far as measured (no confidence: {why})."
         return
     if answer.confidence < answer.level or any(warning.kind is Kind.QUICK for warning in answer.warnings):
         yield f"Together they probably meet {goals} ({percent(answer.confidence)} confidence, {runs})."

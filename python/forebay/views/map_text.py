@@ -41,10 +41,13 @@ def map_text(found: FeasibleMap) -> RenderableType:
 def where_it_holds(found: FeasibleMap) -> str:
     """At how many of the measured places the goals are met, missed, and not clear."""
     unclear = found.count("unclear")
+    sure = "no confidence: the scenario has what nothing measured"
+    if found.confidence is not None:
+        sure = f"{100 * found.confidence:g} % confidence each"
     return (
         f"Every goal is met at {found.count('met')} of {counted(len(found.points), 'place')} measured, one is missed "
         f"at {found.count('missed')}{f', and {unclear} are not clear' if unclear else ''} "
-        f"({100 * found.confidence:g} % confidence each)."
+        f"({sure})."
     )
 
 

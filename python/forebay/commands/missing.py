@@ -1,0 +1,71 @@
+"""Scenarios with keys that `observe` left out: commands name these, or take the known bounds for their values."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forebay import _core
+    from forebay.commands.sources import Source
+    from forebay.observed_bounds import Bound
+    from forebay.scenario import Scenario
+
+__all__ = ["ASSUME_LOWER_BOUNDS", "with_bounds"]
+
+ASSUME_LOWER_BOUNDS = click.option(
+    "--assume-lower-bounds",
+    is_flag=True,
+    help="Take the bounds that `observe` left in the file for the values that it does not know. The answer states no "
+    "confidence.",
+)
+
+
+def with_bounds(
+    given: Source, overrides: Sequence[_core.Change], *, assume: bool, varied: bool
+) -> tuple[Scenario, tuple[Bound, ...], bool]:
+    """The scenario, the bounds that stand for missing values, and whether its buffer is only one to begin with.
+
+    Parameters
+    ----------
+    given : Source
+        The scenario's text.
+    overrides : sequence of str
+        Changes that the user asks for.
+    assume : bool
+        Whether bounds are taken for values.
+    varied : bool
+        Whether the command varies the target link's buffer, which then needs no value.
+
+    Raises
+    ------
+    InputError
+        Names the keys without a value.
+    """
+    from forebay.observed_bounds import beginnings, bounds_of, missing, taken_for_values
+    from forebay.scenario import TARGET
+
+    bounds = bounds_of(given.text, given.kind)
+    taken, changes = taken_for_values(bounds, overrides) if assume else ((), ())
+    if varied:
+        # A bound of what is varied stands for nothing.
+        taken = tuple(bound for bound in taken if bound.key != TARGET)
+    starts = beginnings(bounds, overrides) if varied else ((),)
+    *others, last = starts
+    left_out = missing(bounds, (*changes, *last, *overrides))
+    if len(left_out) > 1:
+        takes = "" if assume else "; `--assume-lower-bounds` takes the bounds"
+        keys = ", ".join(f"{bound.key}{f' ({bound.known})' if bound.known else ''}" for bound in left_out)
+        allowed = f"allowed: values in the file, or `--set KEY=VALUE` for each{takes}"
+        raise InputError(f"{given.name}: found no values of {keys}; {allowed}")
+    for beginning in others:
+        # Without flows that yield there is no bandwidth-delay product.
+        with suppress(InputError):
+            return given.scenario((*changes, *beginning, *overrides)), taken, last != ()
+    return given.scenario((*changes, *last, *overrides)), taken, last != ()
