@@ -33,7 +33,7 @@ BUFFER = Unknown("the buffer's size", "the capture has one side of the queue onl
 CONTROLLER = Unknown("their congestion control", "no flow lost packets often enough", "a longer capture")
 
 
-def bits(seconds: float, low: float, high: float, samples: int = 12, unit: str = "bit/s") -> Estimate:
+def bits(seconds: float, low: float, high: float, samples: int = 30, unit: str = "bit/s") -> Estimate:
     """An estimate from a source of no interest."""
     return Estimate(seconds, low, high, unit, "made for a test", samples)
 

@@ -205,9 +205,12 @@ def test_flows_are_counted_while_they_live() -> None:
     first, second = stream(60.0), stream(30.0)
     found = count_limited([first, second], [Limit.LINK, Limit.LINK], (0.0, 60.0))
     assert found.value == pytest.approx(1.5, abs=0.02)
-    assert (found.low, found.high) == (1.0, 2.0)
-    unsure = count_limited([first, second], [Limit.LINK, Limit.UNKNOWN], (0.0, 60.0))
-    assert (unsure.value, unsure.high) == (1.0, 2.0)
+    assert not found.is_bounded
+    pairs = [first, second] * 10
+    many = count_limited(pairs, [Limit.LINK, Limit.LINK] * 10, (0.0, 60.0))
+    assert (many.low, many.high) == (10.0, 20.0)
+    unsure = count_limited(pairs, [Limit.LINK, Limit.UNKNOWN] * 10, (0.0, 60.0))
+    assert (unsure.value, unsure.high) == (10.0, 20.0)
 
 
 @pytest.mark.parametrize("own", [0.0012, 0.0])

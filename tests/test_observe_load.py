@@ -82,17 +82,15 @@ def test_gaps_have_a_law_for_the_scenario() -> None:
 def test_few_arrivals_say_little(count: int) -> None:
     found = arrivals(np.linspace(0.1, 9.9, count), 0.0, 10.0, "")
     assert found.rate.value == pytest.approx(count / 10)
-    assert found.rate.low < found.rate.value or count == 0
-    assert found.rate.high > found.rate.value
+    assert count == 0 or not found.rate.is_bounded
     assert found.kind == "unknown"
     assert (found.gap is None) == (count == 0)
 
 
 def test_a_count_has_garwoods_interval() -> None:
-    found = arrivals(np.linspace(0.1, 9.9, 10), 0.0, 10.0, "").rate
-    assert (found.low, found.high) == pytest.approx((0.5425, 1.6962), abs=1e-4)
-    none = arrivals([], 0.0, 10.0, "").rate
-    assert (none.low, none.high) == pytest.approx((0, 0.29957), abs=1e-4)
+    found = arrivals(np.linspace(0.1, 9.9, 20), 0.0, 10.0, "").rate
+    assert (found.low, found.high) == pytest.approx((1.3255, 2.9062), abs=1e-4)
+    assert not arrivals([], 0.0, 10.0, "").rate.is_bounded
 
 
 @given(st.lists(st.floats(0, 9.999), max_size=300))
@@ -146,7 +144,7 @@ def test_independent_packets_have_a_dispersion_of_one_at_every_scale() -> None:
         for each in load_of(bins, 0.001, rate=RATE, source="", packet_bytes=1000.0).burstiness:
             hits.setdefault(each.scale_s, []).append(each.index.contains(1.0))
             values.setdefault(each.scale_s, []).append(each.index.value)
-    assert len(hits) == 11
+    assert len(hits) == 10
     assert [np.mean(each) for each in values.values()] == pytest.approx([1.0] * len(values), rel=0.05)
     assert all(0.82 <= np.mean(each) <= 0.97 for each in hits.values()), {k: np.mean(v) for k, v in hits.items()}
 
@@ -184,7 +182,7 @@ def test_a_steady_load_is_the_same_at_every_scale(bin_s: float) -> None:
 def test_what_the_input_cannot_show_is_said() -> None:
     coarse = load_of(np.full(30, 1e6), 1.0, rate=RATE, source="")
     assert [scale.scale_s for scale in coarse.scales] == [1.0]
-    assert [why.partition(":")[0] for why in coarse.left_out] == ["1.00 ms", "100 ms", "5 min"]
+    assert [why.partition(":")[0] for why in coarse.left_out] == ["1 ms, 100 ms", "5 min"]
     assert isinstance(coarse.filled, Unknown)
     assert isinstance(coarse.hurst, Unknown)
     nobody = load_of(np.zeros(5000), 0.001, rate=NO_RATE, source="")
@@ -202,11 +200,12 @@ def test_what_the_input_cannot_show_is_said() -> None:
 def test_any_load_is_described(bins: list[float], bin_s: float) -> None:
     load = load_of(bins, bin_s, rate=RATE, source="")
     assert load.mean.value == pytest.approx(float(np.mean(bins)) * 8 / bin_s)
-    assert len(load.scales) + len(load.left_out) == 4
+    told = sum(len(why.partition(":")[0].split(", ")) for why in load.left_out)
+    assert len(load.scales) + told == 4
 
 
 def test_the_rates_error_is_part_of_the_utilizations() -> None:
-    part, whole = Estimate(50, 47, 53, "", "", 9), Estimate(100, 96, 104, "", "", 9)
+    part, whole = Estimate(50, 47, 53, "", "", 90), Estimate(100, 96, 104, "", "", 90)
     found = ratio(part, whole, "")
     assert found.value == 0.5
     assert found.high - found.value == pytest.approx(0.5 * np.hypot(0.06, 0.04))
@@ -257,7 +256,7 @@ def bins_of(filled: float) -> NDArray[np.float64]:
 
 
 def count(value: float, low: float, high: float) -> Estimate:
-    return Estimate(value, low, high, "", "", 10)
+    return Estimate(value, low, high, "", "", 30)
 
 
 UNKNOWN = Unknown("flows", "no flow was seen both ways", "both directions")

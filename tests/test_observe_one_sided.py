@@ -62,7 +62,8 @@ def test_a_capture_before_the_queue_says_no_rate_and_recommend_names_the_key(bef
         refused = forebay(*verb, out)
         assert refused.code == 2
         assert len(refused.err.strip().splitlines()) == 1
-        assert "link.rate: found no value, and was observed to be at least 1" in refused.err
+        assert "link.rate" in refused.err
+        assert "at least 1" in refused.err
 
 
 def test_assumed_bounds_are_said_first_and_without_confidence(before: Path, tmp_path: Path) -> None:

@@ -350,7 +350,8 @@ def test_a_full_link_limits_its_long_flows(flows: list[made.Flow], tmp_path: Pat
     full = reader.read([path], rate_bps=37.2e6)
     assert question not in {each.what for each in full.unknown}
     limited = full.estimates["limited_flows"]
-    assert 0 < limited.low <= limited.value <= limited.high
+    assert limited.value > 0
+    assert not limited.is_bounded
     assert question in {each.what for each in reader.read([path]).unknown}
 
 
@@ -613,5 +614,5 @@ def test_nothing_seen_bounds_a_share() -> None:
     found = share_without_events(1000, "a test")
     # Of a true share at its end, one sample in twenty shows nothing.
     assert (1 - found.high) ** 1000 == pytest.approx(0.05)
-    assert share_without_events(0, "a test").high == 1.0
-    assert batch_ratio(np.ones(1), np.ones(1), "", "a test").high == np.inf
+    assert not share_without_events(0, "a test").is_bounded
+    assert not batch_ratio(np.ones(19), np.ones(19), "", "a test").is_bounded

@@ -100,11 +100,12 @@ def test_every_number_has_its_interval_and_its_source(finding: Finding) -> None:
     text = scenario_text(finding)
     before = ""
     for line in text.splitlines():
-        if " = " in line and not line.startswith(("#", "title", " ")):
+        if " = " in line and not line.startswith(("#", "title", "assumed", " ")):
             assert "  # " in line or before.startswith("# "), line
         before = line
-    assert 'rate = "98.7Mbps" # 98.4 to 99.0 Mb/s; back-to-back departures\n' in re.sub(" +", " ", text)
-    assert "7 to 9; windows and losses of the flows" in text
+    rate = "98.4 to 99.0 Mb/s from 41,233 independent samples; back-to-back departures"
+    assert f'rate = "98.7Mbps" # {rate}\n' in re.sub(" +", " ", text)
+    assert "7 to 9 from 31 independent samples; windows and losses of the flows" in text
     assert "cubic 93 %, newreno 5 %, bbr 2 %" in text
 
 
@@ -123,18 +124,23 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         # On for seconds and off for seconds, of twenty in all.
         "memory of the load",
     }
-    assert "# buffer: not known. Both sides of the queue." in text
+    assert "# buffer: not known, because the capture has one side of the queue only. Both sides of the queue." in text
     assert "buffer" not in tables["link"]
     assert set(tables["observed"]["bounds"]) == {"link.buffer"}
+    comments = [line for line in text.splitlines() if "#" in line]
     for unknown in finding.unidentified:
-        assert f"# - {unknown.what}, because {unknown.because}" in text
-    assert "# not identifiable: the buffer's size, because the capture has one side of the queue only" in text
+        # What has a place in the file is said there, and nowhere else.
+        assert sum(unknown.because in comment for comment in comments) == 1
     assert "none is likely enough (cubic 41 %, bbr 39 %, newreno 20 %)" in text
     of = "the congestion controller of"
     assert {each.partition(":")[0] for each in assumptions(finding)} == {
         f"{of} short-transfers",
         f"{of} written-at-a-steady-pace",
     }
+    assert [each.partition(" is ")[0] for each in tables["assumed"]] == [
+        f"{of} short-transfers",
+        f"{of} written-at-a-steady-pace",
+    ]
     measured = dataclasses.replace(
         finding,
         link=dataclasses.replace(finding.link, buffer=Estimate(125e3, 119e3, 133e3, "byte", "waits", 900)),
@@ -149,15 +155,15 @@ def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None
     (group,) = parsed(counters)["flows"]
     assert "poisson" in group["workload"]
     assert any("all traffic" in each for each in assumptions(counters))
-    with pytest.raises(InputError, match="no traffic"):
+    with pytest.raises(InputError, match="no load over time"):
         scenario_text(dataclasses.replace(counters, load=None))
 
 
 def test_an_unknown_rate_is_a_comment_with_its_bound_and_how_to_find_it(finding: Finding) -> None:
     unknown = Unknown("the link's rate", "it was never busy", "give it with --rate, or read ifHighSpeed", 9.976e6)
     text = scenario_text(dataclasses.replace(finding, link=dataclasses.replace(finding.link, rate=unknown)))
-    assert "# rate: at least 9.97 Mb/s. Give it with --rate, or read ifHighSpeed.\n" in text
-    assert "# not identifiable: the link's rate, because it was never busy" in text
+    known = "# rate: at least 9.97 Mb/s. No value is known, because it was never busy. Give it with --rate, or read if"
+    assert text.count("it was never busy") == text.count(known) == 1
     tables = tomllib.loads(text)
     assert "rate" not in tables["link"]
     assert tables["title"].startswith("Observed: a link of unknown rate")
@@ -175,7 +181,7 @@ def test_unknown_round_trips_are_a_comment_with_their_bound(finding: Finding) ->
     text = scenario_text(dataclasses.replace(finding, groups=(group,)))
     [flows] = tomllib.loads(text)["flows"]
     assert "rtt" not in flows
-    assert "# rtt: at most 40.1 ms. Ping." in text
+    assert "# rtt: at most 40.1 ms. No value is known, because it waited. Ping." in text
     [rtt] = [bound for bound in bounds_of(text) if bound.key.endswith("rtt")]
     assert (rtt.at_least, rtt.at_most) == (None, "40.1ms")
     with pytest.raises(InputError, match=rf"{rtt.key}: found no value, and was observed to be at most 40.1ms"):
@@ -315,6 +321,7 @@ def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Fi
         "unit": "bit/s",
         "source": "back-to-back departures",
         "samples": 41_233,
+        "independent": 41_233,
     }
     assert told["link"]["buffer"]["unknown"] == "the buffer's size"
     short = told["groups"][1]["workload"]

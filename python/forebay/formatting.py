@@ -90,8 +90,11 @@ def duration(seconds: float) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    """Format a time that somebody waits for: "35 s", "2 min 5 s", "1 h 3 min"."""
+    """Format a time that somebody waits for: "35 s", "2 min 5 s", "1 h 3 min"; from weeks on "22.3 days", "3 years"."""
     whole = round(seconds)
+    for unit, length, least in (("years", 365.25 * 86400, 2), ("days", 86400, 14)):
+        if seconds >= least * length:
+            return f"{exactly(_significant(seconds / length))} {unit}"
     if whole < 60:
         return exactly(duration(seconds)) if 0 < seconds < 10 else f"{whole} s"
     unit, part, smaller = ("min", "s", whole) if whole < 3600 else ("h", "min", round(whole / 60))

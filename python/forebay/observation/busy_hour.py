@@ -388,5 +388,5 @@ def _loss(intervals: Intervals, chosen: NDArray[np.bool_]) -> Estimate | None:
     source = "drops over drops and packets sent"
     if drops.any():
         found = batch_ratio(drops, offered, "", source)
-        return Estimate(found.value, found.low, min(found.high, 1.0), "", source, found.samples)
+        return replace(found, high=min(found.high, 1.0)) if found.is_bounded else found
     return share_without_events(float(offered.sum()), source)

@@ -19,7 +19,7 @@ from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.speeds import LinkSpeed, check_fits, check_is_counter, link_speed
 from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
-from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, scaled
+from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, exactly, scaled
 from forebay.observation.intervals import (
     batch_ratio,
     independent_of,
@@ -350,7 +350,7 @@ class _Told:
             for share in (50, 95, 99):
                 found[f"{kind}_p{share}"] = quantile(values, share / 100, unit, source, worth)
             most = float(values.max())
-            found[f"{kind}_max"] = Estimate(most, most, np.inf, unit, source, int(values.size))
+            found[f"{kind}_max"] = exactly(most, unit, f"{source}, the largest", int(values.size))
         return found
 
     def _of_load(self) -> dict[str, Estimate]:
@@ -402,7 +402,8 @@ class _Told:
             if self.port.narrow:
                 why = f"a counter of 32 bits wraps more than once in {self.interval_s:g} s at this rate"
             said.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
-        if not {"drops", "packets"} <= self.amounts.keys():
+        drops = self.amounts.get("drops")
+        if drops is None or (drops.any() and "packets" not in self.amounts):
             said.append(Unknown("losses", "drops and packets are not both there", "poll ifOutDiscards and packets too"))
         if "watermark" not in self.port.gauges:
             said.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, where the "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CONFIDENCE",
+    "FEWEST_SAMPLES",
     "MOST_RATE",
     "Estimate",
     "Unknown",
@@ -23,6 +24,8 @@ __all__ = [
 
 #: Probability with which an estimate's interval covers the truth.
 CONFIDENCE = 0.9
+#: The fewest independent samples of which an interval is told.
+FEWEST_SAMPLES = 20
 #: Largest rate of a link that may be given, in bit/s.
 MOST_RATE = 1e15
 
@@ -36,13 +39,16 @@ class Estimate:
     value : float
         The point estimate.
     low, high : float
-        Ends of its 90 % interval; infinite where the sample is too small to bound it.
+        Ends of its 90 % interval; infinite where the sample is too small to bound it. Fewer than `FEWEST_SAMPLES`
+        independent samples bound nothing, whatever ends are given. Both are the value if it was counted.
     unit : str
         Of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
     source : str
         Where it comes from, in one clause.
     samples : int
         Observations that it rests on.
+    independent : float
+        Independent observations that tell as much; all of them where nothing else is said.
     """
 
     value: float
@@ -51,11 +57,27 @@ class Estimate:
     unit: str
     source: str
     samples: int
+    independent: float = math.nan
 
     def __post_init__(self) -> None:
         assert math.isfinite(self.value), f"an estimate is a number: {self.value}"
         assert self.low <= self.value <= self.high, f"{self.low} <= {self.value} <= {self.high}"
         assert self.samples >= 0, f"observations are counted: {self.samples}"
+        if math.isnan(self.independent):
+            object.__setattr__(self, "independent", float(self.samples))
+        if self.low < self.high and self.independent < FEWEST_SAMPLES:
+            object.__setattr__(self, "low", -math.inf)
+            object.__setattr__(self, "high", math.inf)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it has an interval of two finite ends, or was counted."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def worth(self) -> float:
+        """Independent observations that tell as much as it does; infinitely many of what was counted."""
+        return math.inf if self.low == self.high else self.independent
 
     def contains(self, value: float) -> bool:
         """Whether `value` lies in the closed interval."""
@@ -111,4 +133,4 @@ def scaled(estimate: Estimate, factor: float, unit: str) -> Estimate:
     """The same estimate times a positive factor, in another unit."""
     assert factor > 0, f"a factor of units is positive: {factor}"
     ends = (estimate.value * factor, estimate.low * factor, estimate.high * factor)
-    return Estimate(*ends, unit=unit, source=estimate.source, samples=estimate.samples)
+    return Estimate(*ends, unit, estimate.source, estimate.samples, estimate.independent)

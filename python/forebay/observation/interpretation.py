@@ -43,6 +43,8 @@ _BEFORE_IT_S, _QUIET = 0.25, 0.5
 _EXCEEDED = 1.02
 #: Load of a moment below this share of a rate: no link was seen to be full at that rate.
 _MOMENT_S, _MOMENT_PACKETS, _REACHED = 0.001, 100.0, 0.95
+#: Receivers that always answer sooner are next to the place; how many times as long packets wait before it as behind.
+_NEXT_S, _MUCH_MORE = 0.002, 10.0
 #: Who answers sooner is the host itself: no packet has been to another one and back.
 HOST_S = 30e-6
 
@@ -110,7 +112,7 @@ class LongFlow:
     stream: Stream
     limit: Limit
     base_round_trip: Estimate | Unknown
-    round_trip_at_most: Estimate | None
+    round_trip_at_most: float | None
     family: Family
 
 
@@ -122,6 +124,8 @@ class Observed:
     ----------
     place : Place
         Where it was taken.
+    is_place_known : bool
+        Whether anything tells that place: else it is taken to be behind the queue.
     rate : Estimate or Unknown
         Of the link, in bits of IP packets per second.
     load_bps : Estimate
@@ -141,6 +145,7 @@ class Observed:
     """
 
     place: Place
+    is_place_known: bool
     rate: Estimate | Unknown
     load_bps: Estimate
     full_share: float
@@ -166,7 +171,8 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     long = sorted(
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
-    place = seen.place or _place(long)
+    told = seen.place or _place(long)
+    place = told or Place.BEHIND
     least = carried_at_least(load, seen.streams, place, seen.largest_bytes, seen.gaps.resolution_s)
     if rate_bps is not None:
         _check_rate(rate_bps, least)
@@ -180,6 +186,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     total = float(seen.load.bytes.sum())
     return Observed(
         place,
+        told is not None,
         rate,
         mean,
         full,
@@ -305,7 +312,7 @@ class _Idle:
 def _long_flow(stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family) -> LongFlow:
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
-        base = replace(base, at_most=most.high)
+        base = replace(base, at_most=most)
     return LongFlow(stream, limit, base, most, kind)
 
 
@@ -330,15 +337,33 @@ def _queue(seen: Seen) -> Queue:
     return queue_limit(seen.backlogs)
 
 
-def _place(streams: Sequence[Stream]) -> Place:
+def _waits_are_before(streams: Sequence[Stream]) -> bool:
+    """Whether packets waited before this place, and next to nothing did behind it."""
+    before = behind = longest = 0.0
+    for stream in streams:
+        windows = stream.windows
+        if windows is None:
+            return False
+        if not np.isfinite(windows.before_s).any() or not np.isfinite(windows.longest_behind_s).any():
+            return False
+        longest = max(longest, float(np.nanmax(windows.longest_behind_s)))
+        before = max(before, float(np.nanmax(windows.before_s) - np.nanmin(windows.before_s)))
+        behind = max(behind, float(np.nanmax(windows.longest_behind_s) - np.nanmin(windows.behind_s)))
+    return longest < _NEXT_S and before > _MUCH_MORE * behind
+
+
+def _place(streams: Sequence[Stream]) -> Place | None:
     """Where a capture was taken: what is lost before it fills gaps, what is lost behind it comes twice.
 
-    Without a loss it is known of a sender's own host only.
+    Without a loss it is known of a sender's own host only; None elsewhere.
     """
     filled = sum(stream.filled for stream in streams)
     repeated = sum(stream.repeated for stream in streams)
+    if repeated and not filled and _waits_are_before(streams):
+        # What was sent again was not lost: it came twice to receivers that are next to this place.
+        return Place.BEHIND
     if repeated or filled:
         return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
     answers = [stream.before_s for stream in streams if stream.before_s is not None]
     # Whatever queue there is, its senders are in front of it.
-    return Place.BEFORE if answers and max(answers) < HOST_S else Place.BEHIND
+    return Place.BEFORE if answers and max(answers) < HOST_S else None

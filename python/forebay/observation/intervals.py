@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate
 from forebay.statistics import normal_quantile, student_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["batch_ratio", "independent_of", "quantile", "share_without_events", "weighted_quantile"]
+__all__ = ["batch_ratio", "independent_of", "mean_worth", "quantile", "share_without_events", "weighted_quantile"]
 
 #: Batches of a correlated series; Schmeiser (1982) finds no gain from more than 10 to 30.
 BATCHES = 10
+#: Observations of a batch from which on its mean shows a memory.
+_PER_BATCH = 10
 
 
 def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: str, source: str) -> Estimate:
@@ -39,13 +41,33 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
     ratio = float(above.sum() / below.sum())
     count = int(above.size)
     batches = min(BATCHES, count)
-    if batches < 2:
-        return Estimate(ratio, 0.0, math.inf, unit, source, count)
+    if count < FEWEST_SAMPLES:
+        return Estimate(ratio, -math.inf, math.inf, unit, source, count)
     tops, bottoms = _totals(above, batches), _totals(below, batches)
     rest = tops - ratio * bottoms
     error = math.sqrt(float((rest**2).sum()) * batches / (batches - 1)) / float(below.sum())
     half = student_quantile((1 + CONFIDENCE) / 2, batches - 1) * error
-    return Estimate(ratio, max(0.0, ratio - half), ratio + half, unit, source, count)
+    worth = min(mean_worth(above - ratio * below, batches), float(np.count_nonzero(above)))
+    return Estimate(ratio, max(0.0, ratio - half), ratio + half, unit, source, count, worth)
+
+
+def mean_worth(series: NDArray[np.float64], batches: int) -> float:
+    """How many independent observations the mean of a series is worth, by its neighbors and by its batches.
+
+    Parameters
+    ----------
+    series : ndarray
+        In order of time.
+    batches : int
+        Into how many it is cut, where each has enough of it: their scatter shows a memory longer than one step.
+    """
+    worth = independent_of(series)
+    if series.size >= _PER_BATCH * batches:
+        sums = _totals(series - series.mean(), batches)
+        scatter = float(sums.var(ddof=1)) * batches
+        if scatter > 0:
+            worth = min(worth, series.size * float(series.var()) * series.size / scatter)
+    return worth
 
 
 def _totals(series: NDArray[np.float64], batches: int) -> NDArray[np.float64]:
@@ -114,4 +136,4 @@ def weighted_quantile(
     found = [float(values[min(int(np.searchsorted(upto, each - 1e-12)), values.size - 1)]) for each in at]
     low = found[1] if at[1] > 0 else min(0.0, found[0])
     high = found[2] if at[2] < 1 else math.inf
-    return Estimate(found[0], low, high, unit, source, int(values.size))
+    return Estimate(found[0], low, high, unit, source, int(values.size), count)

@@ -38,7 +38,7 @@ from forebay.observation.finding import (
 from forebay.observation.interpretation import LongFlow, Observed, Seen
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit
-from forebay.observation.load import load_of, ratio
+from forebay.observation.load import load_of, product, ratio
 from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
 from forebay.observation.round_trips import handshakes
@@ -63,6 +63,16 @@ _TOLD, _IN_A_WINDOW, _MOSTLY = 20, 20, 0.5
 _WORTH_TELLING = 0.01
 #: Long flows in the table.
 _LISTED = 200
+#: Names of groups of flows that something else limits; a scenario's keys have them.
+_OTHERS: Mapping[Limit, str] = {
+    Limit.RECEIVER: "long flows limited by the receiver",
+    Limit.APPLICATION: "long flows limited by the application",
+    Limit.ELSEWHERE: "other long flows",
+    Limit.UNKNOWN: "long flows of unknown limit",
+}
+#: Where the load of what does not yield comes from.
+_LOOSE = "traffic without acknowledgments"
+_NOTHING_LOOSE = exactly(0.0, "bit/s", _LOOSE, 0)
 
 _LIMITED_BY: Mapping[Limit, LimitedBy] = {
     Limit.LINK: "this link",
@@ -95,11 +105,12 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
             rate=observed.rate,
             source="bytes by the millisecond",
             packet_bytes=total / packets if packets else 1500.0,
+            tick_s=seen.gaps.resolution_s,
         )
     unyielding: Estimate | Unknown
     share = observed.unresponsive_share
     if isinstance(observed.rate, Estimate):
-        loose = exactly(share * observed.load_bps.value, "bit/s", "traffic without acknowledgments", round(packets))
+        loose = replace(scaled(observed.load_bps, share, "bit/s"), source=_LOOSE) if share > 0 else _NOTHING_LOOSE
         unyielding = ratio(loose, observed.rate, loose.source)
     else:
         unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
@@ -114,7 +125,7 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),
         load=load,
-        flows=tuple(_rows(observed, brief)),
+        flows=tuple(_rows(observed, brief, seen.gaps.resolution_s)),
         distributions=tuple(distributions),
         remarks=(*remarks, *_brief_remark(brief, total, seen.seconds)),
     )
@@ -152,7 +163,8 @@ def _brief_remark(brief: Sequence[Stream], total: float, seconds: float) -> list
 def _kind(observed: Observed) -> str:
     if not observed.queue.is_one_sided:
         return "capture of both sides of a queue"
-    return f"capture of one place, {observed.place.value}"
+    where = observed.place.value if observed.is_place_known else "not known on which side of a queue"
+    return f"capture of one place, {where}"
 
 
 def _discipline(observed: Observed) -> Queue | Unknown:
@@ -185,11 +197,11 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Di
     distributions: list[Distribution] = []
     for name, flows in _by_family(observed.long_flows).items():
         # All flows of the capture, weighted by how much of it they live through.
-        groups.append(_limited_here(name, flows, seen.seconds))
+        groups.append(_limited_here(name, flows, seen))
     for limit in (Limit.RECEIVER, Limit.APPLICATION, Limit.ELSEWHERE, Limit.UNKNOWN):
         flows = [flow for flow in observed.long_flows if flow.limit is limit]
         if flows:
-            groups.append(_limited_otherwise(limit, flows, seen.seconds))
+            groups.append(_limited_otherwise(limit, flows, seen))
     transfers = _transfers(seen, observed, distributions)
     if transfers is not None:
         groups.append(transfers)
@@ -215,31 +227,31 @@ def _by_family(flows: Iterable[LongFlow]) -> dict[str, list[LongFlow]]:
     return dict(sorted(found.items(), key=lambda item: (item[0] == UNKNOWN, -len(item[1]))))
 
 
-def _limited_here(name: str, flows: Sequence[LongFlow], seconds: float) -> GroupFinding:
+def _limited_here(name: str, flows: Sequence[LongFlow], seen: Seen) -> GroupFinding:
     role = f"long flows of {name}" if name != UNKNOWN else "long flows"
     return GroupFinding(
         role,
-        _at_a_time(flows, seconds),
+        _at_a_time(flows, seen.seconds),
         Persistent(),
         "this link",
         _controllers(flows),
         _round_trips(flows),
         packet=_packet(flows),
-        rate=_rate(flows),
+        rate=_rate(flows, seen.gaps.resolution_s),
         ecn=_are_ecn_capable(flows),
         stack=_stack([flow.stream for flow in flows]),
     )
 
 
-def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seconds: float) -> GroupFinding:
-    rate = _rate(flows)
+def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seen: Seen) -> GroupFinding:
+    rate = _rate(flows, seen.gaps.resolution_s)
     window = None
     workload: Workload = AppLimited(rate)
     if limit is Limit.RECEIVER:
         workload, window = Persistent(), _window(flows)
     return GroupFinding(
-        f"long flows limited by {limit.value}",
-        _at_a_time(flows, seconds),
+        _OTHERS[limit],
+        _at_a_time(flows, seen.seconds),
         workload,
         _LIMITED_BY[limit],
         _controllers(flows),
@@ -293,22 +305,24 @@ def _packet(flows: Sequence[LongFlow]) -> Estimate:
     return Estimate(value, min(sizes_seen), max(sizes_seen), "byte", "their largest packets", len(flows))
 
 
-def _rate(flows: Sequence[LongFlow]) -> Estimate:
+def _rate(flows: Sequence[LongFlow], tick_s: float) -> Estimate:
     rates = [flow.stream.mean_bps for flow in flows]
     source = "bytes over the time that each lived"
     if len(flows) == 1:
-        return _mean_rate(flows[0].stream, source)
+        return _mean_rate(flows[0].stream, source, tick_s)
     return Estimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", source, len(flows))
 
 
-def _mean_rate(stream: Stream, source: str) -> Estimate:
-    """Of one flow, with the scatter of its windows."""
+def _mean_rate(stream: Stream, source: str, tick_s: float) -> Estimate:
+    """Of one flow, with the scatter of its windows and a tick of the clock at both ends."""
     if stream.windows is None or len(stream.windows) < 2:
-        return Estimate(stream.mean_bps, 0.0, math.inf, "bit/s", source, 1)
+        return Estimate(stream.mean_bps, -math.inf, math.inf, "bit/s", source, 1)
     bits = stream.windows.bytes * 8.0
     found = batch_ratio(bits, np.full(len(bits), stream.windows.width_s), "bit/s", source)
     off = stream.mean_bps / found.value if found.value else 1.0
-    return scaled(found, off, "bit/s") if off > 0 else found
+    found = scaled(found, off, "bit/s") if off > 0 else found
+    doubt = 2.0 * tick_s / stream.seconds if stream.seconds > 0 else 0.0
+    return replace(found, low=found.low * (1.0 - min(doubt, 1.0)), high=found.high * (1.0 + doubt))
 
 
 def _window(flows: Sequence[LongFlow]) -> Estimate | None:
@@ -347,7 +361,7 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
         distributions.append(
             Distribution("time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why)
         )
-    load = _offered(of_starts.rate, of_size.mean, transfers.count)
+    load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
     workload = OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load)
     return GroupFinding(
         "transfers",
@@ -364,15 +378,6 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
     )
 
 
-def _offered(rate: Estimate, size: Estimate, count: int) -> Estimate:
-    """A rate of transfers times their mean size: relative errors of both add up in quadrature."""
-    value = rate.value * size.value * 8.0
-    below = math.hypot(*((each.value - each.low) / each.value if each.value else 0.0 for each in (rate, size)))
-    above = math.hypot(*((each.high - each.value) / each.value if each.value else 0.0 for each in (rate, size)))
-    source = "their rate times their mean size"
-    return Estimate(value, max(0.0, value * (1 - below)), value * (1 + above), "bit/s", source, count)
-
-
 def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
     shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
     if len(shakes) < _TRANSFERS:
@@ -385,8 +390,7 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
         return None
     loose = [stream for stream in seen.streams if not stream.responsive]
     packets = sum(stream.packets for stream in loose)
-    source = "traffic without acknowledgments"
-    rate = replace(scaled(observed.load_bps, observed.unresponsive_share, "bit/s"), source=source, samples=packets)
+    rate = replace(scaled(observed.load_bps, observed.unresponsive_share, "bit/s"), source=_LOOSE)
     packet = None
     if packets:
         mean = sum(stream.bytes for stream in loose) / packets
@@ -419,33 +423,34 @@ def _is_even(stream: Stream) -> bool:
 # The table of long flows -------------------------------------------------------------------------------------------
 
 
-def _rows(observed: Observed, brief: Sequence[Stream]) -> Iterable[FlowFinding]:
+def _rows(observed: Observed, brief: Sequence[Stream], tick_s: float) -> Iterable[FlowFinding]:
     for number, flow in enumerate(observed.long_flows[:_LISTED], 1):
         trip = flow.base_round_trip
         name = flow.family.name
         yield replace(
-            _row(f"long {number}", flow.stream, observed.place),
+            _row(f"long {number}", flow.stream, observed.place, tick_s),
             round_trip=trip if isinstance(trip, Estimate) else None,
             controller="" if name == UNKNOWN else f"{name} ({flow.family.probabilities[name]:.0%})",
             limited_by=_LIMITED_BY[flow.limit],
         )
     for number, stream in enumerate(brief[:_LISTED], 1):
-        yield _row(f"brief {number}", stream, observed.place)
+        yield _row(f"brief {number}", stream, observed.place, tick_s)
 
 
-def _row(role: str, stream: Stream, place: Place) -> FlowFinding:
+def _row(role: str, stream: Stream, place: Place, tick_s: float) -> FlowFinding:
     """What a stream tells of itself, whatever limits it."""
-    rate = _mean_rate(stream, "bytes over time") if stream.seconds > 0 else None
+    rate = _mean_rate(stream, "bytes over time", tick_s) if stream.seconds > 0 else None
     return FlowFinding(role, stream.seconds, float(stream.bytes), rate, None, _loss(stream, place), "", "unknown")
 
 
 def _loss(stream: Stream, place: Place) -> Estimate:
-    """Share of packets that were lost here, with Wilson's interval."""
+    """Share of packets that were lost here, with Wilson's interval of as many packets as lose independently."""
     lost = stream.lost(place)
     sent = stream.packets + (lost if place is Place.BEHIND else 0)
+    # Losses within a round trip are one event: so many of them are worth one.
+    worth = sent / max(lost / max(len(stream.losses_s), 1), 1.0)
     share, z = lost / sent, 1.6449
-    middle = (share + z * z / (2 * sent)) / (1 + z * z / sent)
-    half = z / (1 + z * z / sent) * math.sqrt(share * (1 - share) / sent + z * z / (4 * sent * sent))
-    return Estimate(
-        share, max(min(middle - half, share), 0.0), max(middle + half, share), "", "gaps that were filled later", sent
-    )
+    middle = (share + z * z / (2 * worth)) / (1 + z * z / worth)
+    half = z / (1 + z * z / worth) * math.sqrt(share * (1 - share) / worth + z * z / (4 * worth * worth))
+    ends = max(min(middle - half, share), 0.0), max(middle + half, share)
+    return Estimate(share, *ends, "", "gaps that were filled later", sent, worth)

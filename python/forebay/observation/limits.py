@@ -172,4 +172,5 @@ def count_limited(
     low, high = (float(np.quantile(surely, share)) for share in (0.05, 0.95))
     high = max(high, float(np.quantile(surely + perhaps, 0.95)), mean)
     limited = sum(limit is Limit.LINK for limit in found)
-    return Estimate(mean, min(low, mean), high, "", f"{limited} of {len(found)} long flows, over time", len(times))
+    source = f"{limited} of {len(found)} long flows, over time"
+    return Estimate(mean, min(low, mean), high, "", source, len(found))

@@ -6,15 +6,17 @@ Everything comes from one series, the bytes in each short bin; longer windows ar
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown
+from forebay.observation.intervals import mean_worth
 from forebay.observation.sample import Quantile
 
-__all__ = ["SCALES", "Burstiness", "Column", "Load", "Scale", "load_of", "ratio"]
+__all__ = ["SCALES", "Burstiness", "Column", "Load", "Scale", "load_of", "product", "ratio"]
 
 #: Lengths of windows that are told, in seconds.
 SCALES = (0.001, 0.1, 1.0, 300.0)
@@ -25,7 +27,9 @@ COLUMNS = 120
 #: Batches behind an interval, and the fewest windows that are cut into them.
 BATCHES = 20
 #: The fewest windows at the longest scale of burstiness.
-FEWEST_WINDOWS = 16
+FEWEST_WINDOWS = FEWEST_SAMPLES
+#: Ticks of the clock in the shortest window whose load is told.
+TICKS = 10.0
 #: Load from which on a link is taken as filled, and over how long.
 FILLED, FILLED_S = 0.95, 0.1
 #: Details at the coarsest octave of the estimate of memory, and octaves that it needs.
@@ -123,6 +127,7 @@ def load_of(
     rate: Estimate | Unknown,
     source: str,
     packet_bytes: float = 1500.0,
+    tick_s: float = 0.0,
 ) -> Load:
     """Describe a load.
 
@@ -138,6 +143,8 @@ def load_of(
         Where the series comes from, in a clause.
     packet_bytes : float
         Mean size of a packet.
+    tick_s : float
+        What the clock of the input tells apart; windows of a few ticks are left out.
 
     Raises
     ------
@@ -153,35 +160,65 @@ def load_of(
         raise ValueError(msg)
     bps = bins * (8 / bin_s)
     mean = _mean(bps, "bit/s", source)
+    left_out = {scale: _left_out(bins, bin_s, scale, tick_s) for scale in SCALES}
     return Load(
         mean=mean,
         utilization=_utilization(mean, rate),
         filled=_filled(bins, bin_s, rate, source),
-        scales=tuple(_scale(bins, bin_s, scale, source) for scale in SCALES if _told(bins, bin_s, scale) is None),
+        scales=tuple(_scale(bins, bin_s, scale, source) for scale, why in left_out.items() if why is None),
         burstiness=tuple(_burstiness(bins, bin_s, packet_bytes, source)),
         hurst=_hurst(bins, bin_s, source),
         packet_bytes=packet_bytes,
-        left_out=tuple(why for scale in SCALES if (why := _told(bins, bin_s, scale)) is not None),
+        left_out=_together(left_out),
     )
 
 
 def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
     """One estimate over another that is independent of it, both above 0: their relative errors add up in quadrature."""
     value = part.value / whole.value
+    worth = min(part.worth, whole.worth)
+    if not (part.is_bounded and whole.is_bounded):
+        return Estimate(value, -math.inf, math.inf, "", source, part.samples, min(worth, part.samples))
     below = math.hypot((part.value - part.low) / part.value, (whole.high - whole.value) / whole.value) if value else 0.0
     above = math.hypot((part.high - part.value) / part.value, (whole.value - whole.low) / whole.value) if value else 0.0
-    return Estimate(value, max(0.0, value * (1 - below)), value * (1 + above), "", source, part.samples)
+    ends = max(0.0, value * (1 - below)), value * (1 + above)
+    return Estimate(value, *ends, "", source, part.samples, worth if math.isfinite(worth) else part.samples)
 
 
-def _told(bins: Numbers, bin_s: float, scale: float) -> str | None:
-    """Why a scale is not told."""
+def product(first: Estimate, second: Estimate, factor: float, unit: str, source: str) -> Estimate:
+    """Two independent estimates above 0, multiplied: their relative errors add up in quadrature."""
+    value = first.value * second.value * factor
+    samples, worth = min(first.samples, second.samples), min(first.worth, second.worth)
+    if not (first.is_bounded and second.is_bounded and value):
+        return Estimate(value, -math.inf, math.inf, unit, source, samples, min(worth, samples))
+    below = math.hypot(*((each.value - each.low) / each.value for each in (first, second)))
+    above = math.hypot(*((each.high - each.value) / each.value for each in (first, second)))
+    ends = max(0.0, value * (1 - below)), value * (1 + above)
+    return Estimate(value, *ends, unit, source, samples, worth if math.isfinite(worth) else samples)
+
+
+def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str | None:
+    """Why a scale is not told; None where it is."""
     from forebay.formatting import clock_time, duration
 
     if scale < bin_s * (1 - 1e-9):
-        return f"{duration(scale)}: the input has one figure for each {duration(bin_s)}"
+        return f"the load is known for every {clock_time(bin_s)}"
+    if scale < TICKS * tick_s * (1 - 1e-9):
+        return f"the clock of the input tells no times apart below {duration(tick_s)}"
     if bins.size * bin_s < 2 * scale * (1 - 1e-9):
-        return f"{clock_time(scale)}: the input lasts {clock_time(bins.size * bin_s)}"
+        return f"the input lasts {clock_time(bins.size * bin_s)}"
     return None
+
+
+def _together(left_out: Mapping[float, str | None]) -> tuple[str, ...]:
+    """Scales that are left out for the same reason in one line each: "1 ms and 100 ms: the input lasts 0.1 s"."""
+    from forebay.formatting import clock_time, duration, exactly
+
+    found: dict[str, list[str]] = {}
+    for scale, why in left_out.items():
+        if why is not None:
+            found.setdefault(why, []).append(exactly(duration(scale)) if scale < 60 else clock_time(scale))
+    return tuple(f"{', '.join(scales)}: {why}" for why, scales in found.items())
 
 
 def _summed(bins: Numbers, factor: int) -> Numbers:
@@ -191,15 +228,24 @@ def _summed(bins: Numbers, factor: int) -> Numbers:
 
 
 def _mean(series: Numbers, unit: str, source: str) -> Estimate:
-    from forebay.statistics import mean_interval, student_quantile
+    from forebay.statistics import mean_interval
 
     value = float(np.mean(series))
     batches = np.array_split(series, min(BATCHES, series.size))
     inside = mean_interval([float(np.mean(batch)) for batch in batches], CONFIDENCE)
     half = inside.half_width
-    if half is None:
-        half = student_quantile((1 + CONFIDENCE) / 2, 1) * value
-    return Estimate(value, max(0.0, value - half), value + half, unit, source, int(series.size))
+    if half is None or series.size < FEWEST_SAMPLES:
+        return Estimate(value, -math.inf, math.inf, unit, source, int(series.size))
+    worth = mean_worth(series, BATCHES)
+    if np.ptp(series) > 0 and not _is_share(series):
+        # Where packets are few, most windows are empty and tell nothing of how much they vary.
+        worth = min(worth, float(np.count_nonzero(series)))
+    return Estimate(value, max(0.0, value - half), value + half, unit, source, int(series.size), worth)
+
+
+def _is_share(series: Numbers) -> bool:
+    """Whether a series says yes or no of each window."""
+    return bool(np.all((series == 0) | (series == 1)))
 
 
 def _utilization(mean: Estimate, rate: Estimate | Unknown) -> Estimate | Unknown:
@@ -222,9 +268,11 @@ def _filled(bins: Numbers, bin_s: float, rate: Estimate | Unknown, source: str) 
     found = _mean((windows >= FILLED * rate.value).astype(float), "", source)
     # Where all are alike the spread says nothing; 3 / n bounds what none of n has shown (Hanley and Lippman-Hand 1983).
     never = min(1.0, 3 / windows.size)
+    if not found.is_bounded:
+        return found
     low = 1 - never if found.value == 1 else found.low
     high = never if found.value == 0 else min(1.0, found.high)
-    return Estimate(found.value, low, high, "", source, found.samples)
+    return Estimate(found.value, low, high, "", source, found.samples, found.independent)
 
 
 def _scale(bins: Numbers, bin_s: float, scale: float, source: str) -> Scale:
@@ -247,12 +295,11 @@ def _quantile(series: Numbers, p: float, source: str) -> Quantile:
     """
     value = float(np.quantile(series, p))
     below = (series <= value).astype(float)
-    spread = 0.5
-    if series.size >= 2:
-        inside = _mean(below, "", source)
-        spread = min(0.5, max(inside.high - inside.value, 1 / series.size))
+    inside = _mean(below, "", source)
+    spread = min(0.5, max(inside.high - inside.value, 1 / series.size))
     low, high = (float(each) for each in np.quantile(series, np.clip([p - spread, p + spread], 0, 1)))
-    return Quantile(p, Estimate(value, min(low, value), max(high, value), "bit/s", source, int(series.size)))
+    ends = min(low, value), max(high, value)
+    return Quantile(p, Estimate(value, *ends, "bit/s", source, int(series.size), inside.independent))
 
 
 def _columns(series: Numbers, length: float) -> tuple[Column, ...]:
@@ -299,7 +346,8 @@ def _variance(windows: Numbers, source: str, scale: float) -> Estimate | None:
     error = math.sqrt((many - 1) / many * float(np.sum((logs - np.mean(logs)) ** 2)))
     factor = math.exp(min(50.0, student_quantile((1 + CONFIDENCE) / 2, many - 1) * error))
     value = variance * scale
-    return Estimate(value, value / factor, value * factor, "packets", source, int(windows.size))
+    worth = int(np.count_nonzero(windows))
+    return Estimate(value, value / factor, value * factor, "packets", source, int(windows.size), worth)
 
 
 def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
@@ -333,7 +381,8 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
             begin, end = (bin_s * 2.0**octave for octave in (x[0], x[-1]))
             where = f"Haar wavelets over windows of {begin:.3g} to {end:.3g} s"
             value, low, high = (min(max(each, 0.0), 1.0) for each in (value, value - half, value + half))
-            return Estimate(value, low, high, "", f"{source}, {where}", int(bins.size))
+            busy = int(np.count_nonzero(bins))
+            return Estimate(value, low, high, "", f"{source}, {where}", int(bins.size), busy)
     return Unknown("memory of the load", "its variance follows no one law over time scales", measure)
 
 
@@ -346,7 +395,10 @@ def _octaves(bins: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     while sums.size >= 2 * FEWEST_DETAILS:
         even, odd = sums[: sums.size // 2 * 2 : 2], sums[1 : sums.size // 2 * 2 : 2]
         square = float(np.mean((even - odd) ** 2)) / 2
-        count = even.size
+        # Windows without a packet have no details.
+        count = int(np.count_nonzero((even > 0) | (odd > 0)))
+        if count < FEWEST_DETAILS:
+            break
         sums = (even + odd) / math.sqrt(2)
         if square > 0:
             bias = float(digamma(count / 2)) / math.log(2) - math.log2(count / 2)

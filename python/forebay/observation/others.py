@@ -11,7 +11,7 @@ from forebay.formatting import bandwidth, clock_time, counted
 from forebay.observation.arrivals import arrivals
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Window, day_of
 from forebay.observation.counters import Counters
-from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate
+from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate, scaled
 from forebay.observation.finding import (
     AppLimited,
     Distribution,
@@ -28,12 +28,13 @@ from forebay.observation.finding import (
     Stack,
     Workload,
 )
-from forebay.observation.load import Load, load_of
+from forebay.observation.load import Load, load_of, product
 from forebay.observation.records import FlowRecords
 from forebay.observation.regime import Regime, regime_of
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.sockets import FEWEST_BYTES, Group, Sockets
+from forebay.observation.words import amount
 
 __all__ = ["of_counters", "of_records", "of_sockets"]
 
@@ -86,11 +87,23 @@ def of_records(records: FlowRecords, rate_bps: float | None) -> Finding:
         groups=tuple(groups),
         load=load,
         distributions=tuple(distributions),
-        unknown=records.unknown,
+        unknown=_not_said(records.unknown, limited, groups),
         remarks=records.remarks if load is not None else (*records.remarks, *_mean_alone(records)),
         day=records.day,
         assumed=("bursts are those of transfers that begin as the records show: records have no packets",),
     )
+
+
+def _not_said(
+    unknown: Sequence[Unknown], limited: Estimate | Unknown, groups: Sequence[GroupFinding]
+) -> tuple[Unknown, ...]:
+    """What is not identified, without what the link, its flows and the groups say already."""
+    said = {"buffer and queue discipline"}
+    if isinstance(limited, Unknown):
+        said.add("which flows this link limits")
+    if groups:
+        said |= {"base round trips", "congestion controllers"}
+    return tuple(each for each in unknown if each.what not in said)
 
 
 def _mean_alone(records: FlowRecords) -> tuple[str, ...]:
@@ -122,14 +135,7 @@ def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unkn
     rate = None
     if mean is not None:
         share = max(many.value, 1.0)
-        rate = Estimate(
-            mean.value / share,
-            mean.low / share,
-            mean.high / share,
-            "bit/s",
-            "load over the number of long flows",
-            many.samples,
-        )
+        rate = replace(scaled(mean, 1.0 / share, "bit/s"), source="load over the number of long flows")
     is_limited = isinstance(limited, Estimate) and limited.value > 0
     workload: Workload = Persistent() if is_limited or rate is None else AppLimited(rate)
     return GroupFinding(
@@ -153,8 +159,7 @@ def _short_records(records: FlowRecords, distributions: list[Distribution]) -> G
     if of_starts.gap is None:
         return None
     distributions.append(Distribution("size of flows", "byte", of_size.sample, of_size.law, of_size.why))
-    offered = of_starts.rate.value * of_size.mean.value * 8.0
-    load = exactly(offered, "bit/s", "their rate times their mean size", len(records.sizes))
+    load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
     return GroupFinding(
         "transfers",
         None,
@@ -194,7 +199,8 @@ def of_counters(counters: Counters, window: Window = WHOLE) -> Finding:
         limited=limited,
         regime=_regime(load, limited, because),
         load=load,
-        unknown=counters.unknown,
+        # Without a rate it goes without saying that nobody knows how much of it is used.
+        unknown=tuple(each for each in counters.unknown if counters.rate is not None or each.what != "utilization"),
         remarks=(*(() if day is None else (day.span.sentence,)), *counters.remarks),
         day=day,
         assumed=_assumed(counters, day),
@@ -225,7 +231,9 @@ def _buffer(counters: Counters) -> Estimate | Unknown:
         unit = "byte" if shaper.in_bytes else "packets"
         return exactly(shaper.limit, unit, f"the limit of {shaper.kind}, as `tc` states it", 1)
     if mark is not None and mark.value > 0:
-        return replace(mark, high=np.inf, source=f"{mark.source}: it holds at least as much")
+        because = f"a watermark shows that {amount(mark.value, mark.unit)} waited, and not the limit"
+        find = "read it from the router's configuration, or capture both sides of the queue"
+        return Unknown("buffer", because, find, at_least=mark.value if mark.unit == "byte" else None)
     return _no_queue("buffer", "a counter of drops does not say what waited")
 
 

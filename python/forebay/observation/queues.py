@@ -99,10 +99,26 @@ def queue_limit(backlogs: Backlogs) -> Queue:
             False,
         )
     # The unit whose two ends are closer together, as a share, is the one that it counts in.
-    return Queue(min(both, key=lambda found: (found.high - found.low) / found.value), True)
+    return Queue(min(both, key=lambda found: (found.high - found.low) / found.value).estimate, True)
 
 
-def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> Estimate | None:
+@dataclass(frozen=True)
+class _Enclosed:
+    """A limit between what was taken and what was lost."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    source: str
+    losses: int
+
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate(self.value, self.low, self.high, self.unit, self.source, self.losses)
+
+
+def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> _Enclosed | None:
     """The limit in one unit; None where it contradicts what was seen."""
     if taken <= 0:
         return None
@@ -111,14 +127,13 @@ def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> Es
     if least < taken - own:
         return None
     high = max(float(np.median(lost)), taken)
-    return Estimate(
-        taken, max(min(taken, least - own), 0.0), high, unit, "what was taken and lost on its two sides", len(lost)
-    )
+    ends = max(min(taken, least - own), 0.0), high
+    return _Enclosed(taken, *ends, unit, "what was taken and lost on its two sides", len(lost))
 
 
 def _late_limit(
     through: tuple[NDArray[np.float64], NDArray[np.float64]] | None, lost: NDArray[np.float64], unit: str, own: float
-) -> Estimate | None:
+) -> _Enclosed | None:
     """The limit where a few packets were stamped late: losses are at one backlog, and next to nothing is taken beyond.
 
     A queue that is managed loses packets at many backlogs, and takes most of them at the same.
@@ -135,4 +150,4 @@ def _late_limit(
     # What came had no room: with it there would have been more than the limit.
     value = middle - own
     source = "what waited as packets were lost; a few were stamped late behind the queue"
-    return Estimate(value, min(low - own, value), max(high, middle), unit, source, len(lost))
+    return _Enclosed(value, min(low - own, value), max(high, middle), unit, source, len(lost))

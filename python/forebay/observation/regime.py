@@ -60,23 +60,29 @@ def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate |
     """
     evidence = tuple(_evidence(load, limited, unyielding))
     if isinstance(unyielding, Estimate) and unyielding.value >= 1:
-        doubt = "" if unyielding.low >= 1 else ", though the interval reaches below all of it"
+        doubt = ", though the interval reaches below all of it" if _reaches_below(unyielding, 1) else ""
         return Regime(
             "overload", f"traffic that does not yield offers {percent(unyielding.value)} of the link{doubt}", evidence
         )
     if isinstance(limited, Estimate) and limited.value >= 0.5:
         flows = counted(max(1, round(limited.value)), "long flow")
         take = "takes" if round(limited.value) <= 1 else "take"
-        doubt = "" if limited.low >= 0.5 else ", though the interval reaches down to none"
+        doubt = ", though the interval reaches down to none" if _reaches_below(limited, 0.5) else ""
         return Regime("elastic", f"{flows} {take} what the rest leaves{doubt}", evidence)
     if isinstance(load.filled, Unknown):
         return Regime("unknown", f"not identifiable, because {load.filled.because}", evidence)
     full = percent(load.filled.value)
     if load.filled.value < SELDOM:
-        doubt = "" if load.filled.high < SELDOM else ", though the interval reaches above a tenth"
+        above = load.filled.is_bounded and load.filled.high >= SELDOM
+        doubt = ", though the interval reaches above a tenth" if above else ""
         return Regime("transparent", f"the link itself limits flows {full} of the time{doubt}", evidence)
-    doubt = "" if load.filled.low >= SELDOM else ", though the interval reaches below a tenth"
+    doubt = ", though the interval reaches below a tenth" if _reaches_below(load.filled, SELDOM) else ""
     return Regime("elastic", f"transfers fill the link while they last, {full} of the time{doubt}", evidence)
+
+
+def _reaches_below(found: Estimate, least: float) -> bool:
+    """Whether an interval has an end below a threshold; what has no interval does not say so."""
+    return found.is_bounded and found.low < least
 
 
 def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> list[str]:
@@ -87,8 +93,8 @@ def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Un
         full = f"full ({percent(FILLED)} of its rate or more)"
         told.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
     if isinstance(limited, Estimate):
-        between = f"({limited.low:.3g} to {limited.high:.3g})"
-        told.append(f"Long flows that this link limits: {limited.value:.3g} at a time {between}.")
+        between = f" ({limited.low:.3g} to {limited.high:.3g})" if limited.is_bounded else ""
+        told.append(f"Long flows that this link limits: {limited.value:.3g} at a time{between}.")
     else:
         told.append(f"How many long flows this link limits is not known, because {limited.because}.")
     if isinstance(unyielding, Estimate):
@@ -97,4 +103,5 @@ def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Un
 
 
 def _interval(share: Estimate) -> str:
-    return f"{percent(share.value)} ({percent(share.low)} to {percent(share.high)})"
+    between = f" ({percent(share.low)} to {percent(share.high)})" if share.is_bounded else ""
+    return f"{percent(share.value)}{between}"

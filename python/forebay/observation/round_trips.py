@@ -12,7 +12,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,7 @@ def base_round_trip(
                 own = (own[0], own[2], own[2])
             if stream.handshake_s < least - own[1]:
                 least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), "its handshake, which may have waited"
+                samples = 1
     elif stream.handshake_s is not None:
         least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
         own = (0.0, 0.0, 0.0)
@@ -94,13 +95,13 @@ def base_round_trip(
     rest = sums[first or 0 :]
     slack = _slack(rest) if len(rest) > 1 else 0.1 * value
     return _resolved(
-        Estimate(
+        _Least(
             value,
             max(least - own[2] - max(slack, _RESOLUTION * value), 0.0),
             (least - own[0]) * (1.0 + _RESOLUTION),
-            "s",
             source,
-            samples,
+            # Times within a window depend on each other.
+            min(samples, max(len(sums), 1)),
         ),
         tick_s,
     )
@@ -118,7 +119,18 @@ def _first_right(ordered: NDArray[np.float64]) -> int | None:
     return None
 
 
-def _resolved(found: Estimate, tick_s: float) -> Estimate | Unknown:
+@dataclass(frozen=True)
+class _Least:
+    """A least time with its ends, in seconds, before the clock is thought of."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+    samples: int
+
+
+def _resolved(found: _Least, tick_s: float) -> Estimate | Unknown:
     """The same with the clock's tick in its interval; unknown where it is no more than some ticks."""
     if found.value < _TICKS * tick_s:
         return Unknown(
@@ -127,7 +139,8 @@ def _resolved(found: Estimate, tick_s: float) -> Estimate | Unknown:
             "capture with finer stamps (tcpdump --time-stamp-precision=nano), or measure it with ping",
             at_most=found.high + 2.0 * tick_s,
         )
-    return replace(found, low=max(found.low - tick_s, 0.0), high=found.high + tick_s)
+    ends = max(found.low - tick_s, 0.0), found.high + tick_s
+    return Estimate(found.value, *ends, "s", found.source, found.samples)
 
 
 def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]:
@@ -143,7 +156,7 @@ def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]
     return 0.0, seen, own
 
 
-def _apart(stream: Stream, rate_bps: float | None) -> Estimate | None:
+def _apart(stream: Stream, rate_bps: float | None) -> _Least | None:
     """From both sides of the queue: the ways before and behind it, neither of which waits there.
 
     A router stamps a packet as it begins to send it, and what listens to the line when it has: the interval has both.
@@ -162,25 +175,23 @@ def _apart(stream: Stream, rate_bps: float | None) -> Estimate | None:
         slack += _slack(each[first or 0 :]) if len(each[first or 0 :]) > 1 else 0.05 * alone
     _, own, most_own = _own_s(stream, rate_bps)
     value = max(ways - own, 0.0)
-    return Estimate(
+    return _Least(
         value,
         max(ways - most_own - max(slack, _RESOLUTION * value), 0.0),
         ways * (1.0 + _RESOLUTION),
-        "s",
         "least time from ACK to data before the queue and from data to ACK behind it",
         samples,
     )
 
 
-def at_most(stream: Stream) -> Estimate | None:
-    """What a base round trip is at most, where no more is known of it: the least measured, waiting included."""
+def at_most(stream: Stream) -> float | None:
+    """What a base round trip is at most, in seconds: the least measured, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
         return None
     value = stream.behind_s + stream.before_s
     if stream.of_data_s is not None and stream.handshake_s is not None:
         value = min(stream.of_data_s, stream.handshake_s)
-    source = "at most: the queue never emptied"
-    return Estimate(value, min(stream.behind_s, value), value, "s", source, stream.before_samples)
+    return value
 
 
 def handshakes(

@@ -275,9 +275,8 @@ def _retransmissions(sending: Sequence[Change]) -> dict[str, Estimate]:
         if above.any():
             # Connections are independent of each other; their order means nothing.
             found = batch_ratio(above, below, "", source)
-            return {
-                "retransmission_rate": replace(found, high=min(found.high, 1.0) if found.value <= 1 else found.high)
-            }
+            most = min(found.high, 1.0) if found.is_bounded and found.value <= 1 else found.high
+            return {"retransmission_rate": replace(found, high=most)}
         segments = sum(each.segments or 0.0 for each in sending)
         return {"retransmission_rate": share_without_events(segments, source)}
     return {}

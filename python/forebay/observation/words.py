@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from forebay import formatting
-from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown
 from forebay.observation.regime import percent
 
-__all__ = ["amount", "because", "interval", "told"]
+__all__ = ["ABOUT_INTERVALS", "amount", "because", "evidence", "interval", "told"]
 
 
 def amount(number: float, unit: str) -> str:
@@ -32,7 +32,7 @@ def interval(estimate: Estimate, unit: str | None = None) -> str:
     if low == high:
         return "exactly"
     if math.isinf(low) and math.isinf(high):
-        return f"no interval from {formatting.counted(estimate.samples, 'sample')}"
+        return f"no interval from {_samples(estimate)}"
     if math.isinf(high):
         return f"{amount(low, unit)} or more"
     if math.isinf(low):
@@ -42,6 +42,18 @@ def interval(estimate: Estimate, unit: str | None = None) -> str:
     return f"{first.removesuffix(of_first)} to {last}" if of_first == of_last else f"{first} to {last}"
 
 
+def _samples(estimate: Estimate) -> str:
+    """How many independent samples there are, whole ones."""
+    return formatting.counted(max(int(estimate.independent), min(estimate.samples, 1)), "independent sample")
+
+
+def evidence(estimate: Estimate) -> str:
+    """The interval, how many samples it rests on, and where these are from."""
+    ends = interval(estimate)
+    is_told = estimate.low < estimate.high and estimate.is_bounded
+    return f"{ends} from {_samples(estimate)}; {estimate.source}" if is_told else f"{ends}; {estimate.source}"
+
+
 def _unit(text: str) -> str:
     """A unit with the space before it."""
     number, space, unit = text.partition(" ")
@@ -49,9 +61,9 @@ def _unit(text: str) -> str:
 
 
 def told(estimate: Estimate, unit: str | None = None) -> str:
-    """The value with its interval: "98.7 Mb/s (97.1 to 99.0)"."""
+    """The value with its interval, if it has one: "98.7 Mb/s (97.1 to 99.0)"."""
     value = amount(estimate.value, estimate.unit if unit is None else unit)
-    if estimate.low == estimate.high:
+    if estimate.low == estimate.high or (math.isinf(estimate.low) and math.isinf(estimate.high)):
         return value
     ends = interval(estimate, unit)
     # A unit is said once where all three have it.
@@ -65,4 +77,4 @@ def because(unknown: Unknown) -> str:
 
 
 #: What intervals are, for whoever reads them.
-ABOUT_INTERVALS = f"intervals are {100 * CONFIDENCE:g} %"
+ABOUT_INTERVALS = f"intervals are {100 * CONFIDENCE:g} %, none from fewer than {FEWEST_SAMPLES} independent samples"

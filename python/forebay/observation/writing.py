@@ -19,7 +19,7 @@ from typing import Any
 from forebay import _core
 from forebay.configuration.drafting import MOST_PACKETS
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, counted, duration, exactly, size
+from forebay.formatting import bandwidth, clock_time, counted, duration, exactly, size
 from forebay.legible import legible
 from forebay.observation.amounts import DIGITS, digits_of, rate_text, size_text, time_text
 from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
@@ -39,7 +39,7 @@ from forebay.observation.finding import (
     without_addresses,
 )
 from forebay.observation.laws import Cdf, Choice, Law
-from forebay.observation.words import ABOUT_INTERVALS, amount, because, interval
+from forebay.observation.words import ABOUT_INTERVALS, amount, because, evidence, interval
 
 __all__ = ["assumptions", "scenario_text"]
 
@@ -51,6 +51,8 @@ USUAL_RATE = 1e9
 RATES, PACKETS, ROUND_TRIPS, FLOWS = (1e3, 1e14), (41, 65535), (1e-9, 1000.0), (1, 16_777_214)
 #: The most characters of how a value is found.
 MOST_FIND = 380
+#: The most assumptions of a scenario, and the most characters of one.
+MOST_ASSUMPTIONS, MOST_OF_ASSUMPTION = 100, 400
 #: Round trips are listed one by one up to so many flows.
 LISTED = 64
 #: Mean seconds that a run measures, where packets are not too many for that.
@@ -91,18 +93,29 @@ class _Draft:
 
     def __init__(self) -> None:
         self.assumed: list[str] = []
+        self.unmeasured: list[str] = []
         self.missing: dict[str, Unknown] = {}
+        self.said: list[Unknown] = []
 
-    def assume(self, key: str, value: str, why: str, what: str) -> _Line:
-        """A line with a usual value."""
+    def assume(self, key: str, value: str, why: str, what: str, *, inferred: bool = False) -> _Line:
+        """A line with a usual value; one that is inferred from what was seen is no assumption of the whole scenario."""
         self.assumed.append(f"{what}: {value.strip(chr(34))}, {why}")
+        if not inferred:
+            self.unmeasured.append(f"{what} is {value.strip(chr(34))}: {why}")
         return _Line(key, value, f"assumed: {why}")
 
     def leave_out(self, place: str, key: str, unknown: Unknown, unit: str = "") -> _Line:
-        """A comment in the place of a key: what is known of it, and how to find its value."""
+        """A comment in the place of a key: what is known of it, why no more, and how to find its value."""
+        self.said.append(unknown)
         self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
-        known = " and ".join(f"{end} {amount(number, unit)}" for end, number in _ends(unknown)) or "not known"
-        return _Line("", "", f"{key}: {known}. {_sentence(unknown.measure)}")
+        ends = " and ".join(f"{end} {amount(number, unit)}" for end, number in _ends(unknown))
+        known = f"{ends}. No value is known" if ends else "not known"
+        return _Line("", "", f"{key}: {known}, because {unknown.because}. {_sentence(unknown.measure)}")
+
+    def miss(self, unknown: Unknown) -> _Line:
+        """A comment on what has no key that a scenario must have."""
+        self.said.append(unknown)
+        return _Line("", "", f"not identifiable: {because(unknown)}")
 
 
 def _ends(unknown: Unknown) -> list[tuple[str, float]]:
@@ -141,11 +154,12 @@ def scenario_text(finding: Finding) -> str:
     return text
 
 
-def _stated(finding: Finding) -> list[str]:
+def _stated(draft: _Draft) -> list[str]:
     """The key that `recommend` reads: what the scenario rests on though nothing has measured it."""
-    if not finding.assumed:
+    if not draft.unmeasured:
         return []
-    return [f"assumed = [\n{''.join(f'    {_quoted(legible(each))},{chr(10)}' for each in finding.assumed)}]"]
+    told = (_quoted(legible(each)[:MOST_OF_ASSUMPTION]) for each in draft.unmeasured[:MOST_ASSUMPTIONS])
+    return [f"assumed = [\n{''.join(f'    {each},{chr(10)}' for each in told)}]"]
 
 
 def assumptions(finding: Finding) -> tuple[str, ...]:
@@ -157,6 +171,7 @@ def assumptions(finding: Finding) -> tuple[str, ...]:
 def _written(finding: Finding) -> tuple[str, _Draft]:
     draft = _Draft()
     draft.assumed.extend(finding.assumed)
+    draft.unmeasured.extend(finding.assumed)
     names = _names(finding.groups)
     groups = [
         lines
@@ -171,7 +186,7 @@ def _written(finding: Finding) -> tuple[str, _Draft]:
             [
                 *_head(finding, draft),
                 f"title = {json.dumps(_title(finding), ensure_ascii=False)}",
-                *_stated(finding),
+                *_stated(draft),
             ]
         ),
         _section("[link]", link),
@@ -180,7 +195,7 @@ def _written(finding: Finding) -> tuple[str, _Draft]:
         _section("[goal]", _goal(finding)),
         *_bounds(draft),
     ]
-    return "\n\n".join([*parts, *_tail(finding)]) + "\n", draft
+    return "\n\n".join([*parts, *_tail(finding, draft)]) + "\n", draft
 
 
 def _bounds(draft: _Draft) -> list[str]:
@@ -190,11 +205,11 @@ def _bounds(draft: _Draft) -> list[str]:
     lines = []
     # The link's keys first, as in the file.
     for key, unknown in sorted(draft.missing.items(), key=lambda item: not item[0].startswith("link.")):
-        written = {"bit/s": rate_text, "s": time_text}.get(unknown.what)
+        written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(unknown.what)
         ends = {} if written is None else {"_".join(end.split()): written(number, 3) for end, number in _ends(unknown)}
         table = {**ends, "find": legible(unknown.measure)[:MOST_FIND]}
         lines.append(f"{_quoted(key)} = {_inline(table)}")
-    about = "# Keys that have no value above. `recommend --assume-lower-bounds` takes the bounds, and says so."
+    about = "# Keys that have no value above. `--assume-lower-bounds` of `recommend` and `check` takes the bounds."
     return ["\n".join(["[observed.bounds]", about, *lines])]
 
 
@@ -214,7 +229,7 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
     what = finding.input
     parts = [what.kind]
     if what.span_s is not None:
-        parts.append(duration(what.span_s))
+        parts.append(clock_time(what.span_s))
     if what.packets is not None:
         parts.append(counted(what.packets, "packet"))
     if what.bytes is not None:
@@ -222,7 +237,7 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
     use = "`forebay run FILE` simulates it, `forebay recommend FILE` finds a buffer. Replace what you know better."
     needed = sorted(draft.missing, key=lambda key: not key.startswith("link."))
     if needed:
-        use = f"Not known: {', '.join(needed)}. Write the values in, or give them with `--set KEY=VALUE`."
+        use = "Some keys have no value, as said in their place. Write values there, or use `--set KEY=VALUE`."
         if needed == ["link.buffer"]:
             use = "`forebay recommend FILE` finds a buffer; `forebay run FILE --set link.buffer=100p` simulates one."
     lines = [
@@ -237,24 +252,23 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
 def _title(finding: Finding) -> str:
     rate = _rate(finding)
     told = ["Observed: a link of unknown rate" if rate is None else f"Observed: {exactly(bandwidth(rate))} link"]
-    if isinstance(finding.limited, Estimate):
+    if isinstance(finding.limited, Estimate) and round(finding.limited.value):
         told.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
     return ", ".join(told)
 
 
-def _tail(finding: Finding) -> list[str]:
-    unknown = finding.unidentified
+def _tail(finding: Finding, draft: _Draft) -> list[str]:
+    """What has no key in whose place it is said."""
+    unknown = [each for each in finding.unidentified if each not in draft.said]
     if not unknown:
         return []
-    return ["\n".join(["# Not identifiable from this input:", *(f"# - {legible(because(each))}" for each in unknown)])]
+    return [
+        "\n".join(["# Not identifiable from this input, too:", *(f"# - {legible(because(each))}" for each in unknown)])
+    ]
 
 
 def _comment(estimate: Estimate) -> str:
-    return f"{interval(estimate)}; {estimate.source}"
-
-
-def _missing(unknown: Unknown) -> _Line:
-    return _Line("", "", f"not identifiable: {because(unknown)}")
+    return evidence(estimate)
 
 
 def _text(estimate: Estimate) -> str:
@@ -280,19 +294,20 @@ def _link(finding: Finding, draft: _Draft) -> list[_Line]:
     lines = []
     if isinstance(link.rate, Unknown):
         known = dataclasses.replace(link.rate, at_least=rate_at_least(finding))
-        lines += [_missing(link.rate), draft.leave_out("link", "rate", known, "bit/s")]
+        lines.append(draft.leave_out("link", "rate", known, "bit/s"))
+        draft.said.append(link.rate)
     elif _rate(finding) is None:
         what = f"{bandwidth(link.rate.value)} is no rate of a link"
         unknown = Unknown("link rate", what, "give it with --rate")
-        lines += [_missing(unknown), draft.leave_out("link", "rate", unknown, "bit/s")]
+        lines.append(draft.leave_out("link", "rate", unknown, "bit/s"))
     else:
         lines.append(_Line("rate", _text(link.rate), _comment(link.rate)))
     if isinstance(link.buffer, Estimate):
         lines.append(_Line("buffer", _text(link.buffer), _comment(link.buffer)))
     else:
-        lines += [_missing(link.buffer), draft.leave_out("link", "buffer", link.buffer)]
+        lines.append(draft.leave_out("link", "buffer", link.buffer, "byte"))
     if isinstance(link.queue, Unknown):
-        lines.append(_missing(link.queue))
+        lines.append(draft.miss(link.queue))
     elif link.queue.kind not in _spellings(_core.disciplines()):
         lines.append(_Line("", "", f"not identifiable: a queue discipline {link.queue.kind} is not simulated"))
     elif link.queue.parameters:
@@ -335,10 +350,12 @@ def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] |
         count = min(round(group.count.value), FLOWS[1])
         lines.append(_Line("count", str(count), _comment(group.count)))
     elif isinstance(group.count, Unknown):
-        lines.append(_missing(group.count))
+        lines.append(draft.miss(group.count))
     lines += _controller(group, name, draft)
     if group.stack is not None and group.yields:
-        lines.append(draft.assume("stack", _quoted(group.stack.name), group.stack.source, f"hosts of {name}"))
+        lines.append(
+            draft.assume("stack", _quoted(group.stack.name), group.stack.source, f"hosts of {name}", inferred=True)
+        )
     lines += _round_trips(group, name, draft)
     packet = (
         group.packet if group.packet is not None and PACKETS[0] <= round(group.packet.value) <= PACKETS[1] else None
@@ -348,7 +365,7 @@ def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] |
     lines += _limits(group, PACKET_BYTES if packet is None else packet.value)
     workload, table = _workload(group.workload)
     lines += workload
-    lines += [_missing(each) for each in group.unknown]
+    lines += [draft.miss(each) for each in group.unknown]
     return [lines, table]
 
 
@@ -372,7 +389,7 @@ def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     if not group.yields or group.controller is None:
         return []
     if isinstance(group.controller, Unknown):
-        return [_missing(group.controller), _usual(name, draft)]
+        return [draft.miss(group.controller), _usual(name, draft)]
     told = sorted(group.controller.items(), key=lambda pair: (-pair[1], pair[0]))
     if not told:
         return []
@@ -410,7 +427,7 @@ def _round_trips(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     if trips is None:
         trips = Unknown("round trips", "the input has none", "measure them with ping, or read minrtt in `ss -tin`")
         return [draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
-    return [_missing(trips), draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
+    return [draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
 
 
 def _listed(trips: tuple[float, ...], group: GroupFinding) -> str:
@@ -473,9 +490,13 @@ def _group_text(lines: list[list[_Line]]) -> str:
 def _whole(finding: Finding, draft: _Draft) -> list[list[_Line]]:
     """All traffic as one, where no group of flows was told apart."""
     if finding.load is None or finding.load.mean.value <= 0:
-        raise InputError("found no traffic in what was observed; allowed: input with some")
+        found = "no load over time" if finding.load is None else "a load of 0 b/s"
+        needed = "two readings of counters or more with traffic between them, a capture, or flow records"
+        raise InputError(f"found {found}; allowed for a scenario: {needed}", "out")
     mean = finding.load.mean
     draft.assumed.append("all traffic as packets at random, because no group of flows was told apart")
+    if not finding.assumed:
+        draft.unmeasured.append("all traffic is packets at random: no group of flows was told apart")
     workload = f"{{ poisson = {{ rate = {_text(mean)} }} }}"
     comment = f"assumed: packets at random, as no group of flows was told apart; {_comment(mean)}"
     return [[_Line("name", '"traffic"', ""), _Line("workload", workload, comment)], []]

@@ -31,8 +31,11 @@ def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
     return first, drops[0] if drops else "Drops are not known"
 
 
-def day_sentences(day: Day, rate: float | None, shown: int = SHOWN) -> list[str]:
-    """What the terminal says of the whole input: the distribution of its load, its busiest hours, its drops."""
+def day_sentences(day: Day, rate: float | None, shown: int = SHOWN, *, drops_said: bool = False) -> list[str]:
+    """What the terminal says of the whole input: the distribution of its load, its busiest hours, its drops.
+
+    With `drops_said` only the intervals with drops are told, because a sentence before has said how many there are.
+    """
     every = formatting.clock_time(day.interval_s)
     sentences = [f"Whole input, intervals of {every}: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"]
     if day.hours:
@@ -42,7 +45,10 @@ def day_sentences(day: Day, rate: float | None, shown: int = SHOWN) -> list[str]
             f"Hours of the day (UTC): busiest {busiest[0].hour:02d}:00 with {_load(busiest[0].mean, rate)}, "
             f"quietest {low.hour:02d}:00 with {_load(low.mean, rate)}"
         )
-    return sentences + _losses(day, rate, shown)
+    drops = _losses(day, rate, shown)
+    if drops_said and drops:
+        drops = ["Most drops:", *drops[1:]] if len(drops) > 1 else []
+    return sentences + drops
 
 
 def _distribution(day: Day, rate: float | None) -> str:
@@ -57,7 +63,7 @@ def _load(bps: float, rate: float | None) -> str:
 
 def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
     if not day.lossy:
-        if day.loss_of_all is not None:
+        if day.loss_of_all is not None and day.loss_of_all.is_bounded:
             return [f"No drops; with 90 % certainty fewer than {percent(day.loss_of_all.high)} of the packets"]
         return ["No drops were counted"] if day.loss_at_most is not None else []
     sentences = [f"Drops in {counted(day.lossy, 'interval')}{_share(day)}"]

@@ -10,7 +10,7 @@ import numpy as np
 from forebay import formatting
 from forebay.observation.estimate import Estimate
 from forebay.observation.finding import known_rate, without_addresses
-from forebay.observation.words import told
+from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.views.observation_charts import Reading, Reference, SpanChart
 from forebay.views.observation_day import DaySection, day_section
@@ -75,6 +75,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
     page = Page(
         title=_title(finding),
         input=input_line(finding),
+        about_intervals=ABOUT_INTERVALS,
         lines=(link, limited, regime),
         remarks=finding.remarks,
         load=None if finding.load is None else _load(finding.load, finding),
@@ -129,6 +130,7 @@ class Page:
 
     title: str
     input: str
+    about_intervals: str
     lines: tuple[str, str, str]
     remarks: tuple[str, ...]
     load: LoadSection | None
@@ -202,8 +204,8 @@ def _burstiness(load: Load) -> Figure | None:
         Reading(
             each.scale_s,
             each.index.value,
-            each.index.low,
-            each.index.high,
+            each.index.low if each.index.is_bounded else each.index.value,
+            each.index.high if each.index.is_bounded else each.index.value,
             f"windows of {window(float(f'{each.scale_s:.3g}'))}\nvariance over mean {told(each.index)}",
         )
         for each in load.burstiness

@@ -27,6 +27,7 @@ from forebay.views.observation_words import (
     group_cells,
     hurst,
     input_line,
+    says_load,
     scale_cells,
     scale_columns,
 )
@@ -70,7 +71,8 @@ def observation_text(finding: Finding) -> RenderableType:
         parts += _load(finding.load, finding)
     if finding.day is not None:
         rate = known_rate(finding)
-        parts += [Paragraph(legible(sentence)) for sentence in day_sentences(finding.day, rate)]
+        sentences = day_sentences(finding.day, rate, drops_said=says_load(finding))
+        parts += [Paragraph(legible(sentence)) for sentence in sentences]
     parts += _unknown(finding)
     parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
     return Group(*parts, Paragraph(f"{legible(input_line(finding))}; {ABOUT_INTERVALS}", "dim"))

@@ -36,6 +36,7 @@ __all__ = [
     "group_cells",
     "hurst",
     "input_line",
+    "says_load",
     "scale_cells",
     "scale_columns",
     "window",
@@ -47,16 +48,22 @@ _FEW_IN_A_WINDOW = 20.0
 GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
 FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
 
+#: How near to a whole number of flows a mean is one.
+_NEARLY = 0.02
 #: What is not known.
 NONE = "–"
 
 
 def answer(finding: Finding) -> tuple[str, str, str]:
     """Three lines: which link, how many flows it limits, which regime; or of the load where these are not known."""
-    if finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown":
-        rate = known_rate(finding)
-        return _link(finding), *known_of_day(finding.day, rate)
+    if finding.day is not None and says_load(finding):
+        return _link(finding), *known_of_day(finding.day, known_rate(finding))
     return _link(finding), _limited(finding), _regime(finding)
+
+
+def says_load(finding: Finding) -> bool:
+    """Whether the first lines say load and drops, because flows and regime are not known."""
+    return finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown"
 
 
 def _link(finding: Finding) -> str:
@@ -87,10 +94,16 @@ def _limited(finding: Finding) -> str:
     if trips:
         low, high = formatting.duration(min(trips)), formatting.duration(max(trips))
         ends = f", round trips {low} to {high}" if low != high else f", round trip {low}"
-    flows = "long flow" if limited.value == 1 else "long flows"
-    low, high = (f"{each:.3g}" for each in (limited.low, limited.high))
-    between = f" ({low} to {high})" if low != high else ""
-    return f"It limits {limited.value:.3g} {flows}{between} at a time{ends}{_others(finding)}"
+    if not limited.value:
+        seen = any(group.yields and not isinstance(group.workload, OpenLoop) for group in finding.groups)
+        verb = "seen" if finding.input.packets is None else "captured"
+        return f"It limits no long flow that was {verb}{_others(finding)}" if seen else f"No long flow was {verb}"
+    noun = "long flow" if limited.value == 1 else "long flows"
+    between = ""
+    if limited.is_bounded:
+        low, high = (f"{each:.3g}" for each in (limited.low, limited.high))
+        between = f" ({low} to {high})" if low != high else ""
+    return f"It limits {flows(limited.value)} {noun}{between} at a time{ends}{_others(finding)}"
 
 
 def _others(finding: Finding) -> str:
@@ -100,14 +113,23 @@ def _others(finding: Finding) -> str:
         if isinstance(group.count, Estimate) and group.limited_by in _ELSEWHERE and group.yields:
             words = _ELSEWHERE[group.limited_by]
             found[words] = found.get(words, 0.0) + group.count.value
-    return f"; others: {', '.join(f'{many:.3g} {words}' for words, many in found.items())}" if found else ""
+    return f"; others: {', '.join(f'{flows(many)} {words}' for words, many in found.items())}" if found else ""
+
+
+def flows(number: float) -> str:
+    """A number of flows at a time: a whole one if it is nearly that."""
+    whole = round(number)
+    return f"{whole:,}" if whole and abs(number - whole) <= _NEARLY * whole else f"{number:.2g}"
 
 
 _ELSEWHERE: Mapping[str, str] = {
     "application": "limited by the application",
     "receiver": "by the receiver",
     "elsewhere": "by the application or by a slower link elsewhere",
+    "unknown": "of which it is not known",
 }
+#: Who limits a flow, in a column.
+_WHO: Mapping[str, str] = {"elsewhere": "app or elsewhere"}
 
 
 def _regime(finding: Finding) -> str:
@@ -139,8 +161,8 @@ def group_cells(group: GroupFinding) -> tuple[str, ...]:
     """A row of `GROUP_COLUMNS`."""
     return (
         group.name,
-        _estimate(group.count),
-        group.limited_by,
+        _count(group.count),
+        _WHO.get(group.limited_by, group.limited_by),
         _trips(group.round_trips),
         _sent(group.workload),
         _controllers(group),
@@ -149,6 +171,12 @@ def group_cells(group: GroupFinding) -> tuple[str, ...]:
 
 def _estimate(found: Estimate | Unknown | None, unit: str | None = None) -> str:
     return told(found, unit) if isinstance(found, Estimate) else "not known" if found is not None else NONE
+
+
+def _count(found: Estimate | Unknown | None) -> str:
+    if isinstance(found, Estimate) and (found.low == found.high or not found.is_bounded):
+        return flows(found.value)
+    return _estimate(found)
 
 
 def _trips(found: RoundTrips | Unknown | None) -> str:
@@ -187,7 +215,7 @@ def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
     """A row of `FLOW_COLUMNS`."""
     return (
         flow.role,
-        flow.limited_by,
+        _WHO.get(flow.limited_by, flow.limited_by),
         _estimate(flow.rate),
         _estimate(flow.round_trip),
         _estimate(flow.loss, "share"),
@@ -202,7 +230,8 @@ def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
 
 def hurst(found: Estimate) -> str:
     """Hurst's exponent, of which nobody knows a third digit."""
-    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    between = f" ({found.low:.2f} to {found.high:.2f})" if found.is_bounded else ""
+    return f"{found.value:.2f}{between}"
 
 
 def window(seconds: float) -> str:
@@ -244,7 +273,7 @@ def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, i
         found = each.estimate
         if rate:
             found = scaled(found, 1 / rate, "share")
-        differ = amount(found.low, found.unit) != amount(found.high, found.unit)
+        differ = found.is_bounded and amount(found.low, found.unit) != amount(found.high, found.unit)
         told_at[name] = told(found) if intervals and differ else amount(found.value, found.unit)
     middle = (told_at.get(name, NONE) for name in columns[1:-1])
     return (window(scale.scale_s), *middle, value(scale.most))

@@ -181,7 +181,7 @@ class Findings:
         inner = self.window.inner(load)
         if not inner.size:  # less than one resolution: only the mean is known
             mean = float(load.values.mean())
-            found = {"load": Estimate(mean, 0.0, np.inf, "bit/s", "bytes of all records over their time", 1)}
+            found = {"load": Estimate(mean, -np.inf, np.inf, "bit/s", "bytes of all records over their time", 1)}
         else:
             source = f"records averaged over {self.window.resolution_s:g} s"
             found = {"load": batch_ratio(inner, np.ones_like(inner), "bit/s", source)}
