@@ -1,4 +1,4 @@
-"""The packages that the project installs for its tests and releases: pinned with hashes, as pyproject.toml wants them."""
+"""The packages that the project installs for its tests and releases: pinned with hashes, as pyproject.toml wants."""
 
 from __future__ import annotations
 
