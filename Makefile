@@ -49,7 +49,7 @@ help:
 	@echo "make sdist      the sources that a wheel can be built from, into dist"
 	@echo "make fuzz       attack every reader and the engines with what a fuzzer thinks of [SECONDS=60] [ONLY=scenario,router,scenarios,...] [SEED=N]"
 	@echo "make format     reformat every source file"
-	@echo "make lock       bring the pinned Python packages up to date"
+	@echo "make lock       bring the pinned Python packages and their hashes up to date"
 	@echo "make clean      remove $(VENV), target, out and what was built for Python and the browser"
 
 tools:
@@ -57,11 +57,15 @@ tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forebay needs Python >= 3.11: '$(PYTHON)' is $$($(PYTHON) -V 2>&1)" >&2; exit 1; }
 	@command -v cargo >/dev/null 2>&1 || { echo "forebay needs a Rust toolchain: no 'cargo' on PATH (https://rustup.rs)" >&2; exit 1; }
 
+# Nothing is installed that is not the very file of the pins.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
 $(VENV)/.packages: requirements/dev.txt | tools
 	@$(PYTHON) -m venv $(VENV) || { echo "forebay needs Python's venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@# uv does in seconds what takes pip a minute; where it does not reach the index, pip may.
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n '/^uv==/p' requirements/dev.txt)"
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements/dev.txt || $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt >$(VENV)/uv.txt
+	@$(INSTALL) -r $(VENV)/uv.txt
+	$(BIN)/uv pip install --quiet --require-hashes --python $(BIN)/python -r requirements/dev.txt || $(INSTALL) -r requirements/dev.txt
 	@touch $@
 
 # The engines are in $(VENV) either as they are for use, or with the checks of tests: the one takes the other's place.
@@ -231,14 +235,14 @@ mutants-rust: $(VENV)/.packages
 	$(BIN)/python benches/mutants_rust.py $(if $(MUTANTS_RUST),--only $(call comma_separated,$(MUTANTS_RUST))) $(MUTANTS_DRAW) $(if $(BY_HAND),--by-hand) $(if $(WRITE),--write "$(WRITE)/rust.json")
 
 $(VENV)/.mutants: requirements/mutants.txt $(VENV)/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/mutants.txt
+	$(INSTALL) -r requirements/mutants.txt
 	@touch $@
 
 mutants-python: $(VENV)/.build $(VENV)/.mutants
 	$(BIN)/python benches/mutants_python.py $(if $(MUTANTS_PYTHON),--only $(call comma_separated,$(MUTANTS_PYTHON))) $(MUTANTS_DRAW) $(if $(WRITE),--write "$(WRITE)/python.json")
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	$(INSTALL) -r requirements/docs.txt
 	@touch $@
 
 docs: $(VENV)/.docs $(VENV)/.build
@@ -251,7 +255,7 @@ man: $(VENV)/.build
 TARGET ?= $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 
 $(VENV)/.wheel: requirements/wheel.txt $(VENV)/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/wheel.txt
+	$(INSTALL) -r requirements/wheel.txt
 	@touch $@
 
 # The laboratory's page is what was built last where it cannot be built here.
@@ -272,22 +276,19 @@ sdist: $(VENV)/.packages page
 
 # Where there is no wheel of atheris for this Python its targets are left out, and that is said.
 $(VENV)/.fuzz: requirements/fuzz.txt $(VENV)/.packages
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r requirements/fuzz.txt 2>/dev/null || true
+	@$(INSTALL) --only-binary :all: -r requirements/fuzz.txt 2>/dev/null || true
 	@touch $@
 
 SECONDS ?= 60
 fuzz: $(VENV)/.fuzz $(VENV)/.build
 	@$(BIN)/python -m tests.attacks.campaign --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED))
 
+# A file for each purpose, of the extra of that name in pyproject.toml; what several have is one version.
+LOCK := compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --no-header --no-annotate pyproject.toml
 lock: $(VENV)/.packages
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra dev --extra all -o requirements/dev.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra mutants -c requirements/dev.txt -o requirements/mutants.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate pyproject.toml --extra wheel -c requirements/dev.txt -o requirements/wheel.txt
-	@sed -i '1i # Everything that developing and testing forebay needs, pinned. Made by: make lock' requirements/dev.txt
-	@sed -i '1i # What building the documentation needs, pinned. Made by: make lock' requirements/docs.txt
-	@sed -i '1i # What make mutants needs for Python, pinned. Made by: make lock' requirements/mutants.txt
-	@sed -i '1i # What make wheel needs, pinned. Made by: make lock' requirements/wheel.txt
+	$(BIN)/uv pip $(LOCK) --extra dev --extra all -o requirements/dev.txt
+	$(foreach purpose,docs mutants wheel fuzz audit,$(BIN)/uv pip $(LOCK) --extra $(purpose) -c requirements/dev.txt -o requirements/$(purpose).txt &&) true
+	@sed -i '1i # Pinned with hashes from pyproject.toml. Made by: make lock' requirements/*.txt
 
 clean:
 	rm -rf $(VENV) target out dist lab/node_modules python/forebay/laboratory/index.html python/forebay/_core*.so

@@ -209,4 +209,4 @@ def test_a_link_is_configured_and_read_from_python() -> None:
     assert forebay_package.translate("bfifo limit 200kb", "linux", rate="100Mbps").seconds == 0.016384
     with pytest.raises(InputError, match="packet: found `1B`"):
         forebay_package.translate("bfifo limit 200kb", "linux", packet="1B")
-    assert {"configure", "observe", "translate"} <= {*forebay_package.__all__}
+    assert {"configure", "emulate", "observe", "translate"} <= {*forebay_package.__all__}

@@ -112,7 +112,7 @@ def test_what_is_no_bundle_is_one_line(made: Path, tmp_path: Path) -> None:
     for name, complaint in (
         ("damaged.zip", "found a damaged `results.jsonl`"),
         ("text.zip", "found no bundle"),
-        ("missing.zip", "found nothing there"),
+        ("missing.zip", "found no such file"),
     ):
         answer = forebay("sweep", "--replay", tmp_path / name)
         assert (answer.code, answer.err.count("\n")) == (2, 1)

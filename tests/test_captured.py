@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from forebay.checks.bench.observing import repeated
-from forebay.checks.captured import Compared, Told, capture, compared, tables, told
+from forebay.checks.captured import Compared, Told, capture, compared, seen, tables, told
 from forebay.checks.captured_cases import Case
 from forebay.checks.captured_readings import PROGRAMS, controllers, of_sockets, ours, ports
+from forebay.checks.observed_places import PLACES
 from tests.test_observe_hosts import ORIGIN, PACKET, segment
 from tests.test_observe_hosts import capture as written
 
@@ -135,3 +136,8 @@ def test_a_real_kernel_s_socket_is_observed_as_it_was(tmp_path: Path) -> None:
     assert {each.found for each in said if each.what == "place"} == {"before the queue", "behind the queue"}
     wrong = [each for each in said if each.what in {"limited flows", "limit", "base round trip"} and not each.is_right]
     assert wrong == []
+    places = seen("short", case, tmp_path)
+    assert [each.place for each in places] == list(PLACES)
+    assert all(each.is_right for each in places), places
+    assert places[2].stated is not None, "behind the queue the rate is seen"
+    assert places[1].stated is None, "before it is not"

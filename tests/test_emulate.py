@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import forebay as forebay_package
 from forebay import Scenario, UnavailableError, _core
 from forebay.measurement.emulation import stand_in
 from forebay.measurement.programs import Emulation, Side, end
@@ -189,6 +190,48 @@ print("sent")
     assert re.search(r"\d packets not carried: not whole, or no IPv4", found.stderr)
 
 
+# From Python ------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_run_from_python_and_its_output_kept(home: Path) -> None:
+    sends = ["python3", "-c", SOURCE, "{peer}", "500000"]
+    done = forebay_package.emulate(Scenario.load(home), sends, peer=["python3", "-c", SINK], capture_output=True)
+    assert (done.exit_code, done.timed_out, done.peer_listened, done.output) == (0, False, True, "")
+    assert 0.1 < done.report.utilization.mean <= 1
+    assert done.report.cost.lateness is not None
+    line = "sh -c 'echo $FOREBAY_SELF; echo wrong >&2; exit 7'"
+    told = forebay_package.emulate(Scenario.load(home), line, side="receiver", capture_output=True)
+    assert (told.exit_code, told.output, told.errors) == (7, "198.18.1.1\n", "wrong\n")
+    assert (told.peer_listened, told.strays) == (None, 0)
+
+
+def test_a_program_of_python_s_ends_at_its_time(home: Path) -> None:
+    begin = time.monotonic()
+    done = forebay_package.emulate(Scenario.load(home), ["sleep", "50"], timeout=1.0)
+    assert (done.exit_code, done.timed_out, done.output) == (None, True, None)
+    assert time.monotonic() - begin < 30
+
+
+def test_a_peer_that_does_not_listen_is_waited_for_as_long_as_asked(home: Path) -> None:
+    for wait in (0.0, 1.5):
+        begin = time.monotonic()
+        done = forebay_package.emulate(Scenario.load(home), ["true"], peer=["sleep", "50"], wait=wait)
+        assert (done.exit_code, done.peer_listened) == (0, False)
+        assert time.monotonic() - begin > wait
+    found = emulated(home, "--peer", "sleep 50", "--wait", "1s", command=("true",))
+    assert "the peer listens nowhere after 1 s (--wait TIME); the command starts" in found.stderr
+
+
+def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Path) -> None:
+    """Whoever enters by a user namespace has its capabilities there alone."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    (bounding,) = re.findall(r"CapBnd:\s*(\w+)", emulated(home, command=("cat", "/proc/self/status")).stdout)
+    assert int(bounding, 16) & 1 << 12, "CAP_NET_ADMIN"
+    for number, name in ((16, "SYS_MODULE"), (17, "SYS_RAWIO"), (19, "SYS_PTRACE"), (21, "SYS_ADMIN"), (27, "MKNOD")):
+        assert not int(bounding, 16) & 1 << number, name
+
+
 # Mistakes ---------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +248,8 @@ print("sent")
         (["--side", "sende", "--", "true"], "--side: unknown side `sende`; did you mean `sender`?"),
         (["--peer", "x 'y", "--", "true"], "--peer: found `x 'y` (no closing quotation)"),
         (["--for", "5", "--", "true"], "--for: found `5`; allowed: a time"),
+        (["--peer", "true", "--wait", "5", "--", "true"], "--wait: found `5`; allowed: a time"),
+        (["--wait", "5s", "--", "true"], "--wait: found without a --peer to wait for"),
         (["--with", "watching", "--", "true"], "cca `bbr3` in group `watching`"),
         (["true", "-c", "x"], "emulate: unknown option `-c`"),
     ],

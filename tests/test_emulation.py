@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from forebay import InputError, Scenario, _core
+from forebay import InputError, Scenario, _core, emulate
 from forebay.measurement.emulation import ALL, SLOTS, StandIn, stand_in
 from forebay.measurement.programs import Side, exit_code, fill, words
 from forebay.views.emulation import beginning, live_text
@@ -219,6 +219,26 @@ def test_a_peer_is_a_line_as_in_a_shell() -> None:
     for wrong in ("", "sh 'x", "no-such-program -s"):
         with pytest.raises(InputError, match=r"^peer: found "):
             words(wrong, "peer")
+
+
+def test_what_python_asks_for_is_checked_before_anything_runs() -> None:
+    scenario = Scenario.parse(HOME)
+    for arguments, complaint in (
+        ({"command": ["no-such-program"]}, "command: found `no-such-program`"),
+        ({"command": []}, "command: found no program"),
+        ({"command": "sh 'x"}, "command: found `sh 'x` (no closing quotation)"),
+        ({"command": "sh", "peer": ["no-such-program"]}, "peer: found `no-such-program`"),
+        ({"command": "sh", "side": "sende"}, "side: unknown side `sende`; did you mean `sender`?"),
+        ({"command": "sh", "wait": -1.0}, "wait: found -1 s; allowed: a time from 0 s up to 30 days"),
+        ({"command": "sh", "timeout": 0.0}, "timeout: found 0 s; allowed: a time above 0 s up to 30 days"),
+        ({"command": "sh", "timeout": float("nan")}, "timeout: found nan; allowed: a number"),
+        ({"command": "sh", "seed": -1}, "seed: found -1"),
+        ({"command": "sh", "group": "hom"}, "group: unknown group `hom`"),
+        ({"command": "sh", "beside": ["call"]}, "beside: unknown group `call`"),
+    ):
+        with pytest.raises(InputError) as found:
+            emulate(scenario, **arguments)  # type: ignore[arg-type]
+        assert str(found.value).startswith(complaint)
 
 
 # What is told ------------------------------------------------------------------------------------------------------

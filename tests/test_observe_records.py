@@ -508,7 +508,7 @@ def test_arguments_are_checked(arguments: dict[str, float], message: str, tmp_pa
         reader.read([written(tmp_path, made.nfdump_old(FEW))], **arguments)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no file"):
         reader.read([])
-    with pytest.raises(InputError, match="nothing there"):
+    with pytest.raises(InputError, match="no such file"):
         reader.read([tmp_path / "missing"])
 
 

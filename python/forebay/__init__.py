@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from forebay.comparison.comparison import compare
     from forebay.configuration.verbs import Configuration, Translation, configure, translate
     from forebay.explanation import Explanation, explain
+    from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
@@ -58,6 +59,7 @@ __all__ = [
     "Comparison",
     "Configuration",
     "Cost",
+    "Emulated",
     "Estimate",
     "Explanation",
     "ForebayError",
@@ -80,6 +82,7 @@ __all__ = [
     "check",
     "compare",
     "configure",
+    "emulate",
     "explain",
     "feasible_map",
     "observe",
@@ -99,6 +102,7 @@ _HOMES = {
     "Comparison": "forebay.comparison.answers",
     "Configuration": "forebay.configuration.verbs",
     "Cost": "forebay.report",
+    "Emulated": "forebay.measurement.emulating",
     "Estimate": "forebay.report",
     "Explanation": "forebay.explanation",
     "Gallery": "forebay.papers.gallery",
@@ -115,6 +119,7 @@ _HOMES = {
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
     "configure": "forebay.configuration.verbs",
+    "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
     "observe": "forebay.observation.observing",

@@ -80,7 +80,7 @@ def regular(path: Path, allowed: str) -> BufferedReader:
         # Opening a pipe would wait for its other end.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
-        raise DamagedError(str(path), "nothing there", allowed) from None
+        raise DamagedError(str(path), "no such file", allowed) from None
     except OSError as error:
         raise DamagedError(str(path), f"what cannot be read ({error.strerror})", allowed) from None
     except ValueError:  # a null character

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use forebay_scenario::{Cancel, EngineError, Report, RunOptions, Scenario, Warning, WarningKind};
+use forebay_scenario::{Cancel, EngineError, Report, RunOptions, Scenario, Warning};
 use forebay_simulation::{GroupId, Usage};
 use forebay_units::Time;
 
@@ -142,15 +142,7 @@ impl Emulation {
             evidence,
         } = outcome;
         report.warnings.extend(self.beforehand.take());
-        if let Err(EngineError::Untrusted { why, .. }) = evidence.judge() {
-            let before = report.warnings.into_iter();
-            report.warnings = before
-                .filter(|warning| warning.subject != "lateness")
-                .collect();
-            let text = format!("the machine was too late for these figures to be believed: {why}");
-            let warning = Warning::new(WarningKind::Late, text);
-            report.warnings.push(warning.about("lateness"));
-        }
+        report.warnings.extend(evidence.doubts());
         Ok(report)
     }
 }

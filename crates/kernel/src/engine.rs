@@ -29,6 +29,8 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
         outcome = run_once(scenario, options)?;
     }
     outcome.evidence.judge()?;
+    let warnings = outcome.evidence.warnings();
+    outcome.report.warnings.extend(warnings);
     if attempt > 1 {
         outcome.report.warnings.push(repeated(attempt));
     }

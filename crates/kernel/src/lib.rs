@@ -12,7 +12,7 @@
 //! [`priority`], [`wait`], [`device`], [`tcp_info`], [`tcp`] and [`counters`] are small and know of
 //! nothing but themselves; `process` starts processes that only make system calls, `keeper` is what
 //! such a process does in a network namespace, `keeping` what the caller asks of it, `network`
-//! configures a namespace through it, [`program`] runs programs inside; [`namespaces`] puts them together.
+//! configures a namespace through it, [`program`] runs programs inside with what `privileges` leaves them; [`namespaces`] puts them together.
 
 pub mod clock;
 pub mod lateness;
@@ -49,6 +49,8 @@ mod network;
 mod path;
 #[cfg(target_os = "linux")]
 pub mod priority;
+#[cfg(target_os = "linux")]
+mod privileges;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]

@@ -9,7 +9,6 @@ use std::process::Command;
 use nix::sched::CloneFlags;
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
-use rustix::thread::CapabilitySet;
 
 use crate::counters::Counters;
 use crate::device::Device;
@@ -17,6 +16,7 @@ use crate::keeper::{self, Plan, Request, Stage};
 use crate::keeping::Keeper;
 use crate::missing::Missing;
 use crate::network::{self, Shape};
+use crate::privileges;
 use crate::process;
 use crate::program;
 
@@ -162,7 +162,8 @@ impl Namespaces {
     }
 
     /// Starts a program in the namespace of a side, with the streams, folder and environment that
-    /// `command` gives it; those of the caller where it gives none. As a user's, it sees itself as root.
+    /// `command` gives it; those of the caller where it gives none. A user's program sees itself as
+    /// root; root's program keeps the capabilities that programs of the network need.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         let mut which = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET;
         if self.of_a_user {
@@ -288,8 +289,7 @@ fn check(setup: &Setup) -> Result<(), Missing> {
 
 /// Whether network namespaces can be made without a user namespace.
 fn is_privileged() -> bool {
-    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
-    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(privileges::NEEDED))
 }
 
 /// Starts the first process, and says where its keepers will be heard, near first.

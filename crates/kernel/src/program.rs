@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{Pid, WaitOptions};
 
+use crate::privileges;
 use crate::process;
 
 /// What the outer process takes as the order to kill the program. It must not be killed itself: the program,
@@ -63,7 +64,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts `command` in the namespaces of `keeper` that `which` lists.
+/// Starts `command` in the namespaces of `keeper` that `which` lists. Outside a user namespace it keeps the
+/// capabilities of [`privileges::KEPT`] only.
 #[expect(unsafe_code, reason = "pre_exec() asks for a promise")]
 pub(crate) fn run(
     keeper: BorrowedFd,
@@ -71,8 +73,14 @@ pub(crate) fn run(
     mut command: Command,
 ) -> io::Result<Running> {
     let keeper = keeper.try_clone_to_owned()?;
-    let enter = move || enter(keeper.as_fd(), which);
-    // SAFETY: `enter` makes system calls only: it allocates nothing and takes no lock.
+    let enter = move || {
+        enter(keeper.as_fd(), which)?;
+        if which.contains(CloneFlags::CLONE_NEWUSER) {
+            return Ok(());
+        }
+        privileges::give_up()
+    };
+    // SAFETY: `enter` and `give_up` make system calls only: they allocate nothing and take no lock.
     let command = unsafe { command.pre_exec(enter) };
     Ok(Running {
         outer: command.spawn()?,

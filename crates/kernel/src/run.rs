@@ -124,7 +124,6 @@ pub(crate) fn run_between(
     report.cost.lateness = Some(evidence.cost());
     report.cost.cpu_s = (thread_cpu_time() - begun).as_secs_f64();
     report.warnings.extend(remarks(scenario));
-    report.warnings.extend(evidence.warnings());
     Ok(Outcome { report, evidence })
 }
 

@@ -57,7 +57,7 @@ impl Evidence {
 
     /// Refuses a run that is not to be believed.
     pub(crate) fn judge(&self) -> Result<(), EngineError> {
-        let why = self.reasons();
+        let why = [self.late_reasons(), self.other_reasons()].concat();
         if why.is_empty() {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Evidence {
         share(self.frozen, self.length)
     }
 
-    fn reasons(&self) -> Vec<String> {
+    fn late_reasons(&self) -> Vec<String> {
         let mut why = Vec::new();
         let late = self.lateness.p99_9();
         if late > MOST_LATE {
@@ -90,6 +90,12 @@ impl Evidence {
                 MOST_FROZEN * 100.0
             ));
         }
+        why
+    }
+
+    /// What else of the machine's held the senders back.
+    fn other_reasons(&self) -> Vec<String> {
+        let mut why = Vec::new();
         if self.window_limited > MOST_WINDOW_LIMITED {
             why.push(format!(
                 "the receiver's window held a flow back for {}",
@@ -133,6 +139,30 @@ impl Evidence {
         devices
             .map(|d| d.received_dropped_packets + d.sent_dropped_packets)
             .sum()
+    }
+
+    /// What is to be said of a run that is reported in any case: warnings beyond the limits of [`Evidence::judge`],
+    /// and none below them.
+    pub(crate) fn doubts(&self) -> Vec<Warning> {
+        let said = |why: Vec<String>, what: &str, subject: &str| {
+            let text = format!("{what}: {}", why.join("; "));
+            (!why.is_empty()).then(|| Warning::new(WarningKind::Late, text).about(subject))
+        };
+        let late = said(
+            self.late_reasons(),
+            "the machine was too late for these figures to be believed",
+            "lateness",
+        );
+        let late = late.map(|warning| {
+            let warning = warning.with("p999_s", self.lateness.p99_9().as_secs_f64());
+            warning.with("frozen_s", self.frozen.as_secs_f64())
+        });
+        let others = said(
+            self.other_reasons(),
+            "the machine itself held traffic back",
+            "host",
+        );
+        late.into_iter().chain(others).chain(self.flood()).collect()
     }
 
     /// What is worth saying of a run that is believed.
@@ -438,6 +468,58 @@ mod tests {
             ..good()
         };
         assert_eq!(far.warnings(), []);
+    }
+
+    #[test]
+    fn a_run_that_is_reported_in_any_case_is_doubted_beyond_the_limits_only() {
+        for within in [
+            good(),
+            Evidence {
+                lateness: late(900, 2),
+                ..good()
+            },
+            Evidence {
+                lateness: late(5_000, 1),
+                ..good()
+            },
+            Evidence {
+                frozen: Time::from_millis(200),
+                ..good()
+            },
+        ] {
+            assert_eq!(within.doubts(), []);
+        }
+        for beyond in [
+            Evidence {
+                lateness: late(1_020, 2),
+                ..good()
+            },
+            Evidence {
+                frozen: Time::from_micros(200_001),
+                ..good()
+            },
+        ] {
+            let [warning] = &beyond.doubts()[..] else {
+                panic!("{:?}", beyond.doubts());
+            };
+            assert_eq!(warning.subject, "lateness");
+            assert!(warning.text.contains("too late"), "{}", warning.text);
+            assert_eq!(warning.values.len(), 2);
+        }
+        // What else held traffic back is not the lateness of the machine.
+        let pruned = [
+            counters(&[(Event::ReceivePruned, 1)], DEVICE),
+            counters(&[], DEVICE),
+        ];
+        let [warning] = &(Evidence {
+            counters: pruned,
+            ..good()
+        })
+        .doubts()[..] else {
+            panic!("no warning");
+        };
+        assert_eq!(warning.subject, "host");
+        assert!(!warning.text.contains("late"), "{}", warning.text);
     }
 
     #[test]

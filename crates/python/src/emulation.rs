@@ -36,7 +36,9 @@ fn over() -> PyErr {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::fs::File;
     use std::io;
+    use std::path::PathBuf;
     use std::process::{Command, Stdio};
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -97,8 +99,10 @@ mod linux {
         }
 
         /// Start a program, with these variables beside those that there are. One that does not read has an
-        /// empty standard input, and what one that does not write says goes to standard error.
-        #[pyo3(signature = (at, arguments, variables, *, reads = true, writes = true))]
+        /// empty standard input, and what one that does not write says goes to standard error. Standard output
+        /// and standard error go into these files where there are any.
+        #[pyo3(signature = (at, arguments, variables, *, reads = true, writes = true, output = None, errors = None))]
+        #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
         fn run(
             &self,
             at: &str,
@@ -106,6 +110,8 @@ mod linux {
             variables: Vec<(String, String)>,
             reads: bool,
             writes: bool,
+            output: Option<PathBuf>,
+            errors: Option<PathBuf>,
         ) -> PyResult<Program> {
             let Some((program, rest)) = arguments.split_first() else {
                 return Err(InputError::new_err(("no command is given", "command")));
@@ -117,6 +123,12 @@ mod linux {
             }
             if !writes {
                 command.stdout(Stdio::from(io::stderr()));
+            }
+            if let Some(path) = output {
+                command.stdout(File::create(path)?);
+            }
+            if let Some(path) = errors {
+                command.stderr(File::create(path)?);
             }
             let guard = lock(&self.0);
             let emulation = guard.as_ref().ok_or_else(over)?;
@@ -208,6 +220,8 @@ pub(crate) use linux::{Emulation, Program};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
+    use std::path::PathBuf;
+
     use forebay_kernel::KernelEngine;
     use forebay_kernel::missing::Missing;
     use forebay_scenario::{Engine, EngineError};
@@ -238,14 +252,19 @@ mod elsewhere {
             }))
         }
 
+        #[pyo3(signature = (at, arguments, variables, *, reads = true, writes = true, output = None, errors = None))]
+        #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
         fn run(
             &self,
-            _at: &str,
-            _arguments: Vec<String>,
-            _variables: Vec<(String, String)>,
-            _reads: bool,
-            _writes: bool,
+            at: &str,
+            arguments: Vec<String>,
+            variables: Vec<(String, String)>,
+            reads: bool,
+            writes: bool,
+            output: Option<PathBuf>,
+            errors: Option<PathBuf>,
         ) -> PyResult<Program> {
+            let _ = (at, arguments, variables, reads, writes, output, errors);
             Err(over())
         }
 

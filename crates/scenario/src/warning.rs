@@ -59,7 +59,8 @@ pub enum WarningKind {
     MetricLeftOut,
     /// The machine was late in a run in real time (the subject is "lateness"): the 99.9th percentile of how late
     /// packets were handed over (`p999_s`), and for how long the emulated clock stood (`frozen_s`); that a run had to be
-    /// made again (`attempts`); that links carry more than the machine holds ("capacity", `packets_per_second`).
+    /// made again (`attempts`); that links carry more than the machine holds ("capacity", `packets_per_second`); that
+    /// the machine's own limits held traffic back ("host").
     Late,
     /// What a group (the subject) states of its stack that the kernel's own TCP does not heed.
     HostStack,

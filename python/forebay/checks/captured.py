@@ -1,8 +1,9 @@
 """`make captured`: captures of real kernels, as tcpdump makes them, and what programs and the kernel say of the same.
 
 Sockets of this machine's kernel send through links of `forebay emulate`; tcpdump captures them at the sender and at the
-receiver, `ss -tin` is asked meanwhile. Each number of the observation is held to tcptrace's, tshark's, capinfos' and
-the sockets' own, and what it takes the link for to what the link was.
+receiver, the emulated router before and behind its queue, and `ss -tin` is asked meanwhile. Each number of the
+observation is held to tcptrace's, tshark's, capinfos' and the sockets' own, and what it takes the link for to what the
+link was: of both ends together, and of each of the four places alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from forebay.checks.captured_cases import CASES, Case
 from forebay.checks.captured_programs import NAMES
 from forebay.checks.captured_readings import PROGRAMS, Readings, controllers, missing, of_sockets, ours, ports
 from forebay.checks.observed import PROMISES
+from forebay.checks.observed_places import PLACES, Seen, places_off, places_table, restamped, seen_in
 from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
 from forebay.observation.captures import observe_captures
@@ -33,10 +35,12 @@ from forebay.observation.interpretation import Observed
 from forebay.observation.limits import Limit
 from forebay.observation.streams import Place
 
-__all__ = ["MARKS", "NUMBERS", "Compared", "Told", "compared", "main", "tables", "told"]
+__all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
 
 #: Where the tables stand in docs/checking.md.
 MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
+#: Where the table of captures of one place stands.
+PLACES_MARKS = ("<!-- captured places: begin -->", "<!-- captured places: end -->")
 #: Numbers of a connection, and how far two programs may differ in them, as a share: what is counted is equal.
 NUMBERS: Mapping[str, float] = {
     "packets of the file": 0.0,
@@ -64,6 +68,8 @@ _LATE_S = 0.0005
 #: The sockets, beside the programs.
 _SOCKETS = "ss"
 _SIDES = ("sender", "receiver")
+#: The folder of what the router records.
+_ROUTER = "router"
 _FAMILIES: Mapping[str, str] = {"reno": "newreno"}
 _LIMITS: Mapping[str, frozenset[Limit]] = {
     "link": frozenset({Limit.LINK}),
@@ -133,6 +139,8 @@ def capture(case: Case, folder: Path) -> None:
         "emulate",
         str(link),
         "--json",
+        "--trace",
+        str(folder / _ROUTER),
         "--peer",
         peer,
         "--",
@@ -144,7 +152,16 @@ def capture(case: Case, folder: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=case.seconds + 120, check=False)
     if done.returncode:
-        raise OSError(done.stderr.strip().rpartition("\n")[2] or f"forebay emulate: exit code {done.returncode}")
+        said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("wrote ")]
+        raise OSError(said[-1] if said else f"forebay emulate: exit code {done.returncode}")
+    for number, place in enumerate(("before", "behind")):
+        # Without the names of the interfaces, which say where it was.
+        restamped(folder / _ROUTER / "packets.pcapng", folder / f"{place}.pcap", 0, number)
+
+
+def seen(name: str, case: Case, folder: Path) -> list[Seen]:
+    """What a capture of each place alone says of the link's rate."""
+    return [seen_in(folder / f"{place}.pcap", name, place, case.rate_bps) for place in PLACES]
 
 
 def compared(name: str, folder: Path) -> list[Compared]:
@@ -308,6 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = {name: CASES[name] for name in asked(CASES, options.only)}
     pairs: list[Compared] = []
     said: list[Told] = []
+    places: list[Seen] = []
     for number, (name, case) in enumerate(chosen.items(), 1):
         print(f"captured: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
         try:
@@ -316,16 +334,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if options.keep is not None:
                     folder = options.keep / name.replace(" ", "-").replace("/", "-")
                     folder.mkdir(parents=True, exist_ok=True)
-                if not (folder / captured_programs.DONE).exists():
+                if not (folder / "behind.pcap").exists():
                     capture(case, folder)
                 pairs += compared(name, folder)
                 said += told(name, case, folder)
+                places += seen(name, case, folder)
         except (ForebayError, OSError) as error:
             print(f"captured: {name}: {error}", file=sys.stderr)
             return 1
     for line in differences(pairs):
         print(f"captured: {line}", file=sys.stderr)
     print_or_write(tables(pairs, said), options.write, MARKS)
+    print_or_write(f"{places_table(places)}\n\n{places_off(places)}", options.write, PLACES_MARKS)
     return 0
 
 

@@ -185,7 +185,20 @@ def _flows(case: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def route(*arguments: str) -> None:
     """Send from a namespace of its own, whose router is this one."""
-    command = ["unshare", "--net", sys.executable, "-I", __file__, "send", *arguments]
+    # Programs of `emulate` make a further network namespace in a user namespace only. Not as root: tcpdump would change
+    # its groups, which is not allowed there.
+    command = [
+        "unshare",
+        "--user",
+        "--map-user=1000",
+        "--keep-caps",
+        "--net",
+        sys.executable,
+        "-I",
+        __file__,
+        "send",
+        *arguments,
+    ]
     inside = subprocess.Popen(command)
     own = Path("/proc/self/ns/net").readlink()
     while Path(f"/proc/{inside.pid}/ns/net").readlink() == own:

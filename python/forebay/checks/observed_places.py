@@ -19,7 +19,18 @@ from forebay.observation.captures import observe_captures
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.scenario import Scenario, run_jobs
 
-__all__ = ["LINKS", "PLACES", "Seen", "Span", "places_table", "restamped", "seen", "seen_at_all_places"]
+__all__ = [
+    "LINKS",
+    "PLACES",
+    "Seen",
+    "Span",
+    "places_off",
+    "places_table",
+    "restamped",
+    "seen",
+    "seen_at_all_places",
+    "seen_in",
+]
 
 #: Where captures are taken.
 PLACES = ("sender", "before", "behind", "receiver")
@@ -111,11 +122,25 @@ def seen(name: str, place: str, folder: Path) -> Seen:
         # Without the names of the engine's interfaces, which say where it was.
         file = folder / "port.pcap"
         restamped(folder / "packets.pcapng", file, handed_over_ns=0)
-    observed = observe_captures([file])
-    rate = observed.rate
+    return seen_in(file, name, place, _core.parse_quantity(span.rate, "rate"))
+
+
+def seen_in(file: Path, name: str, place: str, truth_bps: float) -> Seen:
+    """Observe a capture that was taken of a link at a place.
+
+    Parameters
+    ----------
+    file : Path
+        The capture.
+    name, place : str
+        Of the link, and where it was captured.
+    truth_bps : float
+        The link's rate in bit/s.
+    """
+    rate = observe_captures([file]).rate
     stated = rate if isinstance(rate, Estimate) else None
     bound = (rate.at_least or None) if isinstance(rate, Unknown) else None
-    return Seen(name, place, _core.parse_quantity(span.rate, "rate"), stated, bound)
+    return Seen(name, place, truth_bps, stated, bound)
 
 
 def _tables(span: Span, place: str) -> dict[str, Any]:
@@ -156,7 +181,7 @@ def _of_rate(group: Group, span: Span) -> Group:
 _BLOCK, _PACKET, _INTERFACE = struct.Struct("<II"), 6, 1
 
 
-def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS) -> None:
+def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, interface: int | None = None) -> None:
     """Write a capture of the engine again as pcap in microseconds, as a host that gathers packets stamps them.
 
     Parameters
@@ -165,6 +190,8 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS) -> N
         A pcapng file of the engine, and where pcap goes.
     handed_over_ns : int
         How long packets are gathered; 0 leaves their times as they are, in nanoseconds.
+    interface : int, optional
+        The number of the only interface whose packets are written.
     """
     data = source.read_bytes()
     magic = 0xA1B2C3D4 if handed_over_ns else 0xA1B23C4D
@@ -176,7 +203,10 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS) -> N
         if kind == _INTERFACE:
             (link_type,) = struct.unpack_from("<H", data, at + 8)
         if kind == _PACKET:
-            _, high, low, kept, size = struct.unpack_from("<IIIII", data, at + 8)
+            number, high, low, kept, size = struct.unpack_from("<IIIII", data, at + 8)
+            if interface is not None and number != interface:
+                at += length
+                continue
             time = high << 32 | low
             if handed_over_ns:
                 time = max(-(-time // handed_over_ns) * handed_over_ns, last + STAMPED_NS)
@@ -213,3 +243,16 @@ def places_table(found: Sequence[Seen]) -> str:
             )
         )
     return "\n".join(formatting.markdown_table(head, rows))
+
+
+def places_off(found: Sequence[Seen]) -> str:
+    """What is told and not true: the link, the place, the rate, and what was told."""
+    rows = []
+    for each in found:
+        if each.is_right:
+            continue
+        told = f"{each.at_least_bps:.4g} or more" if each.stated is None else f"{each.stated.value:.4g}"
+        rows.append((each.link, each.place, f"{each.truth_bps:.4g}", told))
+    if not rows:
+        return "No rate and no bound is false."
+    return "\n".join(formatting.markdown_table(("link", "captured", "true bit/s", "told"), rows))

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["emulate"]
 
-#: How long a peer may take until it listens, until the command starts nevertheless.
-LISTEN_S = 3.0
 #: How long a command may take to end by itself after a Ctrl-C, which reaches it, too.
 GRACE_S = 3.0
 #: The exit code of timeout(1) for a command whose time was over.
@@ -92,9 +90,14 @@ class Hangup(BaseException):
     help="Start this on the other side before the command, and end it afterwards.",
 )
 @click.option(
+    "--wait",
+    type=Time(),
+    help="Start the command when the peer listens, or after this time nevertheless; 3s by default.",
+)
+@click.option(
     "--serve", is_flag=True, help="Run no command: say how to enter both sides, and show the link, until Ctrl-C."
 )
-@click.option("--for", "lasting", type=Time(), help="End after this time, as in 30s, whatever still runs.")
+@click.option("--for", "timeout", type=Time(), help="End after this time, as in 30s, whatever still runs.")
 @click.option("--trace", "trace_to", type=OutputFolder(), help="Write what was recorded into this directory.")
 @SEED
 @AS_JSON
@@ -106,8 +109,9 @@ def emulate(
     side: str,
     beside: tuple[str, ...],
     peer: str | None,
+    wait: float | None,
     serve: bool,
-    lasting: float | None,
+    timeout: float | None,
     trace_to: Path | None,
     seed: int | None,
     as_json: bool,
@@ -118,7 +122,7 @@ def emulate(
     at the address $FOREBAY_PEER, in arguments also {peer}. Then comes the link's report, on standard error. Needs
     Linux.
     """
-    wanted = Wanted(command, side, peer, lasting, trace_to, serve=serve, as_json=as_json)
+    wanted = Wanted(command, side, peer, wait, timeout, trace_to, serve=serve, as_json=as_json)
     wanted.check()
     from forebay.extras import need
     from forebay.measurement.emulation import stand_in
@@ -153,19 +157,18 @@ class Wanted:
     command: Sequence[str]
     side: str
     peer: str | None
-    lasting: float | None
+    wait: float | None
+    timeout: float | None
     trace_to: Path | None
     serve: bool
     as_json: bool
 
     def check(self) -> None:
         """Refuse what contradicts itself or is not there."""
-        from forebay import _core
-        from forebay.measurement.emulation import MOST_SECONDS
-        from forebay.measurement.programs import Side, check_program, words
+        from forebay.measurement.emulating import side_of
+        from forebay.measurement.programs import check_program, words
 
-        if self.side not in list(Side):
-            raise InputError(_core.unknown("side", self.side, list(Side)), "side")
+        side_of(self.side)
         if self.serve and self.command:
             raise InputError("found beside a COMMAND; allowed: one of them", "serve")
         if not self.serve and not self.command:
@@ -174,8 +177,8 @@ class Wanted:
             check_program(self.command, "command")
         if self.peer is not None:
             words(self.peer, "peer")
-        if self.lasting is not None and self.lasting > MOST_SECONDS:
-            raise InputError(f"found {self.lasting:g} s; allowed: at most 30 days", "lasting")
+        elif self.wait is not None:
+            raise InputError("found without a --peer to wait for; allowed: beside --peer COMMAND", "wait")
 
 
 def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
@@ -187,8 +190,8 @@ def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
     emulation = Emulation(placed, seed, traces=wanted.trace_to is not None)
     show(beginning(placed, side, emulation.variables(side), serve=wanted.serve), err=True)
     try:
-        with _peer(emulation, side.other, wanted.peer):
-            code = _serve(emulation, wanted.lasting) if wanted.serve else _run(emulation, side, wanted)
+        with _peer(emulation, side.other, wanted):
+            code = _serve(emulation, wanted.timeout) if wanted.serve else _run(emulation, side, wanted)
     except KeyboardInterrupt:
         code = 0 if wanted.serve else EXIT_CODE
     except Hangup as hangup:
@@ -201,24 +204,17 @@ def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
 
 
 @contextmanager
-def _peer(emulation: Emulation, side: Side, line: str | None) -> Iterator[None]:
+def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
     """What the command talks to, from when it listens until the command has ended."""
-    if line is None:
-        yield
-        return
-    from forebay.measurement.programs import end, exit_code, words
+    from forebay.measurement.emulating import WAIT_S, peer_of
+    from forebay.measurement.programs import words
 
-    before = emulation.listening(side)
-    program = emulation.start(side, words(line, "peer"), reads=False, writes=False)
-    try:
-        if not emulation.await_listener(side, program, before, LISTEN_S):
-            if status := program.poll():
-                code = exit_code(status)
-                raise InputError(f"found `{line}`, which ended with exit code {code} before it listened", "peer")
-            say(f"the peer listens nowhere after {LISTEN_S:g} s; the command starts", err=True)
+    arguments = None if wanted.peer is None else words(wanted.peer, "peer")
+    wait = WAIT_S if wanted.wait is None else wanted.wait
+    with peer_of(emulation, side, arguments, wait) as listens:
+        if listens is False:
+            say(f"the peer listens nowhere after {wait:g} s (--wait TIME); the command starts", err=True)
         yield
-    finally:
-        end(program)
 
 
 def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
@@ -228,7 +224,7 @@ def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
     program = emulation.start(side, wanted.command, writes=not wanted.as_json)
     code = TIME_OVER
     try:
-        status = emulation.wait(program, wanted.lasting)
+        status = emulation.wait(program, wanted.timeout)
     except KeyboardInterrupt:
         # The terminal has told the command, too.
         status, code = emulation.wait(program, GRACE_S), EXIT_CODE
@@ -237,7 +233,7 @@ def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
     return code if status is None else exit_code(status)
 
 
-def _serve(emulation: Emulation, lasting: float | None) -> int:
+def _serve(emulation: Emulation, timeout: float | None) -> int:
     """Show the link until the time is over, or somebody ends it."""
     from forebay.measurement.programs import Side
     from forebay.views.emulation import live_text
@@ -247,8 +243,8 @@ def _serve(emulation: Emulation, lasting: float | None) -> int:
     begin = time.monotonic()
     seconds = 0.0
     with live_line() as tell:
-        while emulation.goes_on() and (lasting is None or seconds < lasting):
-            seconds += EVERY_S if lasting is None else min(EVERY_S, lasting - seconds)
+        while emulation.goes_on() and (timeout is None or seconds < timeout):
+            seconds += EVERY_S if timeout is None else min(EVERY_S, timeout - seconds)
             time.sleep(max(0.0, begin + seconds - time.monotonic()))
             tell(live_text(emulation.live(), emulation.placed.scenario))
     return 0

@@ -13,7 +13,7 @@ import click
 from forebay.commands.options import AS_JSON
 from forebay.commands.streams import remark, say_json
 from forebay.commands.terminal import progress_bar, show, writing
-from forebay.commands.values import Size, amount
+from forebay.commands.values import Readable, Size, amount
 from forebay.commands.verb import verb
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ __all__ = ["observe"]
     ("observe counters.csv --rate 10Gbps", "From a port's counters:"),
     ("observe --ss dump.txt", "From what `ss -tin` prints of a server's sockets:"),
 )
-@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path), metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=Readable("a capture, flow records, counters or sockets"), metavar="INPUT...")
 @click.option("--rate", metavar="RATE", help="Take the link's rate from here, as in 1Gbps, and not from the input.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the scenario there, commented.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with everything there.")
 @click.option(
-    "--ss", "sockets", type=click.Path(path_type=Path), metavar="FILE", help="Read what `ss -tin` has printed."
+    "--ss", "sockets", type=Readable("what `ss -tin` prints"), metavar="FILE", help="Read what `ss -tin` has printed."
 )
 @click.option(
     "--port",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,16 +81,21 @@ def _text(setting: str) -> str:
 
     if setting == "-":
         return _lines_of(standard_input())
-    path = Path(setting)
     if "\n" in setting or len(setting) > 1000:
         return setting
+    path = Path(setting)
     try:
-        there = path.is_file()
+        there = path.exists()
     except OSError:  # no file has so long a name
         there = False
-    if not there and (" " in setting or path.suffix not in _SUFFIXES):
-        return setting
-    return _lines_of(read(path))
+    return _lines_of(read(path)) if there or _is_name(setting) else setting
+
+
+def _is_name(setting: str) -> bool:
+    """Whether a text is the name of a file, there or not: no configuration is one word with an ending or a slash."""
+    if Path(setting).suffix in _SUFFIXES:
+        return True
+    return not set(' "{[') & set(setting) and re.search(r"/|\.[A-Za-z][\w-]*$", setting) is not None
 
 
 def _lines_of(text: str) -> str:

@@ -83,7 +83,16 @@ class Emulation:
             "FOREBAY_SIDE": side.value,
         }
 
-    def start(self, side: Side, arguments: Sequence[str], *, reads: bool = True, writes: bool = True) -> _core.Program:
+    def start(
+        self,
+        side: Side,
+        arguments: Sequence[str],
+        *,
+        reads: bool = True,
+        writes: bool = True,
+        output: Path | None = None,
+        errors: Path | None = None,
+    ) -> _core.Program:
         """Start a program.
 
         Parameters
@@ -94,11 +103,15 @@ class Emulation:
         reads, writes : bool
             Whether it has this process' standard input and output; else it reads nothing, and what it writes there
             goes to standard error.
+        output, errors : Path, optional
+            Files that take standard output and standard error.
         """
         variables = self.variables(side)
         filled = [fill(argument, variables) for argument in arguments]
         try:
-            return self._core.run(side.core, filled, list(variables.items()), reads=reads, writes=writes)
+            return self._core.run(
+                side.core, filled, list(variables.items()), reads=reads, writes=writes, output=output, errors=errors
+            )
         except (OSError, ValueError) as error:
             raise InputError(f"found `{filled[0]}`, which cannot be started: {error}") from None
 

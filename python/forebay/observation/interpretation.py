@@ -39,6 +39,8 @@ _MORE = 3.0
 _WAITING = 1.1
 #: How long before a handshake a link is looked at, and up to which share of its rate it is quiet.
 _BEFORE_IT_S, _QUIET = 0.25, 0.5
+#: Share of time up to which a link is hardly ever full.
+_HARDLY_FULL = 0.01
 #: By how much a link may carry more than the rate that is given: layers below IP count otherwise.
 _EXCEEDED = 1.02
 #: Load of a moment below this share of a rate: no link was seen to be full at that rate.
@@ -239,6 +241,12 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
                 "applications hold it there"
             )
             return Unknown("link rate", because, FIND_RATE)
+    elif place is Place.BEFORE and _lose_elsewhere(found.value, seen.load, long):
+        because = (
+            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, which was full for less than "
+            f"{_HARDLY_FULL:.0%} of the time, and are lost behind this place: that is a link before the queue"
+        )
+        return Unknown("link rate", because, FIND_RATE)
     elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
         because = (
             f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but never many: that may be a link before "
@@ -246,6 +254,11 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
         )
         return Unknown("link rate", because, FIND_RATE)
     return found
+
+
+def _lose_elsewhere(rate_bps: float, load: Bins, long: Sequence[Stream]) -> bool:
+    """Whether flows lose packets though a link of this rate is hardly ever full: a slower one behind it drops them."""
+    return any(len(stream.losses_s) for stream in long) and busy_share(rate_bps, load) < _HARDLY_FULL
 
 
 def _is_surely_behind(seen: Seen, long: Sequence[Stream]) -> bool:

@@ -34,8 +34,9 @@ def draw(path: Path, out: Path | None = None) -> list[Path]:
         Without polars or matplotlib.
     """
     need("polars", "matplotlib")
-    if not path.exists():
-        raise InputError(f"{path}: found nothing there; allowed: a folder that sweep or run --trace wrote")
+    if not path.is_dir():
+        found = "a file" if path.exists() else "no such folder"
+        raise InputError(f"{path}: found {found}; allowed: a folder that sweep or run --trace wrote")
     target = out or path
     if (path / "manifest.json").is_file():
         from forebay.views.sweep_picture import draw_sweep

@@ -119,7 +119,7 @@ fn nsenter_enters() {
     };
     let entry = namespaces.entry(Side::Far);
     // Who has the privileges needs no user namespace, and nobody else does without.
-    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::SETPCAP;
     let own = rustix::thread::capabilities(None)
         .expect("capabilities")
         .effective;
@@ -142,4 +142,62 @@ fn nsenter_enters() {
         "{text} {}",
         String::from_utf8_lossy(&entered.stderr)
     );
+}
+
+/// A set of capabilities of a status in /proc.
+fn capabilities(status: &str, name: &str) -> CapabilitySet {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let digits = line.expect("a line").trim_start_matches(':').trim();
+    CapabilitySet::from_bits_retain(u64::from_str_radix(digits, 16).expect("a set"))
+}
+
+#[test]
+fn a_program_of_root_keeps_what_programs_of_the_network_need() {
+    let Some(namespaces) = make(&Setup::default()) else {
+        return;
+    };
+    if namespaces
+        .entry(Side::Far)
+        .command
+        .contains(&"--user".to_owned())
+    {
+        return eprintln!("skipped: a user's capabilities end with the user namespace");
+    }
+    // The second one was executed by the first one, as root.
+    for text in [
+        "cat /proc/self/status",
+        "sh -c 'sh -c \"cat /proc/self/status\"'",
+    ] {
+        let (_, status) = outcome(&namespaces, shell(text));
+        for name in ["CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb"] {
+            let found = capabilities(&status, name);
+            let lost = CapabilitySet::SYS_ADMIN
+                | CapabilitySet::SYS_MODULE
+                | CapabilitySet::SYS_RAWIO
+                | CapabilitySet::SYS_PTRACE
+                | CapabilitySet::SYS_TIME
+                | CapabilitySet::SYS_BOOT
+                | CapabilitySet::SYS_NICE
+                | CapabilitySet::MKNOD
+                | CapabilitySet::BPF
+                | CapabilitySet::DAC_READ_SEARCH;
+            assert!(!found.intersects(lost), "{name}: {found:?}");
+        }
+        let kept = CapabilitySet::NET_ADMIN
+            | CapabilitySet::NET_RAW
+            | CapabilitySet::NET_BIND_SERVICE
+            | CapabilitySet::SETUID
+            | CapabilitySet::DAC_OVERRIDE;
+        assert!(capabilities(&status, "CapEff").contains(kept), "{status}");
+    }
+    // No further namespace, and no way into the machine's own.
+    for text in [
+        "unshare --net true",
+        "unshare --mount true",
+        "nsenter --target=1 --net true",
+        "mount -t tmpfs tmpfs /mnt",
+    ] {
+        let (status, _) = outcome(&namespaces, shell(&format!("{text} 2>/dev/null")));
+        assert!(!status.success(), "{text}");
+    }
 }

@@ -1,0 +1,52 @@
+//! The capabilities of programs in the namespaces of root. A network namespace that root makes without a user namespace
+//! belongs to the machine's own user namespace, so that a capability there counts on the whole machine.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+/// The capabilities that making namespaces without a user namespace takes, `SETPCAP` to give others up.
+pub(crate) const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::NET_ADMIN)
+    .union(CapabilitySet::SETPCAP);
+
+/// The capabilities that a program keeps: those of the network, and those by which root has files, processes and
+/// users. A Docker container has the same by default, but for `NET_ADMIN`, `MKNOD` and `SETFCAP`.
+pub(crate) const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::CHOWN)
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::AUDIT_WRITE);
+
+/// Gives up all capabilities but [`KEPT`], also for programs that are executed later: root's next program
+/// has the bounding set (capabilities(7)). Makes system calls only.
+pub(crate) fn give_up() -> io::Result<()> {
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if KEPT.contains(one) {
+            continue;
+        }
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // The kernel has no further ones.
+            Err(Errno::INVAL) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let own = rustix::thread::capabilities(None)?;
+    let sets = CapabilitySets {
+        effective: own.effective & KEPT,
+        permitted: own.permitted & KEPT,
+        inheritable: own.inheritable & KEPT,
+    };
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}

@@ -1,0 +1,210 @@
+"""`forebay.emulate`: one program behind the links of a scenario, from its start to its end."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from forebay import _core
+from forebay.bounds import MOST_SEED, real, whole
+from forebay.errors import ForebayError, InputError
+from forebay.measurement.emulation import MOST_SECONDS, stand_in
+from forebay.measurement.programs import Emulation, Side, check_program, end, exit_code, words
+from forebay.report import Report
+from forebay.scenario import Scenario
+
+__all__ = ["WAIT_S", "Emulated", "emulate", "peer_of", "seconds", "side_of"]
+
+#: How long a peer may take to listen, in seconds.
+WAIT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """How a program behind a link ended, and what the link was like.
+
+    Attributes
+    ----------
+    exit_code : int or None
+        The program's own, 128 + n for signal n; None where its time was over before.
+    report : Report
+        Of the target link, the groups that ran beside, and how late the machine was (`report.cost.lateness`).
+    peer_listened : bool or None
+        Whether the peer listened before the program started; None without a peer.
+    strays : int
+        Packets that were not carried: not whole, or no IPv4.
+    output, errors : str or None
+        What the program wrote to standard output and to standard error, where that was captured.
+    """
+
+    exit_code: int | None
+    report: Report
+    peer_listened: bool | None
+    strays: int
+    output: str | None
+    errors: str | None
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time was over before the program ended."""
+        return self.exit_code is None
+
+
+def emulate(
+    scenario: Scenario,
+    command: str | Sequence[str],
+    *,
+    peer: str | Sequence[str] | None = None,
+    group: str | None = None,
+    side: str = "sender",
+    beside: Collection[str] = (),
+    wait: float = WAIT_S,
+    timeout: float | None = None,
+    seed: int | None = None,
+    traces: bool = False,
+    capture_output: bool = False,
+) -> Emulated:
+    """Run a program behind the links of a scenario, in real time.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The links, and the flows that run beside.
+    command : str or sequence of str
+        The program and its arguments, or a line that is split as a shell splits it. `{peer}` and `$FOREBAY_PEER` stand
+        for the address of the other side.
+    peer : str or sequence of str, optional
+        What the program talks to: started on the other side before, and ended afterwards.
+    group : str, optional
+        The group whose path and round trips the program's packets have; by default the first one across the target
+        link.
+    side : str
+        "sender" for a program whose uploads cross the path, "receiver" for one whose downloads do.
+    beside : collection of str
+        Groups whose flows run beside, or "all" for every other one.
+    wait : float
+        How long the program waits for the peer to listen, in seconds.
+    timeout : float, optional
+        When the program is ended if it still runs, in seconds after its start.
+    seed : int, optional
+        Instead of the scenario's own.
+    traces : bool
+        Whether to record what `[trace]` asks for.
+    capture_output : bool
+        Whether the program's output is kept instead of printed.
+
+    Returns
+    -------
+    Emulated
+        The exit code, and the link's report.
+
+    Raises
+    ------
+    InputError
+        For a program or a group that is not there, or a peer that ended before it listened.
+    UnavailableError
+        Where this machine cannot: it takes Linux, and root or user namespaces.
+    UnsupportedError
+        Where the kernel cannot be what a group that runs beside is.
+
+    Examples
+    --------
+    >>> done = forebay.emulate(scenario, "iperf3 -c {peer} -t 5", peer="iperf3 -s", capture_output=True)
+    >>> done.exit_code, done.report.metrics.queue_delay_p99.mean
+    (0, 0.0457)
+    """
+    arguments = _arguments(command, "command")
+    talks_to = None if peer is None else _arguments(peer, "peer")
+    own = side_of(side)
+    wait = seconds(wait, "wait", least=0.0)
+    if timeout is not None:
+        timeout = seconds(timeout, "timeout")
+    seed = scenario.core.seed if seed is None else whole(seed, (0, MOST_SEED), "seed")
+    placed = stand_in(scenario, group, beside)
+    emulation = Emulation(placed, seed, traces=traces)
+    try:
+        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
+            files = [Path(folder, name) for name in ("output", "errors")] if capture_output else [None, None]
+            with peer_of(emulation, own.other, talks_to, wait) as listened:
+                program = emulation.start(own, arguments, output=files[0], errors=files[1])
+                try:
+                    status = emulation.wait(program, timeout)
+                finally:
+                    end(program)
+            said = [None if file is None else file.read_text(encoding="utf-8", errors="replace") for file in files]
+        strays = emulation.live().strays
+    except BaseException:
+        # The first mistake is told, whatever the end comes to.
+        with suppress(ForebayError):
+            emulation.finish()
+        raise
+    report = emulation.finish()
+    return Emulated(None if status is None else exit_code(status), report, listened, strays, said[0], said[1])
+
+
+@contextmanager
+def peer_of(emulation: Emulation, side: Side, arguments: Sequence[str] | None, wait: float) -> Iterator[bool | None]:
+    """Start what a program talks to, and end it afterwards.
+
+    Parameters
+    ----------
+    emulation : Emulation
+    side : Side
+        Where it runs.
+    arguments : sequence of str or None
+        The peer and its arguments; None for no peer.
+    wait : float
+        How long it may take to listen, in seconds.
+
+    Yields
+    ------
+    bool or None
+        Whether it listens; None without a peer.
+
+    Raises
+    ------
+    InputError
+        Where it ended with an exit code before it listened.
+    """
+    if arguments is None:
+        yield None
+        return
+    before = emulation.listening(side)
+    program = emulation.start(side, arguments, reads=False, writes=False)
+    try:
+        listens = emulation.await_listener(side, program, before, wait)
+        if not listens and (status := program.poll()):
+            line = " ".join(arguments)
+            raise InputError(
+                f"found `{line}`, which ended with exit code {exit_code(status)} before it listened", "peer"
+            )
+        yield listens
+    finally:
+        end(program)
+
+
+def side_of(name: str) -> Side:
+    """Return the side of this name, or refuse it."""
+    if name not in list(Side):
+        raise InputError(_core.unknown("side", name, list(Side)), "side")
+    return Side(name)
+
+
+def seconds(value: float, argument: str, *, least: float | None = None) -> float:
+    """Return a time in seconds: above none, or `least` at least, and no longer than an emulation."""
+    found = real(value, argument)
+    inside = found > 0 if least is None else found >= least
+    if not inside or found > MOST_SECONDS:
+        allowed = "above 0 s" if least is None else f"from {least:g} s"
+        raise InputError(f"found {found:g} s; allowed: a time {allowed} up to 30 days", argument)
+    return found
+
+
+def _arguments(command: str | Sequence[str], argument: str) -> Sequence[str]:
+    if isinstance(command, str):
+        return words(command, argument)
+    check_program(command, argument)
+    return command
