@@ -14,7 +14,7 @@ from fractions import Fraction
 from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux.cake import counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import Draft
-from forebay.configuration.platforms.linux.tc import layer_of
+from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
