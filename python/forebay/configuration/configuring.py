@@ -15,7 +15,7 @@ from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
-from forebay.errors import ForebayError
+from forebay.errors import ForebayError, InputError
 from forebay.scenario import Scenario
 
 __all__ = ["Configuration", "Translation", "check", "configure", "fit", "link_table", "translate", "unconfigured"]
@@ -200,6 +200,9 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
     system = platform(name)
     check_text(text)
     reading = system.read(text, assumed)
+    if assumed.direction not in (None, reading.port.direction):
+        other = reading.port.direction
+        raise InputError(f"found nothing that shapes the {assumed.direction}; allowed: {other}, or none", "direction")
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
     return Translation(system, port, reading.how, reading.skipped, reading.unknown)
 

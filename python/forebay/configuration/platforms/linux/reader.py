@@ -45,7 +45,7 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
     downloads = [root for root in with_queue if root.device.startswith("ifb")]
     uploads = [root for root in with_queue if root not in downloads]
     if downloads and len(with_queue) == len(downloads) + min(1, len(uploads)):
-        direction = "upload" if uploads and assumed.direction == "upload" else "download"
+        direction = "upload" if uploads and assumed.direction != "download" else "download"
         with_queue, left = (uploads, downloads) if direction == "upload" else (downloads, uploads)
         if left:
             other = _Reader(assumed).shaper(left[0]).rate
