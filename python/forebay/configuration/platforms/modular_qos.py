@@ -14,6 +14,7 @@ from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
 from forebay.formatting import bandwidth, exactly
@@ -195,7 +196,9 @@ class Policies:
     matches : dict of str to set of str
         The values that each class map names.
     matching : str
-        The class map that a line is about.
+        The class map, the interface or the profile that a line is about.
+    holding : dict of str to None
+        The interfaces and profiles that have queues of their own.
     """
 
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -207,6 +210,7 @@ class Policies:
     arriving: set[str] = field(default_factory=set)
     matches: dict[str, set[str]] = field(default_factory=dict)
     matching: str = ""
+    holding: dict[str, None] = field(default_factory=dict)
 
     def named(self, name: str) -> Policy:
         """The policy of this name, new where it is the first time."""
@@ -307,6 +311,13 @@ def take_policed(state: Policies, said: Said) -> None:
 def take_percent(state: Policies, said: Said) -> None:
     """`shape average percent N`."""
     state.current(said.line).percent = said.number("policed_percent")
+
+
+def take_thresholds(state: Policies, said: Said) -> None:
+    """`queue-limit dscp af23 percent 80`: a limit of its own for each value."""
+    entry = state.current(said.line)
+    text = "its queue-limit of each value, as a class of a scenario has one limit"
+    entry.unsaid += [] if text in entry.unsaid else [text]
 
 
 def attach_input(state: Policies, said: Said) -> None:
@@ -442,6 +453,10 @@ def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = N
 
 def _root(state: Policies, skipped: list[str]) -> Policy:
     """The policy that an interface has, or the one that no other holds."""
+    queueing = [policy for policy in state.attached if any(entry.queues for entry in policy.classes)]
+    if queueing and len(queueing) < len(state.attached):
+        skipped += [f"policy-map {each.name}, which has no queue" for each in state.attached if each not in queueing]
+        state.attached = queueing
     if len({policy.name for policy in state.attached}) > 1:
         names = ", ".join(f"`{policy.name}`" for policy in state.attached)
         raise InputError(f"translate: found several policies at interfaces ({names}); allowed: one interface at a time")
@@ -496,13 +511,17 @@ class _Resolved:
         counted = bare.ip_rate if rate is not None else None
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)
+        for each in policy.classes if len(policy.classes) > 1 else ():
+            if each.percent is not None or each.rate is not None:
+                most = f"{each.percent} %" if each.rate is None else rate_text(each.rate)
+                each.unsaid.append(f"its shaper of {most}, which a class of a scenario does not have")
         said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsaid]
         self.unknown += dict.fromkeys(said)
         if len(policy.classes) == 1:
             only = policy.classes[0]
             if only.fair:
                 raise Mistake("`fair-queue`", _FAIR).error(only.line)
-            if only.limit is None and (rate is None or only.detects or only.curves):
+            if only.limit is None and rate is None and not only.curves:
                 raise self.unlimited(only)
             queue = self.queue(only, counted)
             return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))

@@ -152,7 +152,9 @@ def _elsewhere(line: Sequence[Word]) -> bool:
     first = line[0].text
     if first == "option" and len(line) > 1:
         return foreign(line[1].text, _OPTIONS)
-    return first == "list" or (not first.startswith("sqm.") and foreign(first, frozenset(("config", "option"))))
+    return first == "list" or (
+        not first.startswith("sqm.") and first != "uci" and foreign(first, frozenset(("config", "option")))
+    )
 
 
 def _section(text: str, skipped: list[str]) -> dict[str, Word]:
@@ -177,8 +179,11 @@ def _section(text: str, skipped: list[str]) -> dict[str, Word]:
             if not sections:
                 sections.append({})
             sections[-1][name] = Word(value, line[0].line)
-        elif words.peek().startswith("sqm."):
-            _shown(words, sections)
+        elif words.peek().startswith("sqm.") or (words.peek() == "uci" and len(line) > 1):
+            if (words.skip("uci") and not words.skip("set")) or not words.peek().startswith("sqm."):
+                skipped.append(skipped_line(line))
+            else:
+                _shown(words, sections)
         else:
             words.fail("config queue, option, or what `uci show sqm` prints", ["config", "option"])
     enabled = [found for found in sections if found.get("enabled", Word("1", 0)).text == "1" and found]

@@ -124,11 +124,9 @@ class _Reader:
         framing = Framing(int(overhead) + HEADER + stab.overhead, most, "atm" if in_cells else "none")
         found.layer, found.wire = self.framed(framing, said=bool(overhead or most or in_cells))
         if found.node.kind == "tbf":
-            limit = found.node.options.get("limit")
+            limit = found.node.options.get("limit", _waiting(found.node))
             if not isinstance(limit, Limit):
-                raise InputError(
-                    "translate: found tbf with a latency and no discipline; allowed: a limit, or a qdisc beneath it"
-                )
+                raise InputError("translate: found tbf without a limit or latency; allowed: one of them")
             self.how.append("tbf without a discipline beneath it is a bfifo of its limit")
             found.node = Node("bfifo", "", "", {"limit": limit}, found.node.line)
         return found
@@ -158,7 +156,9 @@ class _Reader:
         if not members:
             return _Shaped(rate, self.beneath(node), "", None), tops[0]
         named = {member.handle: member for member in members}
-        parts = _htb_leaves(members, root) if root.kind == "htb" else [_hfsc_leaf(member) for member in members]
+        parts = (
+            _htb_leaves(members, root) if root.kind == "htb" else [_hfsc_leaf(each, self.unknown) for each in members]
+        )
         ordered = _ordered(parts, root)
         link = rate if rate is not None else self.assumed.rate
         if link is None and root.kind == "hfsc" and not any(leaf.floor or leaf.ceiling is not None for leaf in parts):
@@ -284,6 +284,19 @@ def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
     return "l3", told
 
 
+def _waiting(node: Node) -> Limit | None:
+    """The limit that tc makes of a latency: what its rates send in this time, and a bucket (tc/q_tbf.c)."""
+    latency = node.options.get("latency", node.options.get("lat"))
+    if not isinstance(latency, Fraction):
+        return None
+    limits = []
+    for rate, names in (("rate", ("burst", "buffer", "maxburst")), ("peakrate", ("mtu", "minburst"))):
+        bits, bucket = node.options.get(rate), [node.options[name] for name in names if name in node.options]
+        if isinstance(bits, int | float) and bucket and isinstance(bucket[0], Limit):
+            limits.append(int(bits / 8 * float(latency) + bucket[0].amount))
+    return Limit(min(limits), "bytes") if limits else None
+
+
 # Classes of htb and hfsc.
 
 
@@ -369,8 +382,16 @@ def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
     return min(rates, default=None), node
 
 
-def _hfsc_leaf(member: Node) -> Leaf:
+def _straight(leaf: Node, unknown: list[str]) -> None:
+    """List curves that begin with another slope and are not the real-time one, whose beginning is a precedence."""
+    for name, called in (("ls", "link-share"), ("ul", "upper-limit")):
+        if leaf.options.get(f"{name}.d") and leaf.options.get(f"{name}.m1") != leaf.options.get(f"{name}.m2"):
+            unknown.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
+
+
+def _hfsc_leaf(member: Node, unknown: list[str]) -> Leaf:
     leaf = _only_child(member)
+    _straight(leaf, unknown)
 
     def slope(*names: str) -> int | None:
         return next((found for name in names if (found := _rate_of(leaf, name)) is not None), None)

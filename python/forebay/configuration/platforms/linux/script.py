@@ -40,7 +40,8 @@ def commands(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
     """The lines as a shell would run them, without what it does to their output."""
     known: dict[str, str] = {}
     for line in _unrolled(lines):
-        if assigned := _assigned(line, known):
+        assigned = _assigned(line, known)
+        if assigned is not None:
             known |= assigned
             continue
         for each in _each(_written_out(line, known)):
@@ -49,15 +50,17 @@ def commands(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
                 yield words
 
 
-def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a line that has nothing else."""
+def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str] | None:
+    """The variables of a line that has nothing else; None for another line."""
     rest = line[1:] if line[0].text in ("export", "local", "readonly") else line
     found: dict[str, str] = {}
     for word in _joined(rest):
         match = _ASSIGNMENT.fullmatch(word.text)
         if match is None:
-            return {}
-        found[match[1]] = _filled(match[2], {**known, **found})
+            return None
+        value = _filled(match[2], {**known, **found})
+        # What another command prints is not known.
+        found |= {} if "$(" in value or "`" in value else {match[1]: value}
     return found
 
 

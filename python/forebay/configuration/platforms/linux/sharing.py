@@ -87,7 +87,9 @@ def divide(kind: Literal["htb", "hfsc"], leaves: Sequence[Leaf], rate: int) -> D
     _check(kind, leaves, Fraction(rate))
     ahead = [leaf for leaf in leaves if leaf.first]
     rest = [leaf for leaf in leaves if not leaf.first]
-    if not rest or sum(_ceiling(leaf, Fraction(rate)) for leaf in ahead) >= rate:
+    needed = sum(_ceiling(leaf, Fraction(rate)) for leaf in ahead) + sum(leaf.floor for leaf in rest)
+    if not rest or needed > rate:
+        # The others' own rates end the precedence before its ceiling does.
         ahead, rest = [], list(leaves)
     got = dict(zip((leaf.name for leaf in rest), _shares(kind, rest, Fraction(rate)), strict=True))
     least = min(got.values())

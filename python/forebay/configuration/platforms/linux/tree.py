@@ -41,6 +41,17 @@ def _burst(text: str) -> Value:
     return size(text.partition("/")[0])
 
 
+def _latency(text: str) -> Value:
+    """A latency as tc prints it, with an exponent where it is long: "2.22e+03s"."""
+    number, sign, rest = text.partition("e+")
+    if not sign:
+        return time(text)
+    exponent = rest.rstrip("smu")
+    if not (exponent.isdigit() and len(exponent) <= 2):
+        raise Mistake.word(text, "a time such as 50ms")
+    return time(f"{number}{rest[len(exponent) :]}") * Fraction(10 ** int(exponent))
+
+
 def _word(text: str) -> Value:
     return text
 
@@ -60,7 +71,7 @@ _CURVES = ("rt", "ls", "sc", "ul")
 _POINTS: Mapping[str, Reader] = {"m1": rate, "d": time, "m2": rate, "umax": size, "dmax": time, "rate": rate}
 #: Options of disciplines with a class or classes, and of classes.
 _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
-    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": _word, "peakrate": rate, "minburst": _burst},
+    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": _latency, "peakrate": rate, "minburst": _burst},
     "htb": {
         **dict.fromkeys(("r2q", "direct_qlen"), count),
         **dict.fromkeys(("default", "direct_packets_stat", "ver"), _word),
@@ -254,7 +265,7 @@ def _handle(text: str, what: str) -> str:
 def _named(text: str) -> str:
     """A handle as tc prints it: `1:0` is `1:`, and `1:010` is `1:10`."""
     major, colon, minor = text.partition(":")
-    if not colon or not major:
+    if not colon or not major or not re.fullmatch("[0-9a-fA-F]*", minor):
         return text
     return f"{major.lstrip('0') or '0'}:{minor.lower().lstrip('0')}"
 
