@@ -284,6 +284,11 @@ def _rate(state: _State, said: Said) -> None:
     state.queue(said).rate = said.number("kbps") * 1000
 
 
+def _unshaped(state: _State, said: Said) -> None:
+    """`rate pir max`: the queue has what its port has."""
+    state.queue(said)
+
+
 def _link_rate(state: _State, said: Said) -> None:
     state.rate = said.number("kbps") * 1000
 
@@ -330,7 +335,7 @@ _QUEUE = f"{_POLICY} [queue <queue> [create]]"
 _SLOPE = "[qos] slope-policy <policy> slope=highplus-slope|high-slope|low-slope|exceed-slope"
 _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_QUEUE} mbs <amount> [unit=bytes|kilobytes]", _mbs),
-    Form(f"{_QUEUE} rate [pir] max [cir <any>]", _ignore),
+    Form(f"{_QUEUE} rate [pir] max [cir <any>]", _unshaped),
     Form(f"{_QUEUE} rate [pir] <kbps> [cir <any>]", _rate),
     Form(f"{_QUEUE} rate cir <any>", _ignore),
     Form(f"{_QUEUE} packet-byte-offset <offset>", _offset),
