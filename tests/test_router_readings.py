@@ -304,10 +304,12 @@ def test_a_time_without_a_rate_asks_for_it() -> None:
             PLATFORMS[system].read(line, Assumed())
 
 
-def test_another_curve_for_another_precedence_is_refused() -> None:
+def test_another_curve_for_another_precedence_is_listed() -> None:
     text = "queue-limit 64 packets\nrandom-detect precedence 0 20 40 10\nrandom-detect precedence 1 22 40 10"
-    with pytest.raises(InputError, match="line 3: found another curve for precedence 1 than for precedence 0"):
-        PLATFORMS["ios-xe"].read(text, Assumed())
+    found = PLATFORMS["ios-xe"].read(text, Assumed())
+    assert isinstance(found.port.queue, Queue)
+    assert found.port.queue.discipline.level("min") == Limit(20, "packets")
+    assert found.unknown == ("class-default: WRED of precedence 1; it is read as that of precedence 0 for all",)
 
 
 # Laws -----------------------------------------------------------------------------------------------------------------

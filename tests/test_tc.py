@@ -282,7 +282,7 @@ def test_single_settings(text: str, size: int) -> None:
         ("red limit 60000 min 9000 max 18000 avpkt 1500 burst 1", "burst of at least min / avpkt"),
         ("", "found nothing"),
         ("tc qdisc add dev eth0 root htb\ntc qdisc add dev eth1 root pfifo limit 5", "2 roots"),
-        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 5k latency 50ms", "found tbf with a latency"),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 5k", "found tbf without a limit or latency"),
         ("tc qdisc add dev eth0 root pfifo limit 5\nlimit 5", "line 2: found `limit`"),
         ("[{]", "line 1: found no JSON"),
         ('[{"kind": "cbq"}]', "found `cbq`"),

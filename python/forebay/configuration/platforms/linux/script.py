@@ -17,8 +17,10 @@ __all__ = ["MOST_STATEMENTS", "commands"]
 
 #: That a loop may be: a class and its discipline for each of flow queueing's queues, many times.
 MOST_STATEMENTS = 2**15
-#: Words of a command after its variables were written out: a filter has about twenty.
-MOST_WORDS = 2000
+#: Words of all commands after their variables were written out.
+MOST_WORDS = 2**18
+#: Characters of a variable's value, or of a word with its variables.
+MOST_CHARACTERS = 2**10
 #: Figures of a number that arithmetic may give: a rate in bits per second and then some.
 MOST_FIGURE = 10**18
 
@@ -39,12 +41,17 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 def commands(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
     """The lines as a shell would run them, without what it does to their output."""
     known: dict[str, str] = {}
+    total = 0
     for line in _unrolled(lines):
         assigned = _assigned(line, known)
         if assigned is not None:
             known |= assigned
             continue
-        for each in _each(_written_out(line, known)):
+        written = _written_out(line, known)
+        total += len(written)
+        if total > MOST_WORDS:
+            raise Mistake(f"more than {MOST_WORDS:,} words", "fewer, with variables written out").error(line[0].line)
+        for each in _each(written):
             words = list(_stripped(each))
             if words:
                 yield words
@@ -59,8 +66,8 @@ def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str] 
         if match is None:
             return None
         value = _filled(match[2], {**known, **found})
-        # What another command prints is not known.
-        found |= {} if "$(" in value or "`" in value else {match[1]: value}
+        # What another command prints is not known, and nothing that is made of it.
+        found |= {} if "$" in value or "`" in value else {match[1]: value}
     return found
 
 
@@ -80,7 +87,7 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
 
     if "$" not in text:
         return text
-    plain = _VARIABLE.sub(value, text)[: 2**16]
+    plain = _VARIABLE.sub(value, text)[:MOST_CHARACTERS]
     return _ARITHMETIC.sub(result, plain)
 
 
@@ -113,8 +120,6 @@ def _written_out(line: Sequence[Word], known: Mapping[str, str]) -> list[Word]:
         filled = _filled(word.text, known)
         pieces = filled.split() if filled != word.text else [filled]
         found.extend(Word(piece, word.line) for piece in pieces)
-        if len(found) > MOST_WORDS:
-            raise Mistake(f"a command of more than {MOST_WORDS} words", "fewer").error(word.line)
     return found
 
 
@@ -187,17 +192,17 @@ def _values(words: Words) -> Sequence[str]:
 
 def _joined(words: Sequence[Word]) -> Iterator[Word]:
     """Words with `$(printf %x $i)` as one."""
-    pending = ""
-    last: Word | None = None
+    pending: list[str] = []
+    depth = 0
     for word in words:
-        last = word
-        pending = f"{pending} {word.text}" if pending else word.text
-        if pending.count("(") > pending.count(")"):
+        pending.append(word.text)
+        depth += word.text.count("(") - word.text.count(")")
+        if depth > 0:
             continue
-        yield Word(pending, word.line)
-        pending = ""
-    if pending and last is not None:
-        yield Word(pending, last.line)
+        yield Word(" ".join(pending), word.line)
+        pending, depth = [], 0
+    if pending:
+        yield Word(" ".join(pending), words[-1].line)
 
 
 def _substituted(text: str, name: str, value: str) -> str:
