@@ -188,7 +188,7 @@ def _section(text: str, skipped: list[str]) -> dict[str, Word]:
             words.fail("config queue, option, or what `uci show sqm` prints", ["config", "option"])
     enabled = [found for found in sections if found.get("enabled", Word("1", 0)).text == "1" and found]
     if len(enabled) != 1:
-        raise Mistake(f"{len(enabled)} queues that are enabled", "one `config queue`").error()
+        raise Mistake(f"{len(enabled)} queues that are enabled", "one `config queue` with `enabled '1'`").error()
     return enabled[0]
 
 

@@ -255,6 +255,7 @@ def _shown(words: Words) -> Node:
 
 
 def _kind(words: Words, what: str) -> str:
+    _refuse_path(words)
     return words.keyword(_KNOWN[what])
 
 
@@ -270,10 +271,18 @@ def _named(text: str) -> str:
     return f"{major.lstrip('0') or '0'}:{minor.lower().lstrip('0')}"
 
 
+def _refuse_path(words: Words) -> None:
+    """Refuse what delays and drops as a path does: it is no queue of a router."""
+    if words.peek() == "netem":
+        allowed = "a queue discipline (netem is a path: its delay is the flows' rtt, its rate the link's)"
+        raise Mistake("`netem`", allowed).error(words.line)
+
+
 def _object(words: Words, what: str) -> Node:
     node = Node("", "", "", {}, words.line, is_class=what == "class")
     known = _KNOWN[what]
     while words.peek() not in known:
+        _refuse_path(words)
         place = words.keyword((*_PLACES[what], *known) if words.peek() not in _PLACES[what] else _PLACES[what])
         if place == "stab":
             node.stab = _table(words)
