@@ -261,7 +261,7 @@ def test_a_time_in_a_class_of_ios_xr_counts_at_its_share() -> None:
 @pytest.mark.parametrize(
     ("line", "system", "message"),
     [
-        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number, digits only; did"),
+        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number, digits only, dscp, cos, precedence"),
         ("queue-limit 1,000", "ios-xr", "did you mean `1000`?"),
         (
             "queue-limit 1000 packet",

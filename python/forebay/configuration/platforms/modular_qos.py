@@ -521,7 +521,9 @@ class _Resolved:
             only = policy.classes[0]
             if only.fair:
                 raise Mistake("`fair-queue`", _FAIR).error(only.line)
-            if only.limit is None and rate is None and not only.curves:
+            drops = only.detects or bool(only.curves)
+            cisco = self.shape.limit == "queue-limit"
+            if only.limit is None and ((rate is None and not only.curves) or (drops and not cisco)):
                 raise self.unlimited(only)
             queue = self.queue(only, counted)
             return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))

@@ -443,7 +443,8 @@ def _bands(node: Node) -> list[tuple[float | None, Node]]:
             major = leaf.parent.partition(":")[0]
             twice = " twice" if band in leaves else ""
             allowed = f"{major}:1 to {major}:{count:x}, the bands of {node.kind}, each once"
-            raise Mistake(f"a discipline below `{leaf.parent}`{twice}", allowed).error(leaf.line)
+            named = f"{leaf.parent}{'0' * leaf.parent.endswith(':')}"
+            raise Mistake(f"a discipline below `{named}`{twice}", allowed).error(leaf.line)
         leaves[band] = leaf
     return [(weights[band - 1], leaves[band]) for band in sorted(leaves)]
 
