@@ -45,6 +45,7 @@ MARKED = {
     "forebay observe week.csv --window 20:00..22:00": "counters of a week; tests/test_observe_day.py writes them",
     "forebay observe --ss dump.txt": "a server's sockets; tests/test_observe_sockets.py has them",
     "forebay translate /etc/sonic/config_db.json": "a switch's file; tests/test_platforms.py reads one",
+    "forebay translate sqm.txt": "a router's file; tests/test_everyday_classes.py has one",
     "forebay reproduce auge": "minutes; tests/test_reproduction.py draws and judges figures",
     "forebay reproduce auge/fig3": "a minute, as above",
     "forebay reproduce avrachenkov": "minutes, as above",

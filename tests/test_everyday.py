@@ -13,8 +13,9 @@ from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import UNKNOWN, Classes, Limit, Port, Queue, TrafficClass
 from tests.conftest import forebay
 
-# Cisco, "Low Latency Queueing with Priority Percentage Support" (12.2(2)T, 12.0(28)S): `priority percent` and
-# `bandwidth percent`; "Congestion Management Configuration Guide, 15S": `fair-queue`, `police`, a shaper around it.
+# The configuration is ours. Its `priority percent` and `bandwidth percent` are those of Cisco, "Low Latency Queueing
+# with Priority Percentage Support", cisco.com/c/en/us/td/docs/ios-xml/ios/qos_conmgt/configuration/xe-16-9/
+# qos-conmgt-xe-16-10-book/qos-conmgt-llq-pps.html.
 IOS_XE = """hostname R1
 class-map match-any VOICE
  match ip dscp ef
@@ -48,8 +49,11 @@ router ospf 1
  network 0.0.0.0 255.255.255.255 area 0
 end
 """
-# Cisco, "Modular QoS Configuration Guide for Cisco NCS 5500, IOS XR": a policer in a class with priority.
-IOS_XR = """hostname NCS
+# The configuration is ours. The ASR 9000 polices what it sends (Cisco, "Configuring Modular QoS Congestion Management",
+# cisco.com/c/en/us/td/docs/routers/asr9000/software/asr9k-r7-3/qos/b-qos-cg-asr9k-73x/
+# config-mod-qos-congestion-management.html); the NCS 5500 polices only what it receives ("Cisco NCS 5500 Series Command
+# Reference", `police rate`, easymanua.ls/cisco/ncs-5500-series/manual/234197?p=50).
+IOS_XR = """hostname ASR9K
 policy-map EGRESS
  class REALTIME
   priority level 1
@@ -70,7 +74,10 @@ interface HundredGigE0/0/0/1
  service-policy output EGRESS
 !
 """
-# Juniper, "Schedulers" (Junos 8.1 to 9.4, "Configuring Schedulers"): `buffer-size percent` of two default classes.
+# The configuration is ours. A best-effort scheduler of low priority with 40 percent of the rate and of the buffer is in
+# Juniper, "Example: Configuring Class-of-Service Schedulers on a Security Device"
+# (juniper.net/documentation/us/en/software/junos/cos-security-devices/topics/example/
+# cos-scheduler-security-configuring.html).
 JUNOS = """system { host-name mx; }
 class-of-service {
     forwarding-classes { queue 0 best-effort; queue 3 network-control; }
@@ -89,20 +96,21 @@ class-of-service {
     }
 }
 """
-# tc-cake(8) of iproute2 7.1.0, "EXAMPLES"; OpenWrt wiki, "SQM Details": `overhead 44 mpu 64`.
+# The script is ours, in the words of tc-cake(8) (man7.org/linux/man-pages/man8/tc-cake.8.html).
 LINUX = """#!/bin/sh
 modprobe sch_cake
 tc qdisc add dev wan root cake bandwidth 20mbit diffserv4 nat wash ack-filter overhead 44 mpu 64
 iptables -t mangle -A FORWARD -j ACCEPT
 """
-# OpenWrt wiki, "SQM (Smart Queue Management)": what `tc -s qdisc show` prints of a router with SQM.
+# What `tc qdisc show` prints of a router with SQM; the figures are ours.
 SHOWN = """qdisc noqueue 0: dev lo root refcnt 2
 qdisc mq 0: dev lan1 root
 qdisc cake 8003: dev eth1 root refcnt 2 bandwidth 9Mbit diffserv3 dual-srchost nat nowash no-ack-filter split-gso rtt 100ms noatm overhead 44 mpu 84
 qdisc ingress ffff: dev eth1 parent ffff:fff1 ----------------
 qdisc cake 8004: dev ifb4eth1 root refcnt 2 bandwidth 85Mbit besteffort dual-dsthost nat wash ingress no-ack-filter split-gso rtt 100ms noatm overhead 44
 """  # noqa: E501
-# sqm-scripts 1.6.0, platform/openwrt: the options of a section, beside one of another package and an unknown one.
+# sqm-scripts 1.6.0, platform/openwrt/sqm-uci (github.com/tohojo/sqm-scripts), with another script, a framing, a section
+# of another package and an option of the web interface, which are ours.
 OPENWRT = """package sqm
 config queue 'eth1'
  option enabled '1'
@@ -118,7 +126,7 @@ config queue 'eth1'
 config interface 'wan'
  option proto 'dhcp'
 """
-# MikroTik, "Queues" (help.mikrotik.com): an export with other menus around the queues.
+# The export is ours, in the words of MikroTik, "Queues" (help.mikrotik.com/docs/display/ROS/Queues).
 ROUTEROS = """/interface bridge
 add name=bridge1
 /queue type
@@ -128,14 +136,20 @@ add max-limit=4M/29M name=bloat queue=my/my target=bridge1
 /ip firewall filter
 add action=accept chain=input
 """
-# SONiC, "Configuration Database Manual": a part of config_db.json, whose pool is the platform's.
+# SONiC, "Configuration Database Manual", 'Buffer profile' (github.com/sonic-net/sonic-buildimage,
+# src/sonic-yang-models/doc/Configuration.md), without its pool and with a property of a vendor.
 SONIC = json.dumps(
     {
         "DEVICE_METADATA": {"localhost": {"hwsku": "a"}},
         "BUFFER_PROFILE": {
-            "q0": {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "1", "vendor_extension": "x"},
+            "egress_lossy_profile": {
+                "dynamic_th": "3",
+                "pool": "egress_lossy_pool",
+                "size": "1518",
+                "vendor_extension": "x",
+            },
         },
-        "BUFFER_QUEUE": {"Ethernet0|0": {"profile": "q0"}},
+        "BUFFER_QUEUE": {"Ethernet0|0": {"profile": "egress_lossy_profile"}},
         "PORT": {"Ethernet0": {"speed": "100000"}},
     }
 )
@@ -247,8 +261,8 @@ def test_a_pool_that_is_not_in_the_text_is_unknown() -> None:
     found = read("sonic", SONIC, 10**11)
     assert isinstance(found.port.queue, Queue)
     assert found.port.queue.limit == UNKNOWN
-    assert found.port.queue.discipline.number("alpha") == 2
-    assert {"table PORT", "BUFFER_PROFILE|q0: vendor_extension"} <= {*found.skipped}
+    assert found.port.queue.discipline.number("alpha") == 8
+    assert {"table PORT", "BUFFER_PROFILE|egress_lossy_profile: vendor_extension"} <= {*found.skipped}
 
 
 def test_what_is_unknown_is_no_number_anywhere() -> None:

@@ -261,7 +261,7 @@ def test_a_time_in_a_class_of_ios_xr_counts_at_its_share() -> None:
 @pytest.mark.parametrize(
     ("line", "system", "message"),
     [
-        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number, digits only; did"),
+        ("queue-limit 1,000 packets", "ios-xe", "allowed: a whole number, digits only, dscp, cos, precedence"),
         ("queue-limit 1,000", "ios-xr", "did you mean `1000`?"),
         (
             "queue-limit 1000 packet",
@@ -304,10 +304,12 @@ def test_a_time_without_a_rate_asks_for_it() -> None:
             PLATFORMS[system].read(line, Assumed())
 
 
-def test_another_curve_for_another_precedence_is_refused() -> None:
+def test_another_curve_for_another_precedence_is_listed() -> None:
     text = "queue-limit 64 packets\nrandom-detect precedence 0 20 40 10\nrandom-detect precedence 1 22 40 10"
-    with pytest.raises(InputError, match="line 3: found another curve for precedence 1 than for precedence 0"):
-        PLATFORMS["ios-xe"].read(text, Assumed())
+    found = PLATFORMS["ios-xe"].read(text, Assumed())
+    assert isinstance(found.port.queue, Queue)
+    assert found.port.queue.discipline.level("min") == Limit(20, "packets")
+    assert found.unknown == ("class-default: WRED of precedence 1; it is read as that of precedence 0 for all",)
 
 
 # Laws -----------------------------------------------------------------------------------------------------------------

@@ -272,7 +272,10 @@ config queue 'eth1'
         ("config queu", "found `queu`; allowed: queue; did you mean `queue`"),
         ("config queue\n option uplod '1000'", "line 2: found `uplod`; .*; did you mean `upload`"),
         ("config queue\n option upload '1,000'\n option script 'simplest.qos'", "line 2: found `1,000` as upload"),
-        ("config queue\n option upload '1000'\n option script 'simple.qos'", "line 3: found script `simple.qos`"),
+        (
+            "config queue\n option upload '1000'\n option script 'simple_pppoe.qos'",
+            "line 3: found script `simple_pppoe.qos`",
+        ),
         ("option upload '1000'\noption script 'simplest.qos'\noption qdisc 'hfsc'", "line 3: found `hfsc`"),
         ("option upload '1000'\noption script 'simplest.qos'\noption eqdisc_opts 'flws 5'", "line 3: found `flws`"),
         ("option upload '1000'\noption script 'simplest.qos'\noption elimit '5k'", "found `5k`"),

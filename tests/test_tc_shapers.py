@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import Scenario
+from forebay.configuration.access import Framing
 from forebay.configuration.configuring import configure, fit
 from forebay.configuration.platforms.linux import shaping
 from forebay.configuration.platforms.linux.tc import LINUX
@@ -187,7 +188,7 @@ def test_the_kernel_has_what_was_simulated(kind: str, table: str, layer: str) ->
     found, shown = given_to_tc(configure(LINUX, port).lines, show)
     assert all(code == 0 for code, _ in found), found
     root = next(node for node in parse(shown, []) if node.kind == kind)
-    assert root.stab == -14
+    assert root.stab == Framing(-14)
     options = root.options if kind == "tbf" else root.children[0].options
     peak = (shaper.peak, shaper.peak_burst)
     if kind == "htb" and shaper.peak is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -39,10 +39,23 @@ __all__ = ["translate"]
     "--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too."
 )
 @click.option("--packet", default="1500B", show_default=True, help="Count packets as this large.")
+@click.option(
+    "--direction",
+    type=click.Choice(["upload", "download"]),
+    help="Read this direction where the text shapes both; without it the upload.",
+)
 @click.option("--toml", "as_toml", is_flag=True, help="Print the [link] table of a scenario, nothing else.")
 @AS_JSON
 def translate(
-    setting: str, platform: str, rate: str | None, rtt: str | None, packet: str, *, as_toml: bool, as_json: bool
+    setting: str,
+    platform: str,
+    rate: str | None,
+    rtt: str | None,
+    packet: str,
+    direction: Literal["upload", "download"] | None,
+    *,
+    as_toml: bool,
+    as_json: bool,
 ) -> None:
     """Read a router's configuration back: buffer, rate, discipline.
 
@@ -57,7 +70,7 @@ def translate(
     rtt_s = None if rtt is None else amount("rtt", rtt, "time", 1e-12, 1e6)
     rate_bps = None if rate is None else round(amount("rate", rate, "rate", 1e3, 1e14))
     size = round(amount("packet", packet, "bytes", 64, 65535))
-    found = read(_text(setting), platform, Assumed(rate_bps, size))
+    found = read(_text(setting), platform, Assumed(rate_bps, size, direction))
     if as_toml:
         say_lines(link_table(found.port, found.unknown))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
-from forebay.errors import ForebayError
+from forebay.errors import ForebayError, InputError
 from forebay.scenario import Scenario
 
 __all__ = ["Configuration", "Translation", "check", "configure", "fit", "link_table", "translate", "unconfigured"]
@@ -200,6 +201,9 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
     system = platform(name)
     check_text(text)
     reading = system.read(text, assumed)
+    if assumed.direction not in (None, reading.port.direction):
+        other = reading.port.direction
+        raise InputError(f"found nothing that shapes the {assumed.direction}; allowed: {other}, or none", "direction")
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
     return Translation(system, port, reading.how, reading.skipped, reading.unknown)
 
@@ -296,19 +300,26 @@ def _table(queue: Queue | Classes) -> str:
         return "{ " + ", ".join(f"{name} = {value}" for name, value in pairs) + " }"
     classes = ", ".join(
         # The last class carries what no other does.
-        f"{{ {_class(entry, weight, named=entry is not queue.classes[-1])} }}"
-        for entry, weight in zip(queue.classes, _weights(queue), strict=True)
+        f"{{ {_class(entry, name, weight, named=entry is not queue.classes[-1])} }}"
+        for entry, name, weight in zip(queue.classes, _names(queue), _weights(queue), strict=True)
     )
     return f'{{ kind = "classes", schedule = "{queue.schedule}", classes = [{classes}] }}'
 
 
-def _class(entry: TrafficClass, weight: int, *, named: bool) -> str:
+def _names(found: Classes) -> list[str]:
+    """Names of the classes as flow groups may have them, too: "1:10" becomes "1-10", and each differs."""
+    told: list[str] = []
+    for number, entry in enumerate(found.classes, 1):
+        bare = re.sub(r"[^A-Za-z0-9_-]", "-", entry.name) or "class"
+        told.append(bare if bare not in told else f"{bare}-{number}")
+    return told
+
+
+def _class(entry: TrafficClass, name: str, weight: int, *, named: bool) -> str:
     """The keys of one class; where a configuration does not say which groups it carries, one of its own name."""
-    groups = ", ".join(
-        json.dumps(name, ensure_ascii=False) for name in entry.groups or ((entry.name,) if named else ())
-    )
+    groups = ", ".join(json.dumps(each, ensure_ascii=False) for each in entry.groups or ((name,) if named else ()))
     pairs = {
-        "name": json.dumps(entry.name, ensure_ascii=False),
+        "name": json.dumps(name),
         **({"groups": f"[{groups}]"} if groups else {}),
         **({"priority": "true"} if entry.priority else {}),
         **({"weight": str(weight)} if not entry.priority and weight != 1 else {}),

@@ -63,7 +63,7 @@ def translate(
     *,
     rate: str | None = None,
     packet: str = "1500B",
-    direction: Direction = "upload",
+    direction: Direction | None = None,
 ) -> Translation:
     """Read a router's configuration, or what the router prints.
 
@@ -77,8 +77,9 @@ def translate(
         Rate of the link where nothing in the text shapes it, as in "10Gbps".
     packet : str
         Size of a full packet, where something counts packets.
-    direction : str
-        The direction of an access line, where the text shapes both: "upload" or "download".
+    direction : str, optional
+        The direction of an access line, where the text shapes both: "upload" or "download". Without it the upload, or
+        the only one.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def translate(
     0.016384
     """
     system = platform_of(platform)
-    if direction not in ("upload", "download"):
+    if direction not in (None, "upload", "download"):
         raise InputError(f"found `{direction}`; allowed: upload, download", "direction")
     with naming("rate"):
         bits = None if rate is None else round(_core.parse_quantity(rate, "rate"))

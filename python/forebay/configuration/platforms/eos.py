@@ -30,7 +30,9 @@ from forebay.configuration.platforms.modular_qos import (
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, microseconds, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, foreign, skipped_line, whole
+from forebay.errors import InputError
 
 __all__ = ["EOS", "EOS_TRIDENT"]
 
@@ -151,7 +153,8 @@ class Eos(Router):
                 continue
             then, said = _GRAMMAR.read(words)
             then(state, said)
-        root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state))
+        percent = state.named("interface").of("interface", 1).percent
+        root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state), percent=percent)
         shape = _TRIDENT if self.shared else _JERICHO
         told = resolved(Policy("interface", [root]), assumed, shape)
         return dataclasses.replace(told, skipped=tuple(skipped))
@@ -183,9 +186,36 @@ def _by_number(state: Policies) -> Policy:
     return queues
 
 
+def _start_port(state: Policies, said: Said) -> None:
+    """`interface NAME` or `qos profile NAME`: the queues that follow are of it."""
+    state.policy, state.at, state.matching = None, None, said.word("word")
+
+
 def _start_queue(state: Policies, said: Said) -> None:
+    state.holding[state.matching] = None
+    if len(state.holding) > 1:
+        found = " and ".join(f"`{name}`" for name in state.holding)
+        raise InputError(f"translate: line {said.line}: found queues of {found}; allowed: one interface or profile")
     state.policy = state.named("queues")
     state.at = state.policy.of(str(said.number("queue")), said.line)
+
+
+def _start_multicast(state: Policies, _: Said) -> None:
+    """`mc-tx-queue N`, of which nothing is read."""
+    state.at = Class("multicast", 0)
+
+
+def _shape_share(state: Policies, said: Said) -> None:
+    """`shape rate N percent` of an interface, or of a queue."""
+    if state.at is None:
+        state.named("interface").of("interface", said.line).percent = said.number("percent")
+    else:
+        state.at.unsaid.append(f"its shaper of {said.number('percent')} %, which a class of a scenario does not have")
+
+
+def _guaranteed(state: Policies, said: Said) -> None:
+    """`bandwidth guaranteed ...`."""
+    _at(state, said).unsaid.append("its guaranteed bandwidth, as a class of a scenario has a share")
 
 
 def _at(state: Policies, said: Said) -> Class:
@@ -197,7 +227,11 @@ def _at(state: Policies, said: Said) -> Class:
 
 
 def _shape_rate(state: Policies, said: Said) -> None:
-    state.speed = said.number("rate") * 1000
+    if state.at is None:
+        state.speed = said.number("rate") * 1000
+    else:
+        most = rate_text(said.number("rate") * 1000)
+        state.at.unsaid.append(f"its shaper of {most}, which a class of a scenario does not have")
 
 
 def _limit(state: Policies, said: Said) -> None:
@@ -238,11 +272,16 @@ def _multiple(text: str) -> Fraction:
 
 _THRESHOLDS = "bytes|kbytes|mbytes|milliseconds|microseconds"
 _FORMS: Sequence[Form[Handler]] = (
-    Form("interface <word>", ignore),
-    Form("qos profile <word>", ignore),
+    Form("interface <word> [<word>]", _start_port),
+    Form("qos profile <word>", _start_port),
+    Form("qos trust|cos|dscp|map|rewrite|random-detect|scheduling|txq ...", ignore),
+    Form("no qos|shape|service-profile|random-detect|bandwidth ...", ignore),
     Form("service-profile <word>", ignore),
     Form("shape rate <rate> [kbps]", _shape_rate),
+    Form("shape rate <percent> percent", _shape_share),
     Form("tx-queue|uc-tx-queue <queue>", _start_queue),
+    Form("mc-tx-queue <queue>", _start_multicast),
+    Form("bandwidth guaranteed ...", _guaranteed),
     Form("latency maximum <amount> [unit=milliseconds|microseconds|ms|us]", _limit),
     Form("! of a memory of <amount> unit=bytes", _limit),
     Form("priority strict", _priority),

@@ -35,6 +35,7 @@ from forebay.configuration.platforms.modular_qos import (
     take_percent,
     take_policed,
     take_share,
+    take_thresholds,
 )
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import WRED, Router, members, power_of_two, ratios
@@ -288,6 +289,7 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("service-policy [direction=output] <policy>", attach),
     Form("shape average <rate> [<burst> [<burst>]] [account user-defined <offset>]", _shape),
     Form("queue-limit <amount> [unit=packets|bytes|ms|us]", take_limit),
+    Form("queue-limit dscp|cos|precedence|exp|qos-group ...", take_thresholds),
     Form("bandwidth remaining of=ratio|percent <share>", take_share),
     Form("bandwidth of=percent <share>", take_share),
     Form("bandwidth <share>", _rate_share),

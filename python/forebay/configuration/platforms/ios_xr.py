@@ -25,9 +25,11 @@ from forebay.configuration.platforms.modular_qos import (
     start_class,
     start_interface,
     start_policy,
+    take_detection,
     take_ecn,
     take_level,
     take_limit,
+    take_percent,
     take_policed,
     take_share,
 )
@@ -207,7 +209,9 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("bandwidth of=percent <share>", take_share),
     Form("priority [level <level>]", take_level),
     Form("priority [level <level>] percent <policed_percent>", take_policed),
+    Form("shape average percent <policed_percent>", take_percent),
     Form("random-detect ecn", take_ecn),
+    Form("random-detect default|dscp-based|precedence-based|cos-based|exp-based|discard-class-based", take_detection),
     Form(
         "random-detect [field=cos|discard-class|dscp|exp|precedence <of>] "
         "<least> [unit=packets|bytes|kbytes|mbytes|gbytes|ms|us] "

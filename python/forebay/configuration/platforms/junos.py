@@ -293,11 +293,11 @@ def _marks(state: _State, said: Said) -> None:
 
 
 def _levels(state: _State, said: Said) -> None:
-    state.profile(said).levels = _numbers(said)
+    state.profile(said).levels += _numbers(said)
 
 
 def _drops(state: _State, said: Said) -> None:
-    state.profile(said).drops = _numbers(said)
+    state.profile(said).drops += _numbers(said)
 
 
 def _numbers(said: Said) -> list[int]:
@@ -476,7 +476,7 @@ def _paths(text: str) -> Iterator[list[Word]]:
         if words[0].text == "set":
             if len(words) == 1:
                 raise Mistake("nothing after `set`", "a statement").error(words[0].line)
-            yield list(_joined(words[1:]))
+            yield from _options(list(_joined(words[1:])))
         elif not within and not any(word.text.endswith(("{", "}", ";")) for word in words):
             separated = words[0].text in _DISPLAY
             yield [Word(word.text.rstrip(","), word.line) if separated else word for word in _joined(words)]
@@ -485,6 +485,24 @@ def _paths(text: str) -> Iterator[list[Word]]:
     if within:
         last = within[-1][0]
         raise Mistake("the end of the text", f"`}}` after `{last.text}`").error(last.line)
+
+
+def _options(words: list[Word]) -> Iterator[list[Word]]:
+    """The statements of a `set` line, which may give several options of a scheduler or points of a profile."""
+    texts = [word.text for word in words]
+    if texts[:2] == ["class-of-service", "schedulers"]:
+        begin, known = 3, _STATEMENTS["schedulers"]
+    elif texts[:2] == ["class-of-service", "drop-profiles"] and texts[3:4] == ["interpolate"]:
+        begin, known = 4, frozenset(("fill-level", "drop-probability"))
+    else:
+        yield words
+        return
+    starts = [at for at in range(begin, len(words)) if texts[at] in known]
+    if not starts or starts[0] != begin:
+        yield words
+        return
+    for start, end in itertools.pairwise([*starts, len(words)]):
+        yield words[:begin] + words[start:end]
 
 
 def _prompt(words: Sequence[Word]) -> bool:

@@ -14,6 +14,7 @@ from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
 from forebay.formatting import bandwidth, exactly
@@ -118,6 +119,8 @@ class Class:
         Whether its flows are hashed into queues of their own.
     percent : int, optional
         Its shaper as a part of the link's rate.
+    matches : set of str
+        The values of header fields that its class map names, as in "dscp 10".
     """
 
     name: str
@@ -137,6 +140,7 @@ class Class:
     unsaid: list[str] = field(default_factory=list)
     fair: bool = False
     percent: int | None = None
+    matches: set[str] = field(default_factory=set)
 
     @property
     def queues(self) -> bool:
@@ -189,6 +193,12 @@ class Policies:
         Bits of the wire per second, where an interface says how fast it is.
     arriving : set of str
         The policies for what interfaces receive, which has no queue.
+    matches : dict of str to set of str
+        The values that each class map names.
+    matching : str
+        The class map, the interface or the profile that a line is about.
+    holding : dict of str to None
+        The interfaces and profiles that have queues of their own.
     """
 
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -198,6 +208,9 @@ class Policies:
     attached: list[Policy] = field(default_factory=list)
     speed: int | None = None
     arriving: set[str] = field(default_factory=set)
+    matches: dict[str, set[str]] = field(default_factory=dict)
+    matching: str = ""
+    holding: dict[str, None] = field(default_factory=dict)
 
     def named(self, name: str) -> Policy:
         """The policy of this name, new where it is the first time."""
@@ -224,9 +237,32 @@ def start_class(state: Policies, said: Said) -> None:
     state.at = state.policy.of(said.word("class"), said.line)
 
 
-def start_other(state: Policies, _: Said) -> None:
-    """`class-map NAME`, of which nothing matters here."""
+def start_other(state: Policies, said: Said) -> None:
+    """`class-map NAME`, whose values say which curve of WRED counts."""
     state.policy, state.at, state.interface = None, None, False
+    state.matching = said.word("class")
+
+
+def take_match(state: Policies, words: Sequence[Word]) -> None:
+    """`match dscp af11 af12`, `match ip precedence 3`."""
+    said = [word.text for word in words[1:] if word.text not in ("ip", "not")]
+    if said and said[0] in VALUED and "not" not in (word.text for word in words):
+        named = state.matches.setdefault(state.matching, set())
+        named.update(f"{said[0]} {value_of(text)}" for text in said[1:])
+
+
+#: Fields of a header by whose values WRED may tell packets apart.
+VALUED = ("dscp", "precedence", "cos", "exp", "discard-class")
+_NAMED_VALUES: Mapping[str, str] = {
+    **{"default": "0", "be": "0", "ef": "46", "va": "44", "routine": "0", "critical": "5", "internet": "6"},
+    **{f"cs{number}": str(8 * number) for number in range(8)},
+    **{f"af{row}{drop}": str(8 * row + 2 * drop) for row in range(1, 5) for drop in range(1, 4)},
+}
+
+
+def value_of(text: str) -> str:
+    """A value of a header's field as its number, where its name is known."""
+    return _NAMED_VALUES.get(text.lower(), text.lower())
 
 
 def start_interface(state: Policies, _: Said) -> None:
@@ -275,6 +311,13 @@ def take_policed(state: Policies, said: Said) -> None:
 def take_percent(state: Policies, said: Said) -> None:
     """`shape average percent N`."""
     state.current(said.line).percent = said.number("policed_percent")
+
+
+def take_thresholds(state: Policies, said: Said) -> None:
+    """`queue-limit dscp af23 percent 80`: a limit of its own for each value."""
+    entry = state.current(said.line)
+    text = "its queue-limit of each value, as a class of a scenario has one limit"
+    entry.unsaid += [] if text in entry.unsaid else [text]
 
 
 def attach_input(state: Policies, said: Said) -> None:
@@ -380,6 +423,8 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
         if state.interface and state.at is None and first in _OF_INTERFACES:
             skipped.append(skipped_line(words))
             continue
+        if first == "match":
+            take_match(state, words)
         try:
             then, said = grammar.read(words)
         except InputError:
@@ -389,6 +434,9 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
             skipped.append(skipped_line(words))
             continue
         then(state, said)
+    for policy in state.policies.values():
+        for entry in policy.classes:
+            entry.matches |= state.matches.get(entry.name, set())
     root = _root(state, skipped)
     told = resolved(root, assumed, shape, state.speed)
     return dataclasses.replace(told, skipped=tuple(skipped))
@@ -405,6 +453,10 @@ def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = N
 
 def _root(state: Policies, skipped: list[str]) -> Policy:
     """The policy that an interface has, or the one that no other holds."""
+    queueing = [policy for policy in state.attached if any(entry.queues for entry in policy.classes)]
+    if queueing and len(queueing) < len(state.attached):
+        skipped += [f"policy-map {each.name}, which has no queue" for each in state.attached if each not in queueing]
+        state.attached = queueing
     if len({policy.name for policy in state.attached}) > 1:
         names = ", ".join(f"`{policy.name}`" for policy in state.attached)
         raise InputError(f"translate: found several policies at interfaces ({names}); allowed: one interface at a time")
@@ -459,13 +511,19 @@ class _Resolved:
         counted = bare.ip_rate if rate is not None else None
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)
+        for each in policy.classes if len(policy.classes) > 1 else ():
+            if each.percent is not None or each.rate is not None:
+                most = f"{each.percent} %" if each.rate is None else rate_text(each.rate)
+                each.unsaid.append(f"its shaper of {most}, which a class of a scenario does not have")
         said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsaid]
         self.unknown += dict.fromkeys(said)
         if len(policy.classes) == 1:
             only = policy.classes[0]
             if only.fair:
                 raise Mistake("`fair-queue`", _FAIR).error(only.line)
-            if only.limit is None and (rate is None or only.detects or only.curves):
+            drops = only.detects or bool(only.curves)
+            cisco = self.shape.limit == "queue-limit"
+            if only.limit is None and ((rate is None and not only.curves) or (drops and not cisco)):
                 raise self.unlimited(only)
             queue = self.queue(only, counted)
             return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))
@@ -514,12 +572,12 @@ class _Resolved:
             return Queue(limit, Discipline("dynamic_threshold", {"alpha": entry.alpha}))
         if not entry.curves:
             if entry.detects or entry.ecn:
-                raise InputError(
-                    f"translate: line {entry.line}: found random-detect without thresholds in class `{entry.name}`; "
-                    "allowed: its minimum and maximum (the defaults depend on the hardware; the device shows them)"
+                self.unknown.append(
+                    f"{entry.name}: the thresholds of random-detect, whose defaults depend on the hardware; it is read "
+                    "as droptail until they are in the text, as the device shows them"
                 )
             return Queue(limit, Discipline("droptail"))
-        curve = self.curve(entry.curves)
+        curve = self.curve(entry)
         beside = limit if limit.known else None
         least, most = self.limit(curve.least, rate, beside), self.limit(curve.most, rate, beside)
         if entry.ecn and least == most and curve.probability in (1, None):
@@ -529,16 +587,22 @@ class _Resolved:
         values |= {name: value for name, value in told.items() if value is not None}
         return Queue(limit, wred(values, ecn=entry.ecn))
 
-    def curve(self, curves: Sequence[Curve]) -> Curve:
-        """The one curve of all values that WRED tells apart."""
-        for other in curves[1:]:
-            same = (other.least.amount, other.most.amount, other.probability)
-            if same != (curves[0].least.amount, curves[0].most.amount, curves[0].probability):
-                raise InputError(
-                    f"translate: line {other.least.line}: found another curve for {other.of} than for {curves[0].of}; "
-                    "allowed: the same for all, as red has one"
-                )
-        return curves[0]
+    def curve(self, entry: Class) -> Curve:
+        """The curve of the class's packets, as red has one: that of the values which its class map names.
+
+        Where these have several, it is that of the packets which are dropped last.
+        """
+        of = {curve: _value(curve) for curve in entry.curves}
+        named = entry.matches or ({"dscp 0", "precedence 0", "cos 0"} if entry.name == DEFAULT else set())
+        counting = [curve for curve in entry.curves if of[curve] in named] or entry.curves
+        last = max(counting, key=lambda curve: (curve.most.amount, curve.least.amount, -(curve.probability or 0)))
+        others = list(dict.fromkeys(curve.of for curve in entry.curves if _levels(curve) != _levels(last)))
+        if others:
+            self.unknown.append(f"{entry.name}: WRED of {', '.join(others)}; it is read as that of {last.of} for all")
+        without = sorted(entry.matches - {*of.values()}) if all(of.values()) else []
+        if without:
+            self.unknown.append(f"{entry.name}: WRED of {', '.join(without)}, which has the device's defaults")
+        return last
 
     def limit(self, amount: Amount, rate: Fraction | None, beside: Limit | None = None) -> Limit:
         """A limit or, beside a queue's limit and in its unit, a threshold."""
@@ -559,6 +623,18 @@ class _Resolved:
             )
             return Limit(size, beside.unit)
         return found
+
+
+def _value(curve: Curve) -> str:
+    """The value of a header's field that a curve is for, as `matches` has it; a device shows the value alone."""
+    if not curve.of:
+        return ""
+    kind, _, value = curve.of.rpartition(" ")
+    return f"{kind or 'dscp'} {value_of(value)}"
+
+
+def _levels(curve: Curve) -> tuple[object, ...]:
+    return curve.least.amount, curve.most.amount, curve.probability
 
 
 def _singular(unit: str) -> str:

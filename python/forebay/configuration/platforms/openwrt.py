@@ -1,7 +1,8 @@
 """OpenWrt: a queue of SQM, /etc/config/sqm, whose scripts set up tc.
 
 OpenWrt wiki, "SQM configuration /etc/config/sqm"; sqm-scripts 1.6.0
-(github.com/tohojo/sqm-scripts): simplest_tbf.qos and piece_of_cake.qos, functions.sh for what each option becomes.
+(github.com/tohojo/sqm-scripts): its scripts, functions.sh for
+what each option becomes, defaults.sh for what is not said.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import counted, unsimulated
+from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import Draft
-from forebay.configuration.platforms.linux.tc import layer_of
+from forebay.configuration.platforms.linux.reader import layer_of
+from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import Direction, Limit, Port, Queue, Value
+from forebay.configuration.port import Classes, Direction, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
     Mistake,
@@ -46,8 +48,15 @@ _HARMLESS = (
     *("verbosity", "target", "shaper_burst", "htb_quantum_function", "debug_log"),
 )
 _OPTIONS = frozenset((*_READ, *_HARMLESS))
-#: Scripts with one queue.
-_SCRIPTS = ("simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
+#: Scripts of sqm-scripts: with tiers, with one queue, with cake.
+_SCRIPTS = ("simple.qos", "simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
+_CAKES = ("piece_of_cake.qos", "layer_cake.qos")
+_QDISCS = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo", "cake")
+#: Kilobits per second that simple.qos gives its first tier at any time, and by which the others stay below the link.
+_FIRST_TIER = {"upload": 128, "download": 32}
+_BELOW = 16
+#: Bytes of a turn of fq_codel in the tiers of simple.qos, in their order.
+_QUANTA = {"upload": (300, 300, 300), "download": (500, 1500, 300)}
 #: Bytes of an Ethernet header, which Linux counts and IP does not.
 HEADER = 14
 #: Packets where a queue names no limit (defaults.sh).
@@ -143,7 +152,9 @@ def _elsewhere(line: Sequence[Word]) -> bool:
     first = line[0].text
     if first == "option" and len(line) > 1:
         return foreign(line[1].text, _OPTIONS)
-    return first == "list" or (not first.startswith("sqm.") and foreign(first, frozenset(("config", "option"))))
+    return first == "list" or (
+        not first.startswith("sqm.") and first != "uci" and foreign(first, frozenset(("config", "option")))
+    )
 
 
 def _section(text: str, skipped: list[str]) -> dict[str, Word]:
@@ -168,13 +179,16 @@ def _section(text: str, skipped: list[str]) -> dict[str, Word]:
             if not sections:
                 sections.append({})
             sections[-1][name] = Word(value, line[0].line)
-        elif words.peek().startswith("sqm."):
-            _shown(words, sections)
+        elif words.peek().startswith("sqm.") or (words.peek() == "uci" and len(line) > 1):
+            if (words.skip("uci") and not words.skip("set")) or not words.peek().startswith("sqm."):
+                skipped.append(skipped_line(line))
+            else:
+                _shown(words, sections)
         else:
             words.fail("config queue, option, or what `uci show sqm` prints", ["config", "option"])
     enabled = [found for found in sections if found.get("enabled", Word("1", 0)).text == "1" and found]
     if len(enabled) != 1:
-        raise Mistake(f"{len(enabled)} queues that are enabled", "one `config queue`").error()
+        raise Mistake(f"{len(enabled)} queues that are enabled", "one `config queue` with `enabled '1'`").error()
     return enabled[0]
 
 
@@ -206,39 +220,70 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
             raise mistake.said_of(name).error(found[name].line) from None
 
     rates = {"upload": number("upload"), "download": number("download")}
-    direction: Direction = (
-        assumed.direction if rates[assumed.direction] else "upload" if rates["upload"] else "download"
-    )
+    only: Direction = "upload" if rates["upload"] or not rates["download"] else "download"
+    direction: Direction = assumed.direction if assumed.direction and rates[assumed.direction] else only
     back = "download" if direction == "upload" else "upload"
     way, kilobits = "e" if direction == "upload" else "i", rates[direction]
     script, kind = text("script", "simple.qos"), text("qdisc", "fq_codel")
     if script not in _SCRIPTS:
-        raise Mistake(f"script `{script}`, which has tiers", ", ".join(_SCRIPTS)).error(_line(found, "script"))
-    cake = script in ("piece_of_cake.qos", "layer_cake.qos")
-    if cake:
-        kind = "cake"
-    elif "qdisc" in found:
-        Words([found["qdisc"]]).keyword(("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo"))
+        raise Mistake(f"script `{script}`", ", ".join(_SCRIPTS)).error(_line(found, "script"))
+    if script not in _CAKES and "qdisc" in found:
+        Words([found["qdisc"]]).keyword(_QDISCS)
+    kind = "cake" if script in _CAKES else kind
+    cake = kind == "cake"
     how: list[str] = []
     options: dict[str, Value] = {}
     if f"{way}qdisc_opts" in found:
         word = found[f"{way}qdisc_opts"]
         options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
     layer, wire = _layer(found, options, how, cake=cake)
-    if not cake:
-        options |= _own(kind, way, kilobits, found)
+    unknown: list[str] = []
     if cake:
         options["bandwidth"] = float(kilobits * 1000)
-    packet = assumed.packet
+        one = script in ("piece_of_cake.qos", "simplest.qos", "simplest_tbf.qos")
+        one = one or "besteffort" in options or (direction == "download" and text("squash_ingress", "1") == "1")
+        if not one and not any(word in options for word in TINS):
+            options["diffserv3"] = True
+        unknown += unsimulated(options)
+    else:
+        options = {**_own(kind, way, kilobits, found), **options}
     with on_line(None):
-        queue = ALL[kind].read(options, packet)
+        queue = ALL[kind].read(options, assumed.packet)
     how.append(f"{direction} through {kind}")
     other = rates[back] * 1000 or None
     if other is not None:
         how.append(f"the {back}, {rate_text(other)}, is left out")
     rate = kilobits * 1000 or assumed.rate
-    port = Port(rate, packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, tuple(how), unknown=unsimulated(options) if cake else ())
+    port = Port(rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
+    tiered = script == "simple.qos" and not cake
+    if tiered and kilobits and (direction == "upload" or text("squash_ingress", "1") != "1"):
+        given = "quantum" in (found.get(f"{way}qdisc_opts") or Word("", 0)).text.split()
+        port = port.with_queue(_tiers(queue, kilobits, direction, unknown, given=given))
+        how.append("three tiers by DSCP: EF, CS6 and AF42 in the first, CS1 in the background")
+    return Reading(port, tuple(how), unknown=tuple(unknown))
+
+
+def _tiers(queue: Queue, kilobits: int, direction: Direction, unknown: list[str], *, given: bool) -> Classes:
+    """The three classes of htb of simple.qos, each with a queue of its own."""
+    first, part = _FIRST_TIER[direction], kilobits // 6
+    most = Fraction(max(part, kilobits - _BELOW) * 1000)
+    turn = Fraction(1)
+    leaves = [
+        Leaf("priority", Fraction(first * 1000), Fraction(max(first, kilobits // 3) * 1000), turn, 1, first=True),
+        Leaf("background", Fraction(part * 1000), most, turn, 3),
+        Leaf("best-effort", Fraction(part * 1000), most, turn, 2),
+    ]
+    division = divide("htb", leaves, kilobits * 1000)
+    unknown += division.unknown
+    quanta = dict(zip(("priority", "best-effort", "background"), _QUANTA[direction], strict=True))
+    told = []
+    for each in division.parts:
+        name = each.leaf.name
+        own = queue.discipline
+        if own.kind in ("fq_codel", "fq_pie") and not given:
+            own = own.having(quantum=Limit(quanta[name], "bytes"))
+        told.append(TrafficClass(name, (), each.weight, Queue(queue.limit, own), each.priority))
+    return Classes("dwrr", tuple(told))
 
 
 def _line(found: Mapping[str, Word], name: str) -> int | None:
@@ -321,7 +366,9 @@ def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[
     if not kind.endswith(("codel", "pie")):
         return options
     target = found.get(f"{way}target")
-    if target is not None and target.text != "auto":
+    if target is not None and target.text.lower() == "default":
+        pass
+    elif target is not None and target.text.lower() != "auto" and target.text:
         with on_line(target.line):
             options["target"] = time(target.text)
     else:

@@ -47,13 +47,13 @@ class Assumed:
         Bits per second of the link, from `--link`.
     packet : int
         Bytes of a full packet, where something counts packets.
-    direction : str
-        The direction of an access line, where a configuration shapes both.
+    direction : str or None
+        The direction of an access line, where a configuration shapes both; None is the upload, or the only one.
     """
 
     rate: int | None = None
     packet: int = 1500
-    direction: Literal["upload", "download"] = "upload"
+    direction: Literal["upload", "download"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

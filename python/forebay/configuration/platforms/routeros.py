@@ -18,7 +18,8 @@ from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import FRAMING, Discipline, Limit, Port, Queue, Value
+from forebay.configuration.port import FRAMING, UNKNOWN, Direction, Discipline, Limit, Port, Queue, Value
+from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
     Mistake,
     Words,
@@ -90,10 +91,30 @@ _PROPERTIES: Mapping[str, Mapping[str, Reader]] = {
     "cake": {
         **{"bandwidth": _rate, "rtt": _time, "memlimit": _size, "overhead": _signed, "mpu": _signed},
         **dict.fromkeys(("diffserv", "flowmode", "nat", "wash", "ack-filter", "overhead-scheme", "rtt-scheme"), _word),
+        **dict.fromkeys(("autorate-ingress", "atm"), _word),
     },
 }
-_TREE = ("name", "parent", "queue", "max-limit", "limit-at", "priority", "packet-mark", "disabled", "comment")
-_SIMPLE = (*_TREE, "target", "dst", "burst-limit", "burst-threshold", "burst-time", "bucket-size")
+_TREE: tuple[str, ...] = (
+    "name",
+    "parent",
+    "queue",
+    "max-limit",
+    "limit-at",
+    "priority",
+    "packet-mark",
+    "disabled",
+    "comment",
+)
+_SIMPLE: tuple[str, ...] = (
+    *(*_TREE, "target", "dst", "burst-limit", "burst-threshold", "burst-time", "bucket-size", "packet-marks", "time"),
+    *("total-queue", "total-limit-at", "total-max-limit", "total-priority", "total-bucket-size", "place-before"),
+    *("total-burst-limit", "total-burst-threshold", "total-burst-time"),
+    # RouterOS 5 and before.
+    *("direction", "dst-address", "interface", "target-addresses"),
+)
+_TREE = (*_TREE, "burst-limit", "burst-threshold", "burst-time", "bucket-size", "place-before")
+#: Queue types that every RouterOS has; what they hold is shown by `/queue type print` alone.
+_BUILT_IN = ("default-small", "default", "ethernet-default")
 #: Packets that an sfq of RouterOS holds, and its queues ("SFQ" in the source).
 _SFQ_LIMIT, _SFQ_FLOWS = 128, 1024
 
@@ -241,12 +262,24 @@ def _rate_word(bits: int) -> str:
 _MENUS = {"type": None, "tree": _TREE, "simple": _SIMPLE, "interface": ("queue",)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A queue that shapes: its name and type, the rates of the upload and the download, and its line."""
+
+    queues: tuple[str, str]
+    rates: tuple[int, int]
+    line: int
+    simple: bool
+
+
 @dataclass(slots=True)
 class _Said:
     """What the statements of a text say."""
 
     types: dict[str, tuple[str, dict[str, Value], int]] = dataclasses.field(default_factory=dict)
-    shaped: list[tuple[str, float | None, int]] = dataclasses.field(default_factory=list)
+    others: dict[str, str] = dataclasses.field(default_factory=dict)
+    disabled: list[int] = dataclasses.field(default_factory=list)
+    shaped: list[_Shaped] = dataclasses.field(default_factory=list)
 
 
 def _reading(text: str, assumed: Assumed) -> Reading:
@@ -267,6 +300,7 @@ def _reading(text: str, assumed: Assumed) -> Reading:
             words.take("")
             words.skip("*", "X", "D")
         _statement(words, menu, said)
+    skipped += [f"line {line}: a queue that is disabled" for line in said.disabled]
     return dataclasses.replace(_together(said, assumed), skipped=tuple(skipped))
 
 
@@ -315,11 +349,16 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
     for name in pairs:
         if name not in known:
             raise Mistake(f"`{name}`", ", ".join(known), closest(name, known)).error(line)
-    limit = pairs.get("max-limit", ("0", line))[0].partition("/")[0]
-    queue = pairs.get("queue", ("default-small" if menu != "interface" else "", line))[0].partition("/")[0]
+    if pairs.get("disabled", ("no", line))[0] == "yes":
+        said.disabled.append(line)
+        return
+    up, sign, down = pairs.get("max-limit", ("0", line))[0].partition("/")
+    first, apart, second = pairs.get("queue", ("default-small" if menu != "interface" else "", line))[0].partition("/")
     with on_line(line):
-        rate = _rate(limit)
-    said.shaped.append((queue, rate or None, line))
+        rates = [_rate(text) for text in (up, down if sign else up)]
+    whole_rates = [int(rate) if isinstance(rate, int | float) else 0 for rate in rates]
+    queues = (first, second if apart else first)
+    said.shaped.append(_Shaped(queues, (whole_rates[0], whole_rates[1]), line, menu == "simple"))
 
 
 def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
@@ -335,6 +374,9 @@ def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
             "",
         )
     if kind not in _PROPERTIES:
+        if kind in ("pcq", "mq-pfifo", "none") and "name" in pairs:
+            said.others[pairs["name"][0]] = kind
+            return
         raise Mistake(f"kind `{kind}`", ", ".join(_PROPERTIES), closest(kind, _PROPERTIES)).error(line)
     readers = {f"{kind}-{name}": reader for name, reader in _PROPERTIES[kind].items()}
     found: dict[str, Value] = {}
@@ -353,9 +395,25 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
     rate: int | None = None
     if len(said.shaped) > 1:
         raise InputError(f"translate: found {len(said.shaped)} queues; allowed: one that shapes the interface")
+    direction: Direction = "upload"
+    other: int | None = None
+    how: list[str] = []
     if said.shaped:
-        name, limit, line = said.shaped[0]
-        rate = None if limit is None else int(limit)
+        shaped = said.shaped[0]
+        way = 1 if shaped.simple and assumed.direction == "download" else 0
+        name, rate, line = shaped.queues[way], shaped.rates[way] or None, shaped.line
+        if shaped.simple:
+            direction, other = ("download" if way else "upload"), shaped.rates[1 - way] or None
+            back = "upload" if way else "download"
+            how += [] if other is None else [f"the {back}, {rate_text(other)}, is left out"]
+        if name in _BUILT_IN and name not in said.types:
+            told = Queue(UNKNOWN, Discipline("droptail"))
+            missing = f"its buffer, that of the queue type {name}; /queue type print shows it"
+            port = Port(rate or assumed.rate, assumed.packet, told, direction=direction, other=other)
+            return Reading(port, tuple(how), unknown=(missing,))
+        if name in said.others or name.startswith("pcq-"):
+            kind = said.others.get(name, "pcq")
+            raise Mistake(f"a queue of the kind `{kind}`, which is not simulated", ", ".join(_PROPERTIES)).error(line)
         if name not in said.types:
             known = ", ".join(said.types) or "none is there"
             raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, said.types)).error(
@@ -378,7 +436,12 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         counted = found.get("overhead", 14.0)
         layer = next((name for name, framing in FRAMING.items() if framing == counted), "l3")
     counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
-    return Reading(Port(rate or assumed.rate, assumed.packet, queue, layer), (f"{kind} counts {counts}",))
+    unknown: tuple[str, ...] = ()
+    if kind == "cake":
+        tins = str(found.get("diffserv", "diffserv3"))
+        unknown = () if tins == "besteffort" else (f"{tins} of cake, which a scenario does not have",)
+    port = Port(rate or assumed.rate, assumed.packet, queue, layer, direction=direction, other=other)
+    return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
 
 
 def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:

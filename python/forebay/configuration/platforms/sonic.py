@@ -387,7 +387,7 @@ class _Reader:
 
     def _check(self) -> None:
         """Fields of the tables that are read are known ones, and a table that is missing may be misspelled."""
-        if "BUFFER_PROFILE" not in self.tables:
+        if "BUFFER_PROFILE" not in self.tables and "QUEUE" not in self.tables:
             likely = closest("BUFFER_PROFILE".lower(), [name.lower() for name in self.tables]).upper()
             found = f"`{likely}`" if likely else "no BUFFER_PROFILE"
             raise Mistake(found, "a table BUFFER_PROFILE", "BUFFER_PROFILE" if likely else "").error()
@@ -410,8 +410,9 @@ class _Reader:
 
     def _queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Profile, WRED profile and scheduler of every queue of one port, the highest queue first."""
-        profiles = self.tables["BUFFER_PROFILE"]
-        bound = self._of_ports("BUFFER_QUEUE")
+        profiles = self.tables.get("BUFFER_PROFILE", {})
+        # A part of the file without buffers says who goes first and who is marked.
+        bound = self._of_ports("BUFFER_QUEUE" if profiles else "QUEUE")
         if not bound:
             egress = [name for name, entry in profiles.items() if "xon" not in entry]
             if len(egress) != 1:
@@ -428,7 +429,7 @@ class _Reader:
             setting = settings.get(port, {}).get(number, {})
             wred = self._referred("WRED_PROFILE", setting.get("wred_profile"))
             scheduler = self._referred("SCHEDULER", setting.get("scheduler"))
-            profile = self._referred("BUFFER_PROFILE", bound[port][number].get("profile"))
+            profile = self._referred("BUFFER_PROFILE", bound[port][number].get("profile")) if profiles else {}
             found.append((profile or {}, wred, scheduler))
         return found
 
@@ -484,6 +485,10 @@ class _Reader:
             limit = Limit(self._number(profile, "static_th"), "bytes")
             self._say("static_th counts bytes")
             return Queue(limit, self._discipline(wred))
+        if not profile:
+            missing = "the buffers of queues, which the text does not have; `show buffer configuration` has them"
+            self.unknown += [] if missing in self.unknown else [missing]
+            return Queue(UNKNOWN, self._discipline(wred))
         if "dynamic_th" not in profile:
             raise Mistake("a profile without a threshold", "static_th or dynamic_th").error()
         power = self._number(profile, "dynamic_th")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from forebay.configuration.platforms.platform import Assumed, Reading, whole_byt
 from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, Word, signed, statements, whole
+from forebay.configuration.reading import Mistake, Word, foreign, signed, skipped_line, statements, whole
 from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["SROS"]
@@ -108,11 +109,14 @@ class Sros(Router):
         return [*found, *attached]
 
     def read(self, text: str, assumed: Assumed) -> Reading:
-        state = _State()
+        state, skipped = _State(), list[str]()
         for words in _paths(text):
+            if _elsewhere(words):
+                skipped.append(skipped_line(words))
+                continue
             then, said = _GRAMMAR.read(words)
             then(state, said)
-        return resolved(state.root(), assumed, _SHAPE)
+        return dataclasses.replace(resolved(state.root(), assumed, _SHAPE), skipped=tuple(skipped))
 
 
 _EGRESS = f"/configure qos sap-egress {NAME}"
@@ -280,6 +284,11 @@ def _rate(state: _State, said: Said) -> None:
     state.queue(said).rate = said.number("kbps") * 1000
 
 
+def _unshaped(state: _State, said: Said) -> None:
+    """`rate pir max`: the queue has what its port has."""
+    state.queue(said)
+
+
 def _link_rate(state: _State, said: Said) -> None:
     state.rate = said.number("kbps") * 1000
 
@@ -326,6 +335,7 @@ _QUEUE = f"{_POLICY} [queue <queue> [create]]"
 _SLOPE = "[qos] slope-policy <policy> slope=highplus-slope|high-slope|low-slope|exceed-slope"
 _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_QUEUE} mbs <amount> [unit=bytes|kilobytes]", _mbs),
+    Form(f"{_QUEUE} rate [pir] max [cir <any>]", _unshaped),
     Form(f"{_QUEUE} rate [pir] <kbps> [cir <any>]", _rate),
     Form(f"{_QUEUE} rate cir <any>", _ignore),
     Form(f"{_QUEUE} packet-byte-offset <offset>", _offset),
@@ -333,7 +343,9 @@ _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_QUEUE} wred-queue mode pool-per-queue", _ignore),
     Form(f"{_QUEUE} scheduler-parent [scheduler-name <word>] [level <level>] [weight <weight>]", _parent),
     Form(f"{_QUEUE} cbs|queue-type|burst-limit|adaptation-rule ...", _ignore),
-    Form(f"{_POLICY} fc <word> queue <queue>", _ignore),
+    Form(f"{_POLICY} fc <word> [create] [queue <queue>]", _ignore),
+    Form(f"{_POLICY} fc <word> [create] dot1p|dscp|de-mark|prec|hsmda|remark ...", _ignore),
+    Form("queue <queue>", _start_queue),
     Form(f"{_POLICY} description|policy-id ...", _ignore),
     Form(f"{_POLICY} queue <queue> [best-effort|expedited] [create]", _start_queue),
     Form("[qos] sap-egress <word> [create]", _ignore),
@@ -362,6 +374,12 @@ _GRAMMAR: Grammar[_Handler] = Grammar(_FORMS, _READERS, _OPENING)
 _SHAPE = Shape(_UNITS, limit="mbs", missing="its default depends on the hardware; `show qos sap-egress` shows it")
 
 
+def _elsewhere(words: Sequence[Word]) -> bool:
+    """Whether a line is of another context than qos, or of a policy without queues that leave."""
+    rest = words[1:] if words[0].text == "qos" and len(words) > 1 else words
+    return foreign(rest[0].text, _GRAMMAR.first)
+
+
 def _paths(text: str) -> Iterator[list[Word]]:
     """Every line with the contexts that it stands in: flat lines, and blocks in braces as `info` shows them."""
     within: list[list[Word]] = []
@@ -370,7 +388,7 @@ def _paths(text: str) -> Iterator[list[Word]]:
         if not words:
             continue
         if words[-1].text == "{":
-            if len(words) == 1:
+            if len(words) == 1 and words is given:
                 raise Mistake("`{`", "a context before it").error(words[0].line)
             within.append(list(words[:-1]))
         elif words[0].text in ("}", "exit"):
@@ -378,7 +396,7 @@ def _paths(text: str) -> Iterator[list[Word]]:
         else:
             yield [word for context in within for word in context] + list(words)
     if within:
-        context = within[-1][0]
+        context = next((each[0] for each in reversed(within) if each), Word("configure", 1))
         raise Mistake("the end of the text", f"`}}` after `{context.text}`").error(context.line)
 
 

@@ -15,7 +15,7 @@ from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "counted", "memory_of", "unsimulated"]
+__all__ = ["CAKE", "TINS", "counted", "memory_of", "unsimulated"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
@@ -49,10 +49,8 @@ _FLAGS = (
     ),
 )
 #: Words that forebay does not simulate, or that choose how many tins there are.
-_OTHER = (
-    *("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence", "ack-filter", "ack-filter-aggressive"),
-    "autorate-ingress",
-)
+TINS = ("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence")
+_OTHER = (*TINS, "ack-filter", "ack-filter-aggressive", "autorate-ingress")
 #: What cake may hold where no `memlimit` is said (cake_reconfigure and cake_init of sch_cake.c): four times what
 #: the rate sends in a round trip, from 4 MiB to 10,240 frames.
 _LEAST_MEMORY = 4 << 20

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from forebay.configuration.platforms.linux.units import LARGEST, MICROSECOND, count, packets, size, time, time_word
+from forebay.configuration.platforms.linux.units import rate as bits
 from forebay.configuration.platforms.platform import whole_bytes, whole_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import Mistake
@@ -158,6 +159,32 @@ class Fifo:
         if not isinstance(limit, Limit):
             raise Mistake("no limit", "limit and a number (without one the interface's txqueuelen counts)")
         return Queue(limit, Discipline(self.simulated))
+
+
+@dataclass(frozen=True, slots=True)
+class Fq:
+    """fq, which is read only: a queue for each flow, and pacing, which a scenario has in its flows."""
+
+    simulated: str = "drr"
+
+    @property
+    def options(self) -> Mapping[str, Reader | None]:
+        own: dict[str, Reader | None] = {"limit": packets, "flow_limit": packets, "quantum": size}
+        own |= {"initial_quantum": size, "maxrate": bits, "buckets": count, "orphan_mask": count, "pacing": None}
+        own |= {"nopacing": None, "ce_threshold": time, "low_rate_threshold": bits, "refill_delay": time}
+        own |= {"timer_slack": time, "horizon": time, "horizon_drop": None, "horizon_cap": None, "defrate": bits}
+        return own | {"bands": count, "priomap": None, "weights": None, "offload_horizon": time}
+
+    def fit(self, draft: Draft, port: Port) -> None:
+        raise UnsupportedError(f"{draft.name} cannot be told of drr as fq, of which {port.rate} b/s say too little")
+
+    def write(self, queue: Queue, port: Port) -> str:
+        raise UnsupportedError(f"linux cannot be told of {queue.limit} as fq, of which {port.rate} b/s say too little")
+
+    def read(self, options: Options, packet: int) -> Queue:
+        # Two frames (net/sched/sch_fq.c, fq_init).
+        quantum = options.get("quantum", Limit(2 * (packet + 14), "bytes"))
+        return Queue(_limit(options, 10_000), Discipline("drr", {"drop": "tail", "quantum": quantum}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,4 +418,5 @@ KINDS: Mapping[str, Kind] = {
     "fq_pie": Pie("fq_pie", queueing=True),
     "sfq": Sfq(),
     "dualpi2": DualPi2(),
+    "fq": Fq(),
 }

@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux import shaping
-from forebay.configuration.platforms.linux.cake import counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft
-from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node, fragment, parse
-from forebay.configuration.platforms.linux.units import LARGEST, rate_word
+from forebay.configuration.platforms.linux.reader import reading
+from forebay.configuration.platforms.linux.tree import ALL, fragment, parse
+from forebay.configuration.platforms.linux.units import HASHED, HEADER, LARGEST, rate_word
 from forebay.configuration.platforms.platform import (
     CODE_POINTS,
     Assumed,
@@ -29,21 +28,16 @@ from forebay.configuration.platforms.platform import (
     class_note,
     refusal,
 )
-from forebay.configuration.port import FRAMING, Classes, Direction, Discipline, Limit, Port, Queue, TrafficClass
+from forebay.configuration.port import Classes, Direction, Port, Queue, TrafficClass
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, statements
-from forebay.errors import InputError, UnsupportedError
+from forebay.errors import UnsupportedError
 
 __all__ = ["LINUX", "Linux", "kind_of"]
 
-#: Bytes of an Ethernet header, which tc counts and IP does not.
-HEADER = 14
 #: The bucket holds what the link sends in this time, at least two full frames: less than timers can keep up with slows
 #: the link down, more lets bursts pass that no queue sees.
 BURST = Fraction(200, 10**6)
-#: Classes of flows of a hashed drr (tc-drr(8), as in its example).
-HASHED = 1024
-
 #: The device that packets pass which arrive at eth0: a queue has to hold what leaves.
 IFB = "ifb4eth0"
 _REDIRECTED = (
@@ -231,9 +225,9 @@ class Linux:
         if not lines:
             raise Mistake("nothing", "tc's commands, or what `tc qdisc show` prints").error()
         if lines[0][0].text in ALL and len(lines) == 1:
-            return _reading([fragment(text)], assumed)
+            return reading([fragment(text)], assumed)
         skipped: list[str] = []
-        told = _reading(parse(text, skipped), assumed)
+        told = reading(parse(text, skipped), assumed)
         return dataclasses.replace(told, skipped=tuple(skipped))
 
 
@@ -279,197 +273,6 @@ def _hashed(queue: Queue) -> Iterator[str]:
     keys = "src,dst,proto,proto-src,proto-dst"
     flow = f"flow hash keys {keys} divisor {HASHED} baseclass 10:1"
     yield f"tc filter add dev eth0 parent 10: protocol all prio 1 handle 1 {flow}"
-
-
-# Reading.
-
-
-def _reading(roots: list[Node], assumed: Assumed) -> Reading:
-    with_queue = [root for root in roots if root.kind not in WITHOUT_QUEUE]
-    how: list[str] = []
-    direction: Direction = "upload"
-    other: int | None = None
-    downloads = [root for root in with_queue if root.device.startswith("ifb")]
-    uploads = [root for root in with_queue if root not in downloads]
-    if downloads and len(with_queue) == len(downloads) + min(1, len(uploads)):
-        direction = "upload" if uploads and assumed.direction == "upload" else "download"
-        with_queue, left = (uploads, downloads) if direction == "upload" else (downloads, uploads)
-        if left:
-            other = _shaper(left[0], [])[0]
-            said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
-            how.append(said + ("" if other is None else f", {rate_text(other)}"))
-    if len(with_queue) != 1:
-        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
-        raise InputError(
-            f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
-        )
-    root = _only(with_queue[0], how)
-    rate, node, layer, wire = _shaper(root, how)
-    packet = assumed.packet
-    queue = _queue(node, packet, how)
-    port = Port(rate or assumed.rate, packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, tuple(how), unknown=unsimulated(root.options) if root.kind == "cake" else ())
-
-
-def _only(root: Node, how: list[str]) -> Node:
-    """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
-    if root.kind != "mq" or not root.children:
-        return root
-    first = root.children[0]
-    if any((child.kind, child.options) != (first.kind, first.options) for child in root.children):
-        raise InputError("translate: found mq with different disciplines; allowed: the discipline of one ring")
-    how.append(f"mq has this discipline for each of {len(root.children)} rings of the device")
-    return first
-
-
-def _shaper(root: Node, how: list[str]) -> tuple[int | None, Node, str, Framing | None]:
-    """The rate of what shapes, what is beneath it, whose bits the rate counts, and an access line's framing."""
-    if root.kind == "cake":
-        bandwidth = root.options.get("bandwidth")
-        told = counted(root.options)
-        layer, wire = (_layer(HEADER, how), None) if told is None else layer_of(told, how)
-        return (int(bandwidth) if isinstance(bandwidth, int | float) else None), root, layer, wire
-    if root.kind not in ("tbf", "htb"):
-        return None, root, _layer(HEADER if root.stab is None else HEADER + root.stab, how), None
-    node, shaping = root, root.options
-    if root.kind == "htb":
-        while node.kind == "htb":
-            inner = [child for child in node.children if child.is_class] or node.children
-            if len(inner) != 1:
-                raise InputError(f"translate: found htb with {len(inner)} classes; allowed: one that shapes the link")
-            node = inner[0]
-            shaping = node.options if node.is_class else shaping
-    else:
-        node = next(iter(root.children), root)
-    given = shaping.get("ceil", shaping.get("rate"))
-    overhead = shaping.get("overhead", 0.0)
-    assert isinstance(overhead, float), "overhead"
-    least = shaping.get("mpu")
-    bytes_more = int(overhead) + HEADER + (root.stab or 0)
-    in_cells = shaping.get("linklayer") in ("atm", "adsl")
-    told = Framing(bytes_more, int(least.amount) if isinstance(least, Limit) else 0, "atm" if in_cells else "none")
-    layer, wire = layer_of(told, how) if overhead or told.least or in_cells else (_layer(bytes_more, how), None)
-    if node.kind == "tbf":
-        limit = node.options.get("limit")
-        if not isinstance(limit, Limit):
-            raise InputError(
-                "translate: found tbf with a latency and no discipline; allowed: a limit, or a qdisc beneath it"
-            )
-        how.append("tbf without a discipline beneath it is a bfifo of its limit")
-        node = Node("bfifo", "", "", {"limit": limit}, node.line)
-    return (int(given) if isinstance(given, int | float) else None), node, layer, wire
-
-
-def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
-    """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
-    layers = {Framing(count): layer for layer, count in FRAMING.items()}
-    if told in layers:
-        return layers[told], None
-    how.append(f"the rate counts {told}")
-    return "l3", told
-
-
-def _layer(counted: int, how: list[str]) -> str:
-    """Whose bits a rate counts that adds so many bytes to every IP packet."""
-    known = {0: "l3", 18: "l2", 38: "l1"}
-    if counted not in known:
-        how.append(f"rates and bytes include {counted} bytes of framing a packet beside IP")
-    return known.get(counted, "l3")
-
-
-def _queue(node: Node, packet: int, how: list[str]) -> Queue | Classes:
-    if node.kind in ("prio", "drr", "ets"):
-        return _read_classes(node, packet, how)
-    if node.kind not in ALL:
-        raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
-    queue = ALL[node.kind].read(node.options, packet)
-    if node.kind in ("bfifo", "red"):
-        how.append(f"{node.kind} counts bytes")
-    else:
-        how.append(f"{node.kind} counts packets of any size, {packet} bytes assumed")
-    return queue
-
-
-def _read_classes(node: Node, packet: int, how: list[str]) -> Queue | Classes:
-    members = _drr_members(node, how) if node.kind == "drr" else _bands(node)
-    queues = [(weight, _queue(leaf, packet, [])) for weight, leaf in members]
-    if node.kind == "drr" and len(queues) == HASHED and len({str(queue) for _, queue in queues}) == 1:
-        first = queues[0][1]
-        assert isinstance(first, Queue), "a fifo in each class"
-        how.append(f"{HASHED:,} equal classes of drr are read as a queue for each flow")
-        quantum = Limit(round(members[0][0] or 0), "bytes")
-        return Queue(first.limit, Discipline("drr", {"drop": "tail", "quantum": quantum}))
-    if not queues:
-        raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
-    least = min((weight for weight, _ in queues if weight is not None), default=1.0)
-    if least <= 0:
-        raise InputError(f"translate: found {node.kind} with a quantum of 0; allowed: at least one byte")
-    strict = all(weight is None for weight, _ in queues)
-    told = []
-    for number, (weight, queue) in enumerate(queues):
-        if isinstance(queue, Classes):
-            raise InputError("translate: found classes within classes; allowed: one level of them")
-        share = 1.0 if weight is None else weight / least
-        told.append(TrafficClass(f"class{number}", (), share, queue, weight is None and not strict))
-    how.append("each class has a buffer of its own")
-    return Classes("strict" if strict else "dwrr", tuple(told))
-
-
-#: Bands that prio and ets have in the kernel (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's where none are told.
-MOST_BANDS = 16
-DEFAULT_BANDS = 3
-
-
-def _bands(node: Node) -> list[tuple[float | None, Node]]:
-    """The bands of prio or ets that have a discipline of their own, with the quanta of those that take turns."""
-    first = _whole_option(node, "strict", 0)
-    quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
-    count = _whole_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))
-    least = max(2 if node.kind == "prio" else 1, first + len(quanta))
-    if not least <= count <= MOST_BANDS:
-        told = f" with {first} strict and {len(quanta)} quanta" if first or quanta else ""
-        allowed = f"{least} to {MOST_BANDS}" if least <= MOST_BANDS else f"at most {MOST_BANDS}"
-        raise Mistake(f"{node.kind} of {count} bands{told}", f"bands of {allowed}").error(node.line)
-    quanta += [1514.0] * (count - first - len(quanta))
-    weights = [None] * first + quanta if node.kind == "ets" else [None] * count
-    leaves: dict[int, Node] = {}
-    for leaf in (child for child in node.children if not child.is_class):
-        band = _minor(leaf.parent)
-        if not 1 <= band <= count or band in leaves:
-            major = leaf.parent.partition(":")[0]
-            twice = " twice" if band in leaves else ""
-            allowed = f"{major}:1 to {major}:{count:x}, the bands of {node.kind}, each once"
-            raise Mistake(f"a discipline below `{leaf.parent}`{twice}", allowed).error(leaf.line)
-        leaves[band] = leaf
-    return [(weights[band - 1], leaves[band]) for band in sorted(leaves)]
-
-
-def _whole_option(node: Node, name: str, default: int) -> int:
-    found = node.options.get(name, default)
-    assert isinstance(found, int | float), name
-    return int(found)
-
-
-def _drr_members(node: Node, how: list[str]) -> list[tuple[float | None, Node]]:
-    classes = sorted((child for child in node.children if child.is_class), key=lambda found: _minor(found.handle))
-    if not classes:
-        how.append("drr's weights are in `tc class show`; taken as equal")
-        return [(1.0, leaf) for leaf in sorted(node.children, key=lambda leaf: _minor(leaf.parent))]
-    found: list[tuple[float | None, Node]] = []
-    for entry in classes:
-        if not entry.children:
-            raise InputError(f"translate: found class {entry.handle} without a discipline; allowed: one in each class")
-        quantum = entry.options.get("quantum", Limit(1514, "bytes"))
-        assert isinstance(quantum, Limit), "quantum"
-        found.append((float(quantum.amount), entry.children[0]))
-    return found
-
-
-def _minor(handle: str) -> int:
-    minor = handle.partition(":")[2] or "0"
-    if not re.fullmatch("[0-9a-fA-F]{1,4}", minor):
-        raise InputError(f"translate: found the handle `{handle}`; allowed: up to four digits in base 16, as in 10:1f")
-    return int(minor, 16)
 
 
 LINUX = Linux()

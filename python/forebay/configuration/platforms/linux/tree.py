@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux.cake import CAKE
 from forebay.configuration.platforms.linux.kinds import KINDS, Kind, Options, Reader
 from forebay.configuration.platforms.linux.red import CHOKE, RED
+from forebay.configuration.platforms.linux.script import commands
 from forebay.configuration.platforms.linux.units import count, rate, size, time
 from forebay.configuration.port import Limit, Value
 from forebay.configuration.reading import (
     Mistake,
-    Word,
     Words,
     foreign,
     json_text,
@@ -24,7 +24,6 @@ from forebay.configuration.reading import (
     signed,
     skipped_line,
     statements,
-    whole,
 )
 
 __all__ = ["ALL", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
@@ -42,6 +41,17 @@ def _burst(text: str) -> Value:
     return size(text.partition("/")[0])
 
 
+def _latency(text: str) -> Value:
+    """A latency as tc prints it, with an exponent where it is long: "2.22e+03s"."""
+    number, sign, rest = text.partition("e+")
+    if not sign:
+        return time(text)
+    exponent = rest.rstrip("smu")
+    if not (exponent.isdigit() and len(exponent) <= 2):
+        raise Mistake.word(text, "a time such as 50ms")
+    return time(f"{number}{rest[len(exponent) :]}") * Fraction(10 ** int(exponent))
+
+
 def _word(text: str) -> Value:
     return text
 
@@ -56,27 +66,29 @@ _SHAPING: Mapping[str, Reader | None] = {
     "overhead": _signed,
     "linklayer": _word,
 }
+#: The service curves of a class of hfsc, and what says one of them: two slopes, or work in a time and a slope.
+_CURVES = ("rt", "ls", "sc", "ul")
+_POINTS: Mapping[str, Reader] = {"m1": rate, "d": time, "m2": rate, "umax": size, "dmax": time, "rate": rate}
 #: Options of disciplines with a class or classes, and of classes.
 _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
-    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": _word, "peakrate": rate, "minburst": _burst},
+    "tbf": {**_SHAPING, "limit": size, "latency": time, "lat": _latency, "peakrate": rate, "minburst": _burst},
     "htb": {
         **dict.fromkeys(("r2q", "direct_qlen"), count),
         **dict.fromkeys(("default", "direct_packets_stat", "ver"), _word),
+        "offload": None,
     },
     "htb class": {
         **_SHAPING,
-        **{"ceil": rate, "cburst": _burst, "prio": count, "quantum": size, "level": count},
+        **{"ceil": rate, "cburst": _burst, "cbuffer": _burst, "prio": count, "quantum": size, "level": count},
     },
+    "hfsc": {"default": _word},
     "prio": {"bands": count, "priomap": None},
     "ets": {"bands": count, "strict": count, "quanta": None, "priomap": None},
     "drr": {},
     "mq": {},
     "drr class": {"quantum": size},
+    "hfsc class": dict.fromkeys(_CURVES),
 }
-
-
-#: That a loop may be: a class and its discipline for each of flow queueing's queues, many times.
-MOST_STATEMENTS = 2**15
 
 
 @dataclass(slots=True)
@@ -88,7 +100,7 @@ class Node:
     parent: str
     options: Options
     line: int | None
-    stab: int | None = None
+    stab: Framing | None = None
     is_class: bool = False
     device: str = ""
     children: list[Node] = field(default_factory=list)
@@ -133,10 +145,15 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
 
 def _said(text: str, skipped: list[str]) -> Iterator[Node]:
     shown: Node | None = None
-    for line in _unrolled(statements(text)):
+    for line in commands(statements(text)):
         words = Words(line)
-        if words.skip("tc"):
+        second = line[1].text if len(line) > 1 else ""
+        if words.skip("tc") or (words.peek() in _OBJECTS and second in _VERBS):
+            if "filter" in [word.text for word in line[:4]]:
+                skipped.append(skipped_line(line))
             yield from _command(words)
+        elif words.peek() == "class" and second in _FLOWS:
+            continue
         elif words.peek() in ("qdisc", "class"):
             shown = _shown(words)
             yield shown
@@ -152,6 +169,12 @@ def _said(text: str, skipped: list[str]) -> Iterator[Node]:
             words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
 
 
+#: What a command is about, and what it does to it.
+_OBJECTS = ("qdisc", "class", "filter")
+_CHANGES = ("add", "replace", "change", "link")
+_VERBS = (*_CHANGES, "del", "delete", "show", "ls", "list", "get")
+#: Disciplines whose queues `tc class show` prints as classes of them.
+_FLOWS = frozenset([*ALL, "prio", "ets", "mq", "tbf", "multiq", "mqprio"])
 #: What begins the lines of statistics that `tc -s` prints.
 _STATISTICS = frozenset(
     [
@@ -184,6 +207,7 @@ _STATISTICS = frozenset(
         "drop_next",
         "direct_packets_stat",
         "used:",
+        *("lended:", "tokens:", "period", "flows", "gc", "throttled", "band0_pkts", "highprio", "ce_mark"),
     ]
 )
 #: Commands that are written beside those of tc and say nothing of a queue.
@@ -200,68 +224,13 @@ _BEGINNINGS = frozenset(
 )
 
 
-def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
-    """Lines with `for NAME in $(seq FIRST LAST); do ...; done` written out."""
-    pending = deque(lines)
-    while pending:
-        line = pending.popleft()
-        if line[0].text == "sudo":
-            line = line[1:]
-        if not line:
-            continue
-        if line[0].text != "for":
-            yield line
-            continue
-        words = Words(line, 1)
-        name = words.take("the name of a variable")
-        words.keyword(["in"])
-        numbers = _sequence(words)
-        words.end("; do")
-        body: list[list[Word]] = []
-        while pending and pending[0][0].text != "done":
-            inner = pending.popleft()
-            inner = inner[1:] if inner[0].text == "do" else inner
-            body.extend([inner] if inner else [])
-        if not pending:
-            words.fail("do ...; done")
-        pending.popleft()
-        if len(numbers) * len(body) > MOST_STATEMENTS:
-            allowed = f"at most {MOST_STATEMENTS} statements, written out"
-            raise Mistake(f"{len(numbers)} turns of {len(body)} statements", allowed).error(line[0].line)
-        for number in numbers:
-            for inner in body:
-                yield [Word(_substituted(word.text, name, number), word.line) for word in _joined(inner)]
-
-
-def _sequence(words: Words) -> range:
-    words.keyword(["$(seq"])
-    first = words.value(whole)
-    last = words.value(lambda text: whole(text.removesuffix(")"), most=65535))
-    return range(first, last + 1)
-
-
-def _joined(words: Sequence[Word]) -> Iterator[Word]:
-    """Words with `$(printf %x $i)` as one."""
-    pending = ""
-    for word in words:
-        pending = f"{pending} {word.text}" if pending else word.text
-        if pending.count("(") > pending.count(")"):
-            continue
-        yield Word(pending, word.line)
-        pending = ""
-
-
-def _substituted(text: str, name: str, number: int) -> str:
-    text = text.replace(f"$(printf %x ${name})", f"{number:x}")
-    return re.sub(rf"\${name}\b|\$\{{{name}\}}", str(number), text)
-
-
 def _command(words: Words) -> Iterator[Node]:
     while words.peek().startswith("-"):
         words.take("")
-    what = words.keyword(["qdisc", "class", "filter"])
-    verb = words.keyword(["add", "replace", "change", "del", "delete", "show"])
-    if what == "filter" or verb in ("del", "delete", "show"):
+    what = words.keyword(_OBJECTS)
+    if what == "filter":
+        return
+    if words.keyword(_VERBS) not in _CHANGES:
         return
     yield _object(words, what)
 
@@ -278,32 +247,49 @@ def _shown(words: Words) -> Node:
             given = words.take(f"a word after {place}")
             node.device = given if place == "dev" else node.device
         if place == "parent":
-            node.parent = words.take("a handle such as 1:1")
+            node.parent = _named(words.take("a handle such as 1:1"))
     if node.is_class and not node.parent:
-        node.parent = handle.partition(":")[0] + ":"
+        node.parent = node.handle.partition(":")[0] + ":"
     node.options = _options(words, kind, what)
     return node
 
 
 def _kind(words: Words, what: str) -> str:
+    _refuse_path(words)
     return words.keyword(_KNOWN[what])
 
 
 def _handle(text: str, what: str) -> str:
-    return text if what == "class" or text.endswith(":") else f"{text}:"
+    return _named(text if ":" in text or what == "class" else f"{text}:")
+
+
+def _named(text: str) -> str:
+    """A handle as tc prints it: `1:0` is `1:`, and `1:010` is `1:10`."""
+    major, colon, minor = text.partition(":")
+    if not colon or not major or not re.fullmatch("[0-9a-fA-F]*", minor):
+        return text
+    return f"{major.lstrip('0') or '0'}:{minor.lower().lstrip('0')}"
+
+
+def _refuse_path(words: Words) -> None:
+    """Refuse what delays and drops as a path does: it is no queue of a router."""
+    if words.peek() == "netem":
+        allowed = "a queue discipline (netem is a path: its delay is the flows' rtt, its rate the link's)"
+        raise Mistake("`netem`", allowed).error(words.line)
 
 
 def _object(words: Words, what: str) -> Node:
     node = Node("", "", "", {}, words.line, is_class=what == "class")
     known = _KNOWN[what]
     while words.peek() not in known:
+        _refuse_path(words)
         place = words.keyword((*_PLACES[what], *known) if words.peek() not in _PLACES[what] else _PLACES[what])
         if place == "stab":
             node.stab = _table(words)
         elif place != "root":
             given = words.take(f"a word after {place}")
             if place == "parent":
-                node.parent = given
+                node.parent = "" if given == "root" else _named(given)
             elif place == "dev":
                 node.device = given
             elif place in ("handle", "classid"):
@@ -318,7 +304,7 @@ WITHOUT_QUEUE = ("pfifo_fast", "noqueue", "ingress", "clsact")
 #: What is read, disciplines and classes.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE),
-    "class": ("htb", "drr"),
+    "class": ("htb", "hfsc", "drr"),
 }
 _PLACES = {
     "qdisc": ("dev", "root", "parent", "handle", "stab"),
@@ -326,18 +312,19 @@ _PLACES = {
 }
 
 
-def _table(words: Words) -> int:
+def _table(words: Words) -> Framing:
     """A size table that adds to every packet: `overhead -14 linklayer ethernet`."""
-    overhead = 0
+    overhead, least, cells = 0, 0, False
     while words.peek() in ("overhead", "linklayer", "mpu", "mtu", "tsize"):
         name = words.take("")
         if name == "overhead":
             overhead = int(words.value(_signed))
         elif name == "linklayer":
-            words.keyword(["ethernet"])
+            cells = words.keyword(["ethernet", "atm", "adsl"]) != "ethernet"
         else:
-            words.value(size)
-    return overhead
+            amount = words.value(size)
+            least = int(amount.amount) if name == "mpu" else least
+    return Framing(overhead, least, "atm" if cells else "none")
 
 
 def _options(words: Words, kind: str, what: str) -> Options:
@@ -358,10 +345,13 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
     while words.more:
         option = words.keyword(readers)
         reader = readers[option]
+        if option in _CURVES and readers is _FRAMES["hfsc class"]:
+            found.update(_curve(words, option))
+            continue
         if option == "ether-vlan":
             tags = found.get(option, 0.0)
             found[option] = (tags if isinstance(tags, float) else 0.0) + 1.0
-        elif option in ("priomap", "quanta"):
+        elif option in ("priomap", "quanta", "weights"):
             numbers = []
             while re.fullmatch("[0-9]+", words.peek()):
                 numbers.append(words.take(""))
@@ -371,8 +361,25 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
     return found
 
 
+def _curve(words: Words, name: str) -> dict[str, Value]:
+    """A service curve: `m1 1mbit d 5ms m2 128kbit`, `umax 1500b dmax 30ms rate 4mbit`, or one slope."""
+    told: dict[str, Value] = {}
+    while words.peek() in _POINTS:
+        point = words.take("")
+        told[point] = words.value(_POINTS[point])
+    slope = told.get("m2", told.get("rate"))
+    if slope is None:
+        words.fail(f"m2 or rate and a rate, for the curve {name}", _POINTS)
+    first, until = told.get("m1", slope), told.get("d", told.get("dmax", Fraction(0)))
+    if isinstance(work := told.get("umax"), Limit) and isinstance(until, Fraction) and until:
+        first = int(work.amount * 8 / until)
+    return {f"{name}.m1": first, f"{name}.d": until, f"{name}.m2": slope}
+
+
 def _checked(kind: str, options: Options, line: int | None) -> None:
-    """Read once, so that what lacks is said with its line."""
+    """Read once, so that what lacks is said with its line; a fifo may leave its limit to the interface."""
+    if kind.endswith("fifo") and "limit" not in options:
+        return
     with on_line(line):
         ALL[kind].read(options, 1500)
 
@@ -381,7 +388,10 @@ def fragment(text: str) -> Node:
     """A discipline without a command around it: "bfifo limit 150000"."""
     words = Words(next(iter(statements(text))))
     kind = words.keyword(ALL)
-    return Node(kind, "", "", _options(words, kind, "qdisc"), words.line)
+    node = Node(kind, "", "", _options(words, kind, "qdisc"), words.line)
+    with on_line(node.line):
+        ALL[kind].read(node.options, 1500)
+    return node
 
 
 def options_of(words: Words, kind: str) -> Options:
@@ -408,10 +418,11 @@ def _printed(text: str) -> Iterator[Node]:
         known = _KNOWN["class" if is_class else "qdisc"]
         if kind not in known:
             raise Mistake(f"`{kind}`", ", ".join(known)).error()
-        stab = _object_of(entry, "stab").get("overhead")
-        if stab is not None:
+        overhead = _object_of(entry, "stab").get("overhead")
+        stab = None
+        if overhead is not None:
             with on_line(None):
-                stab = int(_signed(str(stab)))
+                stab = Framing(int(_signed(str(overhead))))
         handle, parent = str(entry.get("handle", "")), str(entry.get("parent", ""))
         if is_class and not parent:
             parent = handle.partition(":")[0] + ":"
@@ -434,6 +445,13 @@ def _object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
     found: dict[str, Value] = {}
     for name, value in given.items():
+        if name in _CURVES and isinstance(value, dict):
+            slopes = {point: value.get(point, 0) for point in ("m1", "d", "m2")}
+            if not all(type(each) is int and each >= 0 for each in slopes.values()):
+                raise Mistake(f"`{value}` as `{name}`", "m1, d and m2, as tc -j prints them").error()
+            found |= {f"{name}.m1": slopes["m1"] * 8, f"{name}.m2": slopes["m2"] * 8}
+            found[f"{name}.d"] = Fraction(slopes["d"], 10**6)
+            continue
         if name not in readers or name in _IGNORED or value is False:
             continue
         reader = readers[name]

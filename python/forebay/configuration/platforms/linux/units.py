@@ -13,6 +13,9 @@ from forebay.configuration.port import Limit
 from forebay.configuration.reading import Mistake, suffixed, whole
 
 __all__ = [
+    "HASHED",
+    "HEADER",
+    "LARGEST",
     "MICROSECOND",
     "count",
     "packets",
@@ -25,6 +28,10 @@ __all__ = [
 ]
 
 MICROSECOND = Fraction(1, 10**6)
+#: Bytes of an Ethernet header, which tc counts and IP does not.
+HEADER = 14
+#: Classes of flows of a hashed drr (tc-drr(8), as in its example).
+HASHED = 1024
 
 _SIZES = {
     "b": Fraction(1),

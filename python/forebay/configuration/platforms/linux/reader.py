@@ -1,0 +1,462 @@
+"""Statements of tc as a port: what shapes, the discipline beneath it, or classes with one each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from forebay.configuration.access import Framing
+from forebay.configuration.platforms.linux.cake import counted, unsimulated
+from forebay.configuration.platforms.linux.sharing import Division, Leaf, divide
+from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node
+from forebay.configuration.platforms.linux.units import HASHED, HEADER
+from forebay.configuration.platforms.platform import Assumed, Reading
+from forebay.configuration.port import (
+    FRAMING,
+    UNKNOWN,
+    Classes,
+    Direction,
+    Discipline,
+    Limit,
+    Port,
+    Queue,
+    TrafficClass,
+)
+from forebay.configuration.quantities import rate_text
+from forebay.configuration.reading import Mistake
+from forebay.errors import InputError
+
+__all__ = ["layer_of", "reading"]
+
+#: Disciplines whose limit is the interface's, where none is said.
+_FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
+#: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
+_LEAST_TURN, _MOST_TURN = 1000, 200_000
+_R2Q = 10.0
+
+
+def reading(roots: list[Node], assumed: Assumed) -> Reading:
+    """The port of the disciplines of one interface, or of one direction of it."""
+    with_queue = [root for root in roots if root.kind not in WITHOUT_QUEUE]
+    direction: Direction = "upload"
+    other: int | None = None
+    found = _Reader(assumed)
+    downloads = [root for root in with_queue if root.device.startswith("ifb")]
+    uploads = [root for root in with_queue if root not in downloads]
+    if downloads and len(with_queue) == len(downloads) + min(1, len(uploads)):
+        direction = "upload" if uploads and assumed.direction != "download" else "download"
+        with_queue, left = (uploads, downloads) if direction == "upload" else (downloads, uploads)
+        if left:
+            other = _Reader(assumed).shaper(left[0]).rate
+            said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
+            found.how.append(said + ("" if other is None else f", {rate_text(other)}"))
+    if len(with_queue) != 1:
+        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
+        raise InputError(
+            f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
+        )
+    return found.port(found.ring(with_queue[0]), direction, other)
+
+
+@dataclass(slots=True)
+class _Shaped:
+    """What shapes: its rate, what is beneath it, and whose bits the rate counts."""
+
+    rate: int | None
+    node: Node
+    layer: str
+    wire: Framing | None
+    division: Division | None = None
+    members: dict[str, Node] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """From a tree of disciplines to a port, with what is said of it."""
+
+    assumed: Assumed
+    how: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def port(self, root: Node, direction: Direction, other: int | None) -> Reading:
+        """The port of a root."""
+        told = self.shaper(root)
+        if root.kind == "cake":
+            self.unknown += unsimulated(root.options)
+        queue = self.queue(told.node, "the link") if told.division is None else self.shared(told)
+        rate = told.rate or self.assumed.rate
+        port = Port(rate, self.assumed.packet, queue, told.layer, wire=told.wire, direction=direction, other=other)
+        return Reading(port, tuple(self.how), unknown=tuple(self.unknown))
+
+    def ring(self, root: Node) -> Node:
+        """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
+        if root.kind != "mq" or not root.children:
+            return root
+        first = root.children[0]
+        if any((child.kind, child.options) != (first.kind, first.options) for child in root.children):
+            raise InputError("translate: found mq with different disciplines; allowed: the discipline of one ring")
+        self.how.append(f"mq has this discipline for each of {len(root.children)} rings of the device")
+        return first
+
+    def shaper(self, root: Node) -> _Shaped:
+        """The rate of what shapes, what is beneath it, whose bits the rate counts, and an access line's framing."""
+        stab = root.stab or Framing(0)
+        if root.kind == "cake":
+            bandwidth = root.options.get("bandwidth")
+            framing = counted(root.options)
+            layer, wire = (self.layer(HEADER), None) if framing is None else layer_of(framing, self.how)
+            return _Shaped(int(bandwidth) if isinstance(bandwidth, int | float) else None, root, layer, wire)
+        if root.kind not in ("tbf", "htb", "hfsc"):
+            framing = Framing(HEADER + stab.overhead, stab.least, stab.cells)
+            layer, wire = self.framed(framing, said=bool(stab.least or stab.cells != "none"))
+            return _Shaped(None, root, layer, wire)
+        if root.kind == "tbf":
+            found = _Shaped(_rate_of(root, "rate"), next(iter(root.children), root), "", None)
+            shaping = root
+        else:
+            found, shaping = self.classful(root)
+        overhead = shaping.options.get("overhead", 0.0)
+        assert isinstance(overhead, float), "overhead"
+        least = shaping.options.get("mpu")
+        most = max(int(least.amount) if isinstance(least, Limit) else 0, stab.least)
+        in_cells = shaping.options.get("linklayer") in ("atm", "adsl") or stab.cells == "atm"
+        framing = Framing(int(overhead) + HEADER + stab.overhead, most, "atm" if in_cells else "none")
+        found.layer, found.wire = self.framed(framing, said=bool(overhead or most or in_cells))
+        if found.node.kind == "tbf":
+            limit = found.node.options.get("limit", _waiting(found.node))
+            if not isinstance(limit, Limit):
+                raise InputError("translate: found tbf without a limit or latency; allowed: one of them")
+            self.how.append("tbf without a discipline beneath it is a bfifo of its limit")
+            found.node = Node("bfifo", "", "", {"limit": limit}, found.node.line)
+        return found
+
+    def framed(self, told: Framing, *, said: bool) -> tuple[str, Framing | None]:
+        """The layer of a rate that counts so much; without options on framing it is no access line's."""
+        return layer_of(told, self.how) if said else (self.layer(told.overhead), None)
+
+    def layer(self, counts: int) -> str:
+        """Whose bits a rate counts that adds so many bytes to every IP packet."""
+        known = {0: "l3", 18: "l2", 38: "l1"}
+        if counts not in known:
+            self.how.append(f"rates and bytes include {counts} bytes of framing a packet beside IP")
+        return known.get(counts, "l3")
+
+    def classful(self, root: Node) -> tuple[_Shaped, Node]:
+        """What htb or hfsc makes of its classes, and the class with the options on framing."""
+        tops = _classes(root)
+        if not tops:
+            leaves = root.children
+            if len(leaves) != 1:
+                found = f"{root.kind} without classes" if not leaves else f"{root.kind} with {len(leaves)} disciplines"
+                raise InputError(f"translate: found {found}; allowed: its classes, too, as `tc class show` prints them")
+            return _Shaped(None, leaves[0], "", None), leaves[0]
+        rate, node = (_htb_chain if root.kind == "htb" else _hfsc_chain)(root)
+        members = _classes(node)
+        if not members:
+            return _Shaped(rate, self.beneath(node), "", None), tops[0]
+        named = {member.handle: member for member in members}
+        parts = (
+            _htb_leaves(members, root) if root.kind == "htb" else [_hfsc_leaf(each, self.unknown) for each in members]
+        )
+        ordered = _ordered(parts, root)
+        link = rate if rate is not None else self.assumed.rate
+        if link is None and root.kind == "hfsc" and not any(leaf.floor or leaf.ceiling is not None for leaf in parts):
+            link = int(sum(leaf.turn for leaf in parts))  # shares alone, which need no rate
+        if link is None:
+            raise InputError("found none; allowed: the link's rate, of which the classes have parts", "rate")
+        division = divide("htb" if root.kind == "htb" else "hfsc", ordered, link)
+        if _default(root) not in [_minor(name) for name in named]:
+            does = "htb sends it past its classes, unshaped" if root.kind == "htb" else "hfsc drops it"
+            self.unknown.append(f"default: what no filter takes, as there is no such class; {does}")
+        self.unknown += division.unknown
+        return _Shaped(rate, node, "", None, division, named), tops[0]
+
+    def beneath(self, node: Node) -> Node:
+        """The discipline of a class, by default a pfifo as long as the interface's queue (tc-htb(8))."""
+        return node.children[-1] if node.children else Node("pfifo", "", node.handle, {}, node.line)
+
+    def shared(self, told: _Shaped) -> Queue | Classes:
+        """The classes of htb or hfsc."""
+        assert told.division is not None, "classes that share"
+        found = []
+        for part in told.division.parts:
+            leaf = self.beneath(_only_child(told.members[part.leaf.name]))
+            queue = self.queue(leaf, part.leaf.name)
+            if isinstance(queue, Classes):
+                raise InputError("translate: found classes within classes; allowed: one level of them")
+            found.append(TrafficClass(part.leaf.name, (), part.weight, queue, part.priority))
+        self.how.append("each class has a buffer of its own")
+        return Classes("dwrr", tuple(found))
+
+    def queue(self, node: Node, where: str) -> Queue | Classes:
+        """The queue of a discipline; `where` is the class, for what stays unknown."""
+        if node.kind in ("prio", "drr", "ets"):
+            return self.turns(node)
+        shapes = node.kind in ("tbf", "htb", "hfsc") or (node.kind == "cake" and "bandwidth" in node.options)
+        if shapes and where != "the link":
+            raise InputError(f"translate: found {node.kind} in {where}, which shapes; allowed: one shaper for the link")
+        if node.kind not in ALL and node.kind != "pfifo_fast":
+            raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
+        if node.kind == "pfifo_fast" or (node.kind in _FIFOS and "limit" not in node.options):
+            bands = ", and its three bands" if node.kind == "pfifo_fast" else ""
+            self.unknown.append(f"{where}: its buffer, the txqueuelen of the interface{bands}")
+            return Queue(UNKNOWN, Discipline("drophead" if node.kind == "pfifo_head_drop" else "droptail"))
+        if node.kind == "fq":
+            return self.paced(node, where)
+        queue = ALL[node.kind].read(node.options, self.assumed.packet)
+        if node.kind == "cake" and where != "the link":
+            self.unknown += [f"{where}: {text}" for text in unsimulated(node.options)]
+        counts = (
+            f"{node.kind} counts bytes"
+            if node.kind in ("bfifo", "red")
+            else f"{node.kind} counts packets of any size, {self.assumed.packet} bytes assumed"
+        )
+        if counts not in self.how:
+            self.how.append(counts)
+        return queue
+
+    def paced(self, node: Node, where: str) -> Queue:
+        """fq: a queue for each flow, with a limit of each that a scenario does not have (tc-fq(8))."""
+        queue = ALL["fq"].read(node.options, self.assumed.packet)
+        each = node.options.get("flow_limit", Limit(100, "packets"))
+        assert isinstance(each, Limit), "flow_limit"
+        for word in ("maxrate", "ce_threshold"):
+            if word in node.options:
+                self.unknown.append(f"{where}: {word} of fq, which a scenario does not have")
+        if each.amount >= queue.limit.amount:
+            return queue
+        self.unknown.append(
+            f"{where}: its buffer, as fq holds at most {each} of a flow and {queue.limit} of all; "
+            "with few flows it is the first, times their number"
+        )
+        return Queue(UNKNOWN, queue.discipline)
+
+    def turns(self, node: Node) -> Queue | Classes:
+        """The classes of prio, drr or ets."""
+        members = self.drr_members(node) if node.kind == "drr" else _bands(node)
+        queues = [(weight, self.queue(leaf, leaf.parent)) for weight, leaf in members]
+        if node.kind == "drr" and len(queues) == HASHED and len({str(queue) for _, queue in queues}) == 1:
+            first = queues[0][1]
+            assert isinstance(first, Queue), "a fifo in each class"
+            self.how.append(f"{HASHED:,} equal classes of drr are read as a queue for each flow")
+            quantum = Limit(round(members[0][0] or 0), "bytes")
+            return Queue(first.limit, Discipline("drr", {"drop": "tail", "quantum": quantum}))
+        if not queues:
+            raise InputError(f"translate: found {node.kind} without disciplines in its classes; allowed: one in each")
+        least = min((weight for weight, _ in queues if weight is not None), default=1.0)
+        if least <= 0:
+            raise InputError(f"translate: found {node.kind} with a quantum of 0; allowed: at least one byte")
+        strict = all(weight is None for weight, _ in queues)
+        told = []
+        for number, (weight, queue) in enumerate(queues):
+            if isinstance(queue, Classes):
+                raise InputError("translate: found classes within classes; allowed: one level of them")
+            share = 1.0 if weight is None else weight / least
+            told.append(TrafficClass(f"class{number}", (), share, queue, weight is None and not strict))
+        self.how.append("each class has a buffer of its own")
+        return Classes("strict" if strict else "dwrr", tuple(told))
+
+    def drr_members(self, node: Node) -> list[tuple[float | None, Node]]:
+        """The classes of drr, with their quanta."""
+        classes = sorted(_classes(node), key=lambda found: _minor(found.handle))
+        if not classes:
+            self.how.append("drr's weights are in `tc class show`; taken as equal")
+            return [(1.0, leaf) for leaf in sorted(node.children, key=lambda leaf: _minor(leaf.parent))]
+        found: list[tuple[float | None, Node]] = []
+        for entry in classes:
+            if not entry.children:
+                raise InputError(
+                    f"translate: found class {entry.handle} without a discipline; allowed: one in each class"
+                )
+            quantum = entry.options.get("quantum", Limit(1514, "bytes"))
+            assert isinstance(quantum, Limit), "quantum"
+            found.append((float(quantum.amount), entry.children[0]))
+        return found
+
+
+def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
+    """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
+    layers = {Framing(count): layer for layer, count in FRAMING.items()}
+    if told in layers:
+        return layers[told], None
+    how.append(f"the rate counts {told}")
+    return "l3", told
+
+
+def _waiting(node: Node) -> Limit | None:
+    """The limit that tc makes of a latency: what its rates send in this time, and a bucket (tc/q_tbf.c)."""
+    latency = node.options.get("latency", node.options.get("lat"))
+    if not isinstance(latency, Fraction):
+        return None
+    limits = []
+    for rate, names in (("rate", ("burst", "buffer", "maxburst")), ("peakrate", ("mtu", "minburst"))):
+        bits, bucket = node.options.get(rate), [node.options[name] for name in names if name in node.options]
+        if isinstance(bits, int | float) and bucket and isinstance(bucket[0], Limit):
+            limits.append(int(bits / 8 * float(latency) + bucket[0].amount))
+    return Limit(min(limits), "bytes") if limits else None
+
+
+# Classes of htb and hfsc.
+
+
+def _classes(node: Node) -> list[Node]:
+    return [child for child in node.children if child.is_class]
+
+
+def _rate_of(node: Node, name: str) -> int | None:
+    found = node.options.get(name)
+    return int(found) if isinstance(found, int | float) else None
+
+
+def _only_child(node: Node) -> Node:
+    """The class at the end of a chain of classes; several beneath one are a level that a scenario does not have."""
+    while members := _classes(node):
+        if len(members) > 1:
+            raise InputError(
+                f"translate: found classes within class {node.handle}; allowed: one level of them beneath the link's "
+                "rate, as a scenario has no classes in classes"
+            )
+        node = members[0]
+    return node
+
+
+def _htb_rates(node: Node) -> tuple[int, int]:
+    """A class's rate and ceiling."""
+    rate = _rate_of(node, "rate")
+    if rate is None:
+        raise InputError(f"translate: found class {node.handle} of htb without a rate; allowed: a rate for each class")
+    return rate, max(rate, _rate_of(node, "ceil") or rate)
+
+
+def _htb_chain(root: Node) -> tuple[int, Node]:
+    """The rate of the link, and the class whose classes share it: classes at the root lend nothing (sch_htb.c)."""
+    tops = _classes(root)
+    if len(tops) > 1:
+        names = ", ".join(top.handle for top in tops)
+        raise InputError(
+            f"translate: found classes {names} at the root of htb, where none lends to another, so that each is a "
+            "link of its own; allowed: the lines of one of them, or a class above them"
+        )
+    node = tops[0]
+    rate, _ = _htb_rates(node)
+    while len(members := _classes(node)) == 1:
+        node = members[0]
+        own, ceiling = _htb_rates(node)
+        rate = max(own, min(ceiling, rate))
+    return rate, node
+
+
+def _htb_leaves(members: list[Node], root: Node) -> list[Leaf]:
+    ratio = root.options.get("r2q", _R2Q)
+    assert isinstance(ratio, int | float), "r2q"
+    told = []
+    for member in members:
+        leaf = _only_child(member)
+        rate, ceiling = _htb_rates(member)
+        if leaf is not member:
+            own, most = _htb_rates(leaf)
+            rate, ceiling = max(own, min(most, rate)), max(own, min(most, ceiling))
+        quantum = leaf.options.get("quantum")
+        turn = min(_MOST_TURN, max(_LEAST_TURN, rate / 8 / (ratio or _R2Q)))
+        turn = float(quantum.amount) if isinstance(quantum, Limit) and quantum.amount else turn
+        level = leaf.options.get("prio", 0.0)
+        assert isinstance(level, int | float), "prio"
+        told.append(Leaf(member.handle, Fraction(rate), Fraction(ceiling), Fraction(turn), int(level)))
+    lowest = min(leaf.level for leaf in told)
+    if all(leaf.level == lowest for leaf in told):
+        return told
+    return [
+        Leaf(leaf.name, leaf.floor, leaf.ceiling, leaf.turn, leaf.level, first=leaf.level == lowest) for leaf in told
+    ]
+
+
+def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
+    """The rate that the upper classes allow, where they limit it, and the class whose classes share it."""
+    node, rates = root, list[int]()
+    while len(members := _classes(node)) == 1:
+        node = members[0]
+        shares = "ls.m2" in node.options or "sc.m2" in node.options
+        told = _rate_of(node, "ul.m2") if shares else _rate_of(node, "rt.m2")
+        rates += [] if told is None else [told]
+    return min(rates, default=None), node
+
+
+def _straight(leaf: Node, unknown: list[str]) -> None:
+    """List curves that begin with another slope and are not the real-time one, whose beginning is a precedence."""
+    for name, called in (("ls", "link-share"), ("ul", "upper-limit")):
+        if leaf.options.get(f"{name}.d") and leaf.options.get(f"{name}.m1") != leaf.options.get(f"{name}.m2"):
+            unknown.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
+
+
+def _hfsc_leaf(member: Node, unknown: list[str]) -> Leaf:
+    leaf = _only_child(member)
+    _straight(leaf, unknown)
+
+    def slope(*names: str) -> int | None:
+        return next((found for name in names if (found := _rate_of(leaf, name)) is not None), None)
+
+    floor, turn = slope("rt.m2", "sc.m2") or 0, slope("ls.m2", "sc.m2")
+    begins = slope("rt.m1", "sc.m1") or 0
+    most = [found for node in {id(member): member, id(leaf): leaf}.values() if (found := _rate_of(node, "ul.m2"))]
+    most += [floor] if turn is None else []
+    ceiling = None if not most else Fraction(max(floor, min(most)))
+    until = leaf.options.get("rt.d", leaf.options.get("sc.d", Fraction(0)))
+    return Leaf(
+        member.handle, Fraction(floor), ceiling, Fraction(turn or 0), first=begins > floor and until != Fraction(0)
+    )
+
+
+def _default(root: Node) -> int | None:
+    """The number of the class that takes what no filter does, in base 16."""
+    told = str(root.options.get("default", "0")).removeprefix("0x").rpartition(":")[2]
+    return int(told, 16) if re.fullmatch("[0-9a-fA-F]{1,8}", told) else None
+
+
+def _ordered(leaves: list[Leaf], root: Node) -> list[Leaf]:
+    """By level and handle, the default class last: it takes what no other does."""
+    default = _default(root)
+    return sorted(leaves, key=lambda leaf: (_minor(leaf.name) == default, leaf.level, _minor(leaf.name)))
+
+
+#: Bands that prio and ets have in the kernel (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's where none are told.
+MOST_BANDS = 16
+DEFAULT_BANDS = 3
+
+
+def _bands(node: Node) -> list[tuple[float | None, Node]]:
+    """The bands of prio or ets that have a discipline of their own, with the quanta of those that take turns."""
+    first = _whole_option(node, "strict", 0)
+    quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
+    count = _whole_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))
+    least = max(2 if node.kind == "prio" else 1, first + len(quanta))
+    if not least <= count <= MOST_BANDS:
+        told = f" with {first} strict and {len(quanta)} quanta" if first or quanta else ""
+        allowed = f"{least} to {MOST_BANDS}" if least <= MOST_BANDS else f"at most {MOST_BANDS}"
+        raise Mistake(f"{node.kind} of {count} bands{told}", f"bands of {allowed}").error(node.line)
+    quanta += [1514.0] * (count - first - len(quanta))
+    weights = [None] * first + quanta if node.kind == "ets" else [None] * count
+    leaves: dict[int, Node] = {}
+    for leaf in (child for child in node.children if not child.is_class):
+        band = _minor(leaf.parent)
+        if not 1 <= band <= count or band in leaves:
+            major = leaf.parent.partition(":")[0]
+            twice = " twice" if band in leaves else ""
+            allowed = f"{major}:1 to {major}:{count:x}, the bands of {node.kind}, each once"
+            named = f"{leaf.parent}{'0' * leaf.parent.endswith(':')}"
+            raise Mistake(f"a discipline below `{named}`{twice}", allowed).error(leaf.line)
+        leaves[band] = leaf
+    return [(weights[band - 1], leaves[band]) for band in sorted(leaves)]
+
+
+def _whole_option(node: Node, name: str, default: int) -> int:
+    found = node.options.get(name, default)
+    assert isinstance(found, int | float), name
+    return int(found)
+
+
+def _minor(handle: str) -> int:
+    minor = handle.partition(":")[2] or "0"
+    if not re.fullmatch("[0-9a-fA-F]{1,4}", minor):
+        raise InputError(f"translate: found the handle `{handle}`; allowed: up to four digits in base 16, as in 10:1f")
+    return int(minor, 16)
