@@ -60,6 +60,8 @@ __all__ = [
 Metrics = Mapping[str, Estimate]
 #: What a search says: a buffer meets every goal, none does, or the evidence decides neither.
 Verdict = Literal["met", "impossible", "undecided"]
+#: The name of the scenario's own buffer among those that are measured besides.
+AS_CONFIGURED = "as configured"
 #: The same of one goal at one buffer.
 GoalVerdict = Literal["met", "missed", "undecided"]
 
@@ -327,11 +329,31 @@ class JudgedRule:
 
 @dataclass(frozen=True, slots=True)
 class NamedBuffer:
-    """A buffer that somebody named, with what was measured there."""
+    """A buffer that somebody named, with what was measured there.
+
+    Attributes
+    ----------
+    name : str
+        "as configured", or the text that was given.
+    buffer : BufferSize or Setting
+        The buffer.
+    measured : mapping
+        Metrics of the link.
+    verdict : str or None
+        Of the configured buffer, as `check` states it: "met", "missed" or "undecided". None of others, and without
+        goals.
+    goals : mapping
+        The verdict on each goal by its key.
+    runs : int
+        Observations that the verdict rests on.
+    """
 
     name: str
     buffer: Value
     measured: Metrics
+    verdict: GoalVerdict | None = None
+    goals: Mapping[str, GoalVerdict] = field(default_factory=dict)
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,6 +550,11 @@ class Recommendation(Told):
     def feasible(self) -> bool:
         """Whether any buffer meets every goal."""
         return self.buffer is not None
+
+    @property
+    def configured(self) -> NamedBuffer | None:
+        """The configured buffer; None where the scenario has none or it lies outside of the range."""
+        return next((each for each in self.also if each.name == AS_CONFIGURED), None)
 
     @property
     def packets(self) -> int | None:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from forebay import statistics
 from forebay.cautions import phase_effects
@@ -53,6 +53,7 @@ from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
 __all__ = [
+    "ConfiguredVerdict",
     "Finished",
     "conflict",
     "cost",
@@ -74,6 +75,25 @@ __all__ = [
 ENOUGH_FOR_INTERVAL = 4
 #: Names in a sentence at most.
 MOST_NAMES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredVerdict:
+    """The verdict on all goals at the configured buffer.
+
+    Attributes
+    ----------
+    verdict : str
+        "met" if every goal is met, "missed" if one is missed, else "undecided".
+    goals : mapping
+        The verdict on each goal by its key; empty where goals are about a share of the draws.
+    runs : int
+        Observations that the verdict rests on.
+    """
+
+    verdict: GoalVerdict
+    goals: Mapping[str, GoalVerdict] = field(default_factory=dict)
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +390,12 @@ def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, betwe
     return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
-def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
-    """A buffer that somebody named, with what was measured there."""
-    return NamedBuffer(name, finished.size(packets), finished.measured(packets))
+def named(finished: Finished, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:
+    """A buffer that somebody named, with what was measured there; the configured one with its verdict."""
+    buffer, measured = finished.size(packets), finished.measured(packets)
+    if verdict is None:
+        return NamedBuffer(name, buffer, measured)
+    return NamedBuffer(name, buffer, measured, verdict.verdict, verdict.goals, verdict.runs)
 
 
 def point(finished: Finished, packets: int) -> CurvePoint:
