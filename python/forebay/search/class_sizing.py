@@ -698,9 +698,9 @@ class _Sizing:
         self.outcome = Outcome(confidence=None, notes=self.outcome.notes)
         self.impossible = False
         runs = sum(each.runs for each in self._measures)
-        self.reason = f"The time was over after {counted(runs, 'run')}."
-        text = f"{self.reason} Repeat the command with a longer time: it goes on from there."
-        self.outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
+        done = f"The time was over after {counted(runs, 'run')}."
+        self.reason = f"{done} Repeat the command with a longer time: it goes on from there."
+        self.outcome.notes.append(Warning(Kind.TIME_OVER, self.reason, values={"replications": runs}))
 
     def leave_undecided(self) -> None:
         """Take the answer back: what the runs do not show may decide it."""

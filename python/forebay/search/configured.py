@@ -67,7 +67,7 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
 
 def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict:
     """Put the configured buffer to the test of `check`."""
-    goals, measure = finished.scenario.goals, finished.measure
+    goals, measure, outcome = finished.scenario.goals, finished.measure, finished.outcome
     number = max(1, round(FINE * place))
     least = statistics.runs_for_confidence(confidence)
     plan = Plan(smallest=number, largest=number, ceiling=number, confidence=confidence, least=least)
@@ -82,8 +82,13 @@ def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerd
     if looks:
         with suppress(TimeoutError):
             test.run([number])
+    runs = len(seen.samples.get(number, ()))
     each = {goal.key: test.judged(number, goal).verdict for goal in goals}
-    return _of_all(each, len(seen.samples.get(number, ())))
+    if not runs and place in finished.search.samples:
+        # Without runs of its own the search may still have shown that a goal is missed.
+        shown = {goal.key: finished.search.verdict_on(place, goal, outcome) for goal in goals}
+        each |= {key: "missed" for key, found in shown.items() if found is Verdict.MISSED}
+    return _of_all(each, runs)
 
 
 def _affordable(finished: Finished, least: int) -> Looks:
