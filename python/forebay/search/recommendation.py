@@ -331,12 +331,12 @@ def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tup
     finished, optimum = _found(question, search), None
     if best_of is not None:
         finished, optimum = optimized(finished, best_of, search.terms.confidence, search.known)
-    rules = (findings.judged_rule(finished, rule) for rule in question.rules)
-    judged = (*rules, *_judged(finished, question.varied, question.thumbs))
     place, verdict = question.asked.get(AS_CONFIGURED), None
     if place is not None:
-        # Before the answer is put together: its curve has these runs, too.
+        # Before anything is read off the curve, which has these runs, too.
         verdict = configured_verdict(finished, place, search.terms.each)
+    rules = (findings.judged_rule(finished, rule) for rule in question.rules)
+    judged = (*rules, *_judged(finished, question.varied, question.thumbs))
     answer = _answer(finished, search.terms, question.asked, judged, verdict)
     return finished, dataclasses.replace(answer, optimum=optimum)
 
