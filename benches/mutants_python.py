@@ -61,6 +61,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.checked_buffers": ("check",),
     "search.checking": ("check",),
     "search.choice": ("choice",),
+    "search.configured": ("configured",),
     "search.class_sizing": ("class_sizing",),
     "search.crossing": ("crossing", "search"),
     "search.delay_bound": ("delay_bound",),

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.goals import parts_of_key
 from forebay.search.interpolation import on_curve
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
@@ -23,7 +24,7 @@ from forebay.views.changing import DRAIN
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph
-from forebay.views.wording import both, goal_title
+from forebay.views.wording import both
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +151,9 @@ def _named(answer: Recommendation) -> Iterator[_Row]:
 
 def own_verdict(named: NamedBuffer) -> str:
     """The verdict on the configured buffer, with the goals that it misses."""
-    missed = [goal_title(key) for key, verdict in named.goals.items() if verdict == "missed"]
+    missed = [
+        formatting.metric_title(parts_of_key(key)[0]) for key, verdict in named.goals.items() if verdict == "missed"
+    ]
     if named.verdict == "missed" and missed:
         return f"misses {both(missed)}"
     return {"met": "meets every goal", "missed": "misses a goal"}.get(named.verdict or "", named.verdict or "")
