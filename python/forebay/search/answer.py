@@ -17,6 +17,7 @@ from forebay.rules import Assumption
 from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
 from forebay.search.optimum import Optimum
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting, Value
@@ -60,10 +61,6 @@ __all__ = [
 Metrics = Mapping[str, Estimate]
 #: What a search says: a buffer meets every goal, none does, or the evidence decides neither.
 Verdict = Literal["met", "impossible", "undecided"]
-#: The name of the scenario's own buffer among those that are measured besides.
-AS_CONFIGURED = "as configured"
-#: The same of one goal at one buffer.
-GoalVerdict = Literal["met", "missed", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,35 +322,6 @@ class JudgedRule:
     share: float
     judgment: Judgment
     between: tuple[Value, Value] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NamedBuffer:
-    """A buffer that somebody named, with what was measured there.
-
-    Attributes
-    ----------
-    name : str
-        "as configured", or the text that was given.
-    buffer : BufferSize or Setting
-        The buffer.
-    measured : mapping
-        Metrics of the link.
-    verdict : str or None
-        Of the configured buffer, as `check` states it: "met", "missed" or "undecided". None of others, and without
-        goals.
-    goals : mapping
-        The verdict on each goal by its key.
-    runs : int
-        Observations that the verdict rests on.
-    """
-
-    name: str
-    buffer: Value
-    measured: Metrics
-    verdict: GoalVerdict | None = None
-    goals: Mapping[str, GoalVerdict] = field(default_factory=dict)
-    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

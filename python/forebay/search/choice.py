@@ -6,16 +6,13 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.quantity import split_list
 from forebay.report import Estimate
 from forebay.scenario import Scenario
+from forebay.search.named_buffer import NamedBuffer
 from forebay.search.setting import Value
-
-if TYPE_CHECKING:
-    from forebay.search.answer import NamedBuffer
 
 __all__ = ["Alternative", "Choice", "cases", "choice", "for_each", "of_all"]
 

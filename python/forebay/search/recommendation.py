@@ -28,7 +28,7 @@ from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
-from forebay.search.answer import AS_CONFIGURED, JudgedRule, Recommendation, Variation
+from forebay.search.answer import JudgedRule, Recommendation, Variation
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.configured import configured_verdict
 from forebay.search.delay_bound import delay_bounds
@@ -38,6 +38,7 @@ from forebay.search.knob import Knob, knob
 from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
+from forebay.search.named_buffer import AS_CONFIGURED
 from forebay.search.observing import Observing
 from forebay.search.optimizing import objective, optimized
 from forebay.search.plan import Outcome, Plan
