@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario
+from forebay import InputError, Scenario, _core
 from forebay.configuration.drafting import Wishes, draft
 from forebay.configuration.jitter import jittered
+from forebay.scenario import run_jobs
 from forebay.search.independence import in_step
 from tests.conftest import forebay
 
@@ -41,8 +42,45 @@ def test_every_draft_is_a_scenario(rate: str, rtt: str, traffic: dict[str, objec
     assert scenario.goals
     warmup, measured = scenario.core.duration_s
     packets = (warmup + measured) * scenario.core.rate_bps / 8 / 1500
-    assert packets < 5e7, "one run stays a matter of seconds"
+    assert packets < 7e7, "one run stays a matter of seconds"
     assert 0 < warmup < measured
+
+
+def _losses(text: str, *changes: str) -> tuple[float, float]:
+    """The loss in the first and in the last half of the measured time, over a few seeds."""
+    warmup, measured = Scenario.parse(text).core.duration_s
+    halves = []
+    for start in (warmup, warmup + measured / 2):
+        times = (f"run.warmup={start}s", f"run.measure={measured / 2}s")
+        core = Scenario.parse(text, overrides=(*times, *changes)).core
+        reports = run_jobs([_core.Job(core, "packet", seed, 0) for seed in range(4)])
+        halves.append(sum(report.metrics["loss_rate"].mean for report in reports) / len(reports))
+    return halves[0], halves[1]
+
+
+@pytest.mark.parametrize("cca", ["cubic", "newreno"])
+def test_a_fast_draft_measures_no_losses_of_the_slow_start(cca: str) -> None:
+    """Of 100 Gb/s and 3,000 flows a hundredth is simulated: each flow has the same share."""
+    text = draft(Wishes(rate="100Gbps", rtt="20ms..80ms", long=3000, web=0.2, cca=cca))
+    smaller = ("link.rate=1Gbps", "flows.long.count=30")
+    first, last = _losses(text, *smaller)
+    assert first < 0.005
+    assert abs(first - last) < 0.003
+    early, _ = _losses(text.replace('warmup       = "2.9s"', 'warmup       = "800ms"'), *smaller)
+    assert early > 2 * first, "a shorter warm-up would do"
+
+
+def test_a_draft_that_cannot_wait_for_its_slow_start_begins_near_the_share() -> None:
+    fast, faster = (draft(Wishes(rate=rate, rtt="20ms..80ms", long=3000)) for rate in ("100Gbps", "400Gbps"))
+    assert "initial_ssthresh" not in fast
+    assert 'initial_ssthresh = "556p"' in faster
+    warmup, measured = Scenario.parse(faster).core.duration_s
+    assert 4e11 * (warmup + measured) / 12000 < 7e7
+
+
+def test_a_draft_of_bbr_waits_until_it_has_looked_for_its_round_trip() -> None:
+    text = draft(Wishes(rate="1Gbps", rtt="20ms", long=10, cca="bbr"))
+    assert Scenario.parse(text).core.duration_s[0] > 10
 
 
 @pytest.mark.parametrize(

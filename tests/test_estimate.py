@@ -105,3 +105,14 @@ def test_a_mistake_remains_one_line(small: Path) -> None:
         told = forebay(*call, *long)
         assert told.code == 2
         assert told.err.count("\n") == 1, told.err
+
+
+def test_runs_that_are_done_say_how_long_the_others_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter([100.0, 108.0])
+    monkeypatch.setattr(estimate.time, "monotonic", lambda: next(now))
+    # Four runs in 8 s on one core, so 50 more take 100 s, whatever their packets say.
+    progress = Announced(None, lambda runs: Work(runs, RunTime(1.0, 1e-9)), 1, measured=True)
+    progress(4, 54)
+    assert "about 100 s on 1 core" in capsys.readouterr().err

@@ -346,7 +346,8 @@ def test_what_was_not_simulated_is_not_spoken_of() -> None:
         Judgment(True, 1.0, simulated=True, times=2.0).words == "applies, meets every goal at 2.0 x the recommendation"
     )
     off = Judgment(True, 1.0, simulated=True, miss=Miss("x", 3.0, "points"), times=2.0)
-    assert off.found == "3 points off"
+    assert off.miss is not None
+    assert off.found == f"{off.miss.subject} 3 points off"
     told = off.to_dict()
-    assert told["words"] == "applies, 3 points off"
+    assert told["words"] == f"applies, {off.found}"
     assert (told["applies"], told["share"], told["simulated"], told["times"]) == (True, 1.0, True, 2.0)

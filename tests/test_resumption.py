@@ -319,3 +319,15 @@ def test_measurements_never_measure_twice() -> None:
     measure = Measurements(Scenario.parse(SMALL), "fluid", None, None)
     first = measure([(3, 0), (4, 0)])
     assert measure([(4, 0), (3, 0)]) == first[::-1]
+
+
+def test_a_quick_look_leaves_the_runs_of_an_interrupted_search(tmp_path: Path) -> None:
+    (path,) = stopped(tmp_path, after=7)
+    before = path.read_bytes()
+    said: list[str] = []
+    # The measured time is so short that a quick look has the same runs.
+    assert search(tmp_path, said, quick=True).cost.replications
+    assert path.read_bytes().startswith(before)
+    again = search(tmp_path)
+    assert again.cost.resumed >= 7
+    assert not list(tmp_path.glob("*.jsonl")), "the answer is there"

@@ -7,9 +7,10 @@ real time has a forecast of its own (`forebay.real_time`), and other engines tak
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.commands.streams import remark
@@ -46,6 +47,13 @@ class Work:
     each: RunTime
     most_s: float | None = None
 
+    def measured(self, run_s: float, done: int, jobs: int | None) -> Work:
+        """The work by the time that each of some runs took, which shared the cores."""
+        from forebay.scenario import threads
+
+        at_once = max(1, min(threads(jobs), done))
+        return replace(self, each=replace(self.each, seconds=run_s * at_once))
+
     def seconds(self, cores: int) -> float:
         """About how long it takes on so many cores."""
         found = self.runs * self.each.seconds / max(1, min(cores, self.runs))
@@ -65,17 +73,25 @@ class Announced:
         The work, by the number of the runs to come.
     jobs : int or None
         Threads.
+    measured : bool
+        Whether the runs that are done when it is first told say how long a run takes, instead of their packets.
     """
 
-    def __init__(self, progress: Progress | None, work: Callable[[int], Work], jobs: int | None) -> None:
+    def __init__(
+        self, progress: Progress | None, work: Callable[[int], Work], jobs: int | None, *, measured: bool = False
+    ) -> None:
         self._progress, self._work, self._jobs = progress, work, jobs
+        self._since = time.monotonic() if measured else None
         self._said = False
 
     def __call__(self, done: int, expected: int) -> None:
         """Tell on how many of how many runs are done."""
         if not self._said and expected > done:
             self._said = True
-            announce(self._work(expected - done), self._jobs)
+            work = self._work(expected - done)
+            if self._since is not None and done:
+                work = work.measured((time.monotonic() - self._since) / done, done, self._jobs)
+            announce(work, self._jobs)
         if self._progress is not None:
             self._progress(done, expected)
 
@@ -85,6 +101,8 @@ def announced(
     scenario: Scenario,
     asked: Mapping[str, Any],
     runs: Callable[[int], int] = lambda expected: expected,
+    *,
+    measured: bool = False,
 ) -> Progress | None:
     """Progress that says about how long runs take; as it is where machines of a cluster do the work.
 
@@ -98,11 +116,16 @@ def announced(
         The options `engine`, `scheduler` and `jobs` of the command, and `within` where it has that.
     runs : callable
         The number of runs, by the number that is expected at first.
+    measured : bool
+        Whether the first runs say how long a run takes. Queues with classes take several times as long for a packet as
+        others.
     """
     each = one_run(scenario, asked["engine"])
     if each is None or asked["scheduler"] is not None:
         return progress
-    return Announced(progress, lambda expected: Work(runs(expected), each, asked.get("within")), asked["jobs"])
+    return Announced(
+        progress, lambda expected: Work(runs(expected), each, asked.get("within")), asked["jobs"], measured=measured
+    )
 
 
 @contextmanager

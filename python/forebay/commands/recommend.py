@@ -262,7 +262,7 @@ def _leave(code: int) -> None:
 
 
 def _announced(
-    progress: Progress | None, scenario: Scenario, asked: dict[str, Any], searches: int = 1
+    progress: Progress | None, scenario: Scenario, asked: dict[str, Any], searches: float | None = None
 ) -> Progress | None:
     """Progress that says about how long the search takes; as it is where machines of a cluster do the work.
 
@@ -274,19 +274,21 @@ def _announced(
         What is searched.
     asked : dict
         The options.
-    searches : int
-        Searches of the kind of the first one that the answer takes.
+    searches : float, optional
+        Searches of the kind of the first one that the answer takes, of which some runs are made before.
     """
     from forebay.search.waiting import shorter
 
     looked = shorter(scenario) if asked["quick"] else scenario
-    return announced(progress, looked, asked, lambda runs: searches * runs)
+    if searches is None:
+        return announced(progress, looked, asked)
+    return announced(progress, looked, asked, lambda runs: round(searches * runs), measured=True)
 
 
-def _searches(scenario: Scenario) -> int:
+def _searches(scenario: Scenario, *, quick: bool) -> float:
     """About how many searches of one class the sizes of all classes take."""
     target = next(link for link in scenario.resolved["links"] if link["target"])
-    return SEARCHES_PER_CLASS * max(1, len(target["queue"].get("classes", ())))
+    return SEARCHES_PER_CLASS[quick] * max(1, len(target["queue"].get("classes", ())))
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
@@ -315,8 +317,9 @@ def _varied(over: Iterable[str]) -> list[str]:
     return [text for text in over if choice(text) is None]
 
 
-#: Searches of the length of the first one for each class: 2 and 12 were measured on two ports.
-SEARCHES_PER_CLASS = 4
+#: Searches of the length of the first one for each class, of a whole sizing and of a quick one: 2 to 5 were measured on
+#: three ports, and 1.2 to 3.2 of a quick one.
+SEARCHES_PER_CLASS = (3.0, 1.5)
 #: The options that `--classes` takes.
 OF_CLASSES = frozenset(
     {
@@ -348,7 +351,11 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
             raise InputError("found it beside --classes; allowed: one of both", name)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
-        told = progress if how["as_json"] else _announced(progress, scenario, asked, searches=_searches(scenario))
+        told = (
+            progress
+            if how["as_json"]
+            else _announced(progress, scenario, asked, searches=_searches(scenario, quick=asked["quick"]))
+        )
         answer = size_classes(
             scenario,
             progress=told,

@@ -18,8 +18,18 @@ from forebay.scenario import Scenario
 
 __all__ = ["Wishes", "draft"]
 
-#: Data packets that one replication should not exceed: about ten seconds of one core.
-MOST_PACKETS = 3e7
+#: Data packets that one replication should not exceed, about ten seconds of one core; and those that it may have if its
+#: warm-up would end before the losses of the slow start otherwise.
+MOST_PACKETS, MOST_TO_SETTLE = 3e7, 6e7
+
+#: Packets of the first window (RFC 6928), and seconds of the first retransmission timeout (RFC 6298).
+FIRST_WINDOW, TIMEOUT_S = 10.0, 1.0
+#: Seconds until controllers that measure the round trip with an empty queue have done so for the first time (ProbeRTT).
+PROBE_S = {"bbr": 10.2, "bbr3": 5.2}
+#: Measured time of a run that settles, in multiples of the settling.
+MEASURED = 4 / 3
+#: Part of the warm-up over which long flows start.
+STARTS = 0.2
 
 #: Rates in bits per second that a link may have.
 SLOWEST, FASTEST = 1e3, 1e14
@@ -92,7 +102,7 @@ def draft(wishes: Wishes) -> str:
     """
     _check(wishes)
     rate = rate_bps(wishes.rate)
-    low, high = (round_trip_s(text) for text in _ends(wishes.rtt))
+    low, high = _round_trips_s(wishes)
     if low > high:
         raise InputError(f"found `{wishes.rtt}`; allowed: the shorter round trip first, as in 20ms..80ms", "rtt")
     _check_values(wishes, rate, (low + high) / 2)
@@ -122,16 +132,16 @@ def _quoted(text: str) -> str:
 
 def _text(wishes: Wishes, rate: float, rtt: float) -> str:
     """The file."""
-    warmup, measure, shortened = _durations(wishes, rate, rtt)
+    times = _durations(wishes, rate, rtt)
     text = "\n".join(
         [
             *_head(wishes),
             *_link(wishes),
-            *_long(wishes, rate, warmup),
+            *_long(wishes, rate, rtt, times),
             *_web(wishes, rate),
             *_background(wishes),
             *_video(wishes),
-            *_run(warmup, measure, shortened=shortened),
+            *_run(wishes, times),
             *_goal(wishes, rate, rtt),
         ]
     )
@@ -158,6 +168,12 @@ def packet_bytes(text: str) -> float:
     """Read the size of a packet."""
     with naming("packet"):
         return parse_quantity(text, "bytes")
+
+
+def _round_trips_s(wishes: Wishes) -> tuple[float, float]:
+    """The shortest and the longest round trip."""
+    low, high = (round_trip_s(text) for text in _ends(wishes.rtt))
+    return low, high
 
 
 def _ends(rtt: str) -> tuple[str, str]:
@@ -243,9 +259,13 @@ def _access(rate: float) -> str:
     return next((text for text in ACCESS if rate_bps(text) >= 2 * rate), ACCESS[-1])
 
 
-def _long(wishes: Wishes, rate: float, warmup: float) -> list[str]:
+def _long(wishes: Wishes, rate: float, rtt: float, times: _Times) -> list[str]:
     if not wishes.long:
         return []
+    threshold = [
+        "# The flows begin near their share of the link: this run is too short for a slow start that loses packets.",
+        f'initial_ssthresh = "{max(2, round(_window(wishes, rate, rtt)))}p"',
+    ]
     return [
         "[[flows]]",
         'name   = "long"  # transfers that last longer than the run',
@@ -254,7 +274,8 @@ def _long(wishes: Wishes, rate: float, warmup: float) -> list[str]:
         f"rtt    = {_rtt(wishes, rate)}  # there and back without any queue; one number, a list or a law",
         *_of_jitter(wishes),
         f'packet = "{wishes.packet}"',
-        f'start  = {{ uniform = ["0s", "{_time(min(1.0, warmup / 4))}"] }}',
+        f'start  = {{ uniform = ["0s", "{_time(min(1.0, STARTS * times.warmup))}"] }}',
+        *(threshold if times.warmup < times.settle * 0.999 else []),
         "# The senders' own links. Without them every packet would arrive at the very instant at which another leaves.",
         f'access = {{ rate = "{_access(rate)}" }}',
         "",
@@ -309,25 +330,73 @@ def _video(wishes: Wishes) -> list[str]:
     ]
 
 
-def _durations(wishes: Wishes, rate: float, rtt: float) -> tuple[float, float, bool]:
-    """Warm-up and measured seconds for some tens of the windows' cycles, and whether they had to be shortened."""
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """The times of a run, in seconds.
+
+    Attributes
+    ----------
+    warmup, measure : float
+        The time that is not measured, and the time that is.
+    settle : float
+        The time until the losses of the slow start are over.
+    shortened : bool
+        Whether the run has fewer than some tens of the windows' cycles, because these cost too much.
+    """
+
+    warmup: float
+    measure: float
+    settle: float
+    shortened: bool
+
+
+def _durations(wishes: Wishes, rate: float, rtt: float) -> _Times:
+    """The times for some tens of the windows' cycles; less where that costs too much, but no less than settles."""
     cycle = _cycle_s(rate, rtt, wishes.long)
-    warmup = _round_up(max(2.0, 5 * cycle, 50 * rtt))
+    settle = _settle_s(wishes, rate, rtt)
+    warmup = _round_up(max(2.0, 5 * cycle, 50 * rtt, settle, PROBE_S.get(wishes.cca, 0.0) if wishes.long else 0.0))
     measure = _round_up(max(10.0, 25 * cycle, 400 * rtt))
-    limit = MOST_PACKETS * 1500 * 8 / rate
-    if warmup + measure <= limit:
-        return warmup, measure, False
-    share = limit / (warmup + measure)
-    return _round_up(warmup * share), _round_up(measure * share), True
+    second = 1500 * 8 / rate
+    if warmup + measure <= MOST_PACKETS * second:
+        return _Times(warmup, measure, settle, shortened=False)
+    share = MOST_PACKETS * second / (warmup + measure)
+    short, rest = max(warmup * share, settle), max(measure * share, MEASURED * settle)
+    # Less of both where the settling costs too much, too.
+    part = min(1.0, MOST_TO_SETTLE * second / (short + rest))
+    return _Times(_round_finely(short * part), _round_finely(rest * part), settle, shortened=True)
 
 
-def _run(warmup: float, measure: float, *, shortened: bool) -> list[str]:
-    why = ["# Shorter than some tens of cycles of the windows, to keep one run at some ten seconds."]
+def _settle_s(wishes: Wishes, rate: float, rtt: float) -> float:
+    """The time until the losses of the slow start of long flows are over, in seconds.
+
+    The window doubles in each round trip from the first window to twice the share of a flow. Then up to half of the
+    window is lost. Some of the repeated packets are lost, too, so that a timeout follows, and another slow start up to
+    the share. A round trip is the longest one with the queue of the draft, half a bandwidth-delay product.
+    """
+    if not wishes.long:
+        return 0.0
+    window, trip = _window(wishes, rate, rtt), _round_trips_s(wishes)[1] + rtt / 2
+    rounds = math.log2(max(2.0, 2 * window / FIRST_WINDOW)) + math.log2(max(2.0, window))
+    return (rounds * trip + max(TIMEOUT_S, 2 * trip)) / (1 - STARTS)
+
+
+def _window(wishes: Wishes, rate: float, rtt: float) -> float:
+    """The share of one long flow in the bandwidth-delay product, in packets."""
+    return rate * rtt / 8 / packet_bytes(wishes.packet) / max(1, wishes.long)
+
+
+def _run(wishes: Wishes, times: _Times) -> list[str]:
+    why = ["# Shorter than some tens of cycles of the windows, to keep the cost of one run bearable."]
+    if times.warmup < times.settle * 0.999:
+        why.append(f"# The losses of a slow start are over after about {_time(_round_up(times.settle))} only.")
+    probe = PROBE_S.get(wishes.cca, 0.0) if wishes.long else 0.0
+    if times.warmup < probe:
+        why.append(f"# {wishes.cca} looks for its round trip after about {_time(probe)} for the first time.")
     return [
         "[run]",
-        *(why if shortened else []),
-        f'warmup       = "{_time(warmup)}"  # simulated, not measured',
-        f'measure      = "{_time(measure)}"',
+        *(why if times.shortened else []),
+        f'warmup       = "{_time(times.warmup)}"  # simulated, not measured',
+        f'measure      = "{_time(times.measure)}"',
         "seed         = 1",
         "replications = 4  # the least; recommend adds more where a decision is unclear",
         "",
@@ -344,6 +413,12 @@ def _round_up(seconds: float) -> float:
     """To the next of 1, 1.5, 2, 3, 5, 8 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(seconds))
     return next(factor * power for factor in (1, 1.5, 2, 3, 5, 8, 10) if factor * power >= seconds * (1 - 1e-9))
+
+
+def _round_finely(seconds: float) -> float:
+    """To two digits, upwards."""
+    unit = 10.0 ** (math.floor(math.log10(seconds)) - 1)
+    return math.ceil(seconds / unit * (1 - 1e-9)) * unit
 
 
 def _time(seconds: float) -> str:

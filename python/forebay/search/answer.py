@@ -17,6 +17,7 @@ from forebay.rules import Assumption
 from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
 from forebay.search.knob import TARGET_LINK, Knob
+from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
 from forebay.search.optimum import Optimum
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting, Value
@@ -60,8 +61,6 @@ __all__ = [
 Metrics = Mapping[str, Estimate]
 #: What a search says: a buffer meets every goal, none does, or the evidence decides neither.
 Verdict = Literal["met", "impossible", "undecided"]
-#: The same of one goal at one buffer.
-GoalVerdict = Literal["met", "missed", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,15 +325,6 @@ class JudgedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedBuffer:
-    """A buffer that somebody named, with what was measured there."""
-
-    name: str
-    buffer: Value
-    measured: Metrics
-
-
-@dataclass(frozen=True, slots=True)
 class CurvePoint:
     """One measured buffer.
 
@@ -528,6 +518,11 @@ class Recommendation(Told):
     def feasible(self) -> bool:
         """Whether any buffer meets every goal."""
         return self.buffer is not None
+
+    @property
+    def configured(self) -> NamedBuffer | None:
+        """The configured buffer; None where the scenario has none or it lies outside of the range."""
+        return next((each for each in self.also if each.name == AS_CONFIGURED), None)
 
     @property
     def packets(self) -> int | None:

@@ -33,17 +33,13 @@ from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
 from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
-from forebay.search.sequential_test import SequentialTest, looks_for
+from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
 from forebay.search.strata import strata
 from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience
 from forebay.warning import Kind, Warning
 
 __all__ = ["CheckReport", "check"]
-
-#: Replications of checks have numbers from here on. `recommend` uses none of them, so a check of its answer is
-#: independent of the runs that chose the answer.
-SERIES = 1 << 61
 
 
 def check(

@@ -11,6 +11,7 @@ from forebay.errors import InputError
 from forebay.quantity import split_list
 from forebay.report import Estimate
 from forebay.scenario import Scenario
+from forebay.search.named_buffer import NamedBuffer
 from forebay.search.setting import Value
 
 __all__ = ["Alternative", "Choice", "cases", "choice", "for_each", "of_all"]
@@ -55,6 +56,8 @@ class Alternative:
         goals, and better in one of them.
     nearest : BufferSize, Setting or None
         Without an answer: the buffer that comes nearest to meeting every goal.
+    configured : NamedBuffer or None
+        The configured buffer with this choice: metrics, those of groups that goals are about, and the verdict.
     """
 
     choice: Mapping[str, str]
@@ -68,6 +71,7 @@ class Alternative:
     of: int = 0
     on_front: bool = False
     nearest: Value | None = None
+    configured: NamedBuffer | None = None
 
 
 def choice(text: str) -> Choice | None:

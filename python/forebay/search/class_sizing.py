@@ -312,7 +312,7 @@ def size_classes(
     confidence = min(confidence, QUICK_CONFIDENCE) if quick else confidence
     if tell is not None and in_real_time(engine):
         tell(forecast(engine, run_s(looked.core), None))
-    resumption = None if resume is None else Resumption(resume, tell)
+    resumption = None if resume is None else Resumption(resume, tell, quick=quick)
     with connected(scheduler) as cluster, resumption or nullcontext():
         sizing = _Sizing(
             looked,
@@ -706,9 +706,9 @@ class _Sizing:
         self.outcome = Outcome(confidence=None, notes=self.outcome.notes)
         self.impossible = False
         runs = sum(each.runs for each in self._measures)
-        self.reason = f"The time was over after {counted(runs, 'run')}."
-        text = f"{self.reason} Repeat the command with a longer time: it goes on from there."
-        self.outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
+        done = f"The time was over after {counted(runs, 'run')}."
+        self.reason = f"{done} Repeat the command with a longer time: it goes on from there."
+        self.outcome.notes.append(Warning(Kind.TIME_OVER, self.reason, values={"replications": runs}))
 
     def leave_undecided(self) -> None:
         """Take the answer back: what the runs do not show may decide it."""
@@ -742,7 +742,7 @@ class _Sizing:
             scenario=self.scenario,
             verdict="met" if found else "impossible" if self.impossible else "undecided",
             reason="" if found else self.reason,
-            confidence=outcome.confidence if found and finished.confident else None,
+            confidence=self._stated(outcome.confidence) if found and finished.confident else None,
             level=self.terms.confidence,
             runs=outcome.runs if found else len(measure.at(at)),
             classes=tuple(self._class_size(each, at, found=found) for each in self.classes),
@@ -756,6 +756,11 @@ class _Sizing:
             version=_core.__version__,
             jitter=jitter,
         )
+
+    def _stated(self, confidence: float | None) -> float | None:
+        """The confidence of the joint runs; a quick look states no more than it looks for."""
+        quick = self.terms.quick and confidence is not None
+        return min(confidence, self.terms.confidence) if quick and confidence is not None else confidence
 
     @property
     def _measured(self) -> list[Measurements]:

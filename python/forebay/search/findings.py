@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from forebay import statistics
 from forebay.cautions import phase_effects
@@ -53,6 +53,7 @@ from forebay.search.thumbs import Thumb
 from forebay.warning import Kind, Warning
 
 __all__ = [
+    "ConfiguredVerdict",
     "Finished",
     "conflict",
     "cost",
@@ -74,6 +75,33 @@ __all__ = [
 ENOUGH_FOR_INTERVAL = 4
 #: Names in a sentence at most.
 MOST_NAMES = 4
+#: Warnings of runs that have one cause whatever they are about, as one sentence.
+ONE_CAUSE: Mapping[Kind, str] = {
+    Kind.METRIC_LEFT_OUT: "at {places}: metrics that not every replication measured are left out{names}",
+    Kind.FEW_DROPS: "at {places}: loss rates of single runs rest on few drops: measure for longer",
+    Kind.FEW_CONGESTION_EVENTS: (
+        "at {places}: single runs have few congestion events, so that the means may depend on the measured time"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredVerdict:
+    """The verdict on all goals at the configured buffer.
+
+    Attributes
+    ----------
+    verdict : str
+        "met" if every goal is met, "missed" if one is missed, else "undecided".
+    goals : mapping
+        The verdict on each goal by its key; empty where goals are about a share of the draws.
+    runs : int
+        Observations that the verdict rests on.
+    """
+
+    verdict: GoalVerdict
+    goals: Mapping[str, GoalVerdict] = field(default_factory=dict)
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +398,12 @@ def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, betwe
     return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
-def named(finished: Finished, name: str, packets: int) -> NamedBuffer:
-    """A buffer that somebody named, with what was measured there."""
-    return NamedBuffer(name, finished.size(packets), finished.measured(packets))
+def named(finished: Finished, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:
+    """A buffer that somebody named, with what was measured there; the configured one with its verdict."""
+    buffer, measured = finished.size(packets), finished.measured(packets)
+    if verdict is None:
+        return NamedBuffer(name, buffer, measured)
+    return NamedBuffer(name, buffer, measured, verdict.verdict, verdict.goals, verdict.runs)
 
 
 def point(finished: Finished, packets: int) -> CurvePoint:
@@ -552,19 +583,29 @@ def _names(names: Sequence[str]) -> str:
 
 def _of_runs(finished: Finished) -> list[Warning]:
     """What the runs warned of: what is about the same once, with the buffers at which it came up."""
-    alike: dict[tuple[Kind, str], tuple[Warning, list[int]]] = {}
+    alike: dict[tuple[Kind, str], tuple[list[Warning], list[int]]] = {}
     reports = finished.measure.reports
     for buffer, replication in sorted(reports):
         for warning in reports[buffer, replication].warnings:
-            _, buffers = alike.setdefault((warning.kind, warning.subject), (warning, []))
+            subject = "" if warning.kind in ONE_CAUSE else warning.subject
+            several, buffers = alike.setdefault((warning.kind, subject), ([], []))
+            several.append(warning)
             if buffer not in buffers:
                 buffers.append(buffer)
-    found = []
-    for warning, buffers in alike.values():
+    return [_merged(several, finished.named(buffers)) for several, buffers in alike.values()]
+
+
+def _merged(alike: Sequence[Warning], places: str) -> Warning:
+    """Warnings of one cause as one sentence, with the buffers at which they came up."""
+    first = alike[0]
+    if first.kind in {Kind.AVERAGE_RATE, Kind.AVERAGE_DELAY}:
         # A link is the same at every buffer.
-        here = warning.kind in {Kind.AVERAGE_RATE, Kind.AVERAGE_DELAY}
-        found.append(warning if here else warning.saying(f"at {finished.named(buffers)}: {warning}"))
-    return found
+        return first
+    if len(set(alike)) > 1 and first.kind in ONE_CAUSE:
+        subjects = sorted({warning.subject for warning in alike if warning.subject})
+        names = f" ({_names([f'`{name}`' for name in subjects])})" if subjects else ""
+        return first.saying(ONE_CAUSE[first.kind].format(places=places, names=names))
+    return first.saying(f"at {places}: {first}")
 
 
 def _of_warmup(finished: Finished) -> list[Warning]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from forebay import formatting
-from forebay.goals import Goal, distinct, metric_value
+from forebay.goals import Goal, distinct, metric_value, parts_of_key
 from forebay.metric import unit_of
 from forebay.report import Report
 from forebay.search.judging import ShareJudge
@@ -40,11 +40,18 @@ class Miss:
 
     @property
     def words(self) -> str:
-        """As in "30 points" or "2.10 ms"."""
+        """By how much: "30 points" or "2.10 ms"."""
         if self.unit == "s":
             return formatting.duration(self.by)
         number = f"{self.by:.0f}" if self.by >= 9.95 else f"{self.by:.2g}"
         return f"{number} %" if self.unit == "%" else f"{number} point{'' if number == '1' else 's'}"
+
+    @property
+    def subject(self) -> str:
+        """The goal in words: "p99 delay", or "share of draws"."""
+        if self.goal == FRACTION:
+            return "share of draws"
+        return formatting.metric_title(parts_of_key(self.goal)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +90,9 @@ class Judgment:
 
     @property
     def found(self) -> str:
-        """What the simulation says: "30 points off", "meets every goal at 2.9 x the recommendation", or nothing."""
+        """What the simulation says: "utilization 30 points off", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
-            return f"{'about ' if self.interpolated else ''}{self.miss.words} off"
+            return f"{self.miss.subject} {'about ' if self.interpolated else ''}{self.miss.words} off"
         if not self.simulated:
             return ""
         if self.times is None:
@@ -99,7 +106,7 @@ class Judgment:
 
     @property
     def words(self) -> str:
-        """Both: "applies, 30 points off"; of a rule that does not apply only that."""
+        """Both: "applies, utilization 30 points off"; of a rule that does not apply only that."""
         return ", ".join(filter(None, (self.verdict, self.found))) if self.applies else self.verdict
 
     def to_dict(self) -> dict[str, Any]:

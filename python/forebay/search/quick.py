@@ -299,6 +299,7 @@ class QuickLook(Observing):
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
         # Each attempt spends a part of the error probability, and each of its looks a part of that.
         spent = attempt_share(len(self._refused) + 1) * part
+        most = min(most, self.plan.confidence)
         found = {key: max(0.0, min(most, 1 - (1 - each) / spent)) for key, each in evidence.items()}
         return found, min(evidence.values())
 

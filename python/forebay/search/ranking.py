@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forebay.report import Estimate
-from forebay.search.answer import CurvePoint, JudgedGoal, Recommendation, Value
+from forebay.search.answer import CurvePoint, JudgedGoal, NamedBuffer, Recommendation, Value
 from forebay.search.choice import Alternative, of_all
 from forebay.search.ranged import Ranged
 from forebay.statistics import normal_quantile
@@ -89,9 +89,17 @@ def compared(
                 of=len(answer.goals),
                 on_front=index in front,
                 nearest=None if answer.feasible or answer.conflict is None else answer.conflict.compromise,
+                configured=_configured(answer),
             )
         )
     return best, tuple(found)
+
+
+def _configured(answer: Recommendation) -> NamedBuffer | None:
+    """The configured buffer, with the metrics of the goals on groups."""
+    own = answer.configured
+    at = None if own is None else answer.at(own.buffer)
+    return own if own is None or at is None else replace(own, measured=_metrics(answer, at))
 
 
 def _failing(answer: Recommendation) -> float:

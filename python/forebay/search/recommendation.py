@@ -30,13 +30,15 @@ from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
+from forebay.search.configured import configured_verdict
 from forebay.search.delay_bound import delay_bounds
-from forebay.search.findings import Finished
+from forebay.search.findings import ConfiguredVerdict, Finished
 from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge
 from forebay.search.knob import Knob, knob
 from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
+from forebay.search.named_buffer import AS_CONFIGURED
 from forebay.search.observing import Observing
 from forebay.search.optimizing import objective, optimized
 from forebay.search.plan import Outcome, Plan
@@ -49,7 +51,7 @@ from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
 from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
-from forebay.search.unmeasured import CONFIGURED, of_assumptions, resting_on
+from forebay.search.unmeasured import of_assumptions, resting_on
 from forebay.search.waiting import Patience, shorter
 from forebay.statistics import runs_for_confidence
 
@@ -206,6 +208,7 @@ def recommend(
         terms,
         confidence=for_each(asked_for, len(chosen)),
         least_runs=runs_for_confidence(asked_for),
+        one=asked_for,
     )
     questions = [
         _question(
@@ -220,7 +223,7 @@ def recommend(
     ]
     if tell is not None and in_real_time(engine):
         tell(forecast(engine, run_s((shorter(scenario) if quick else scenario).core), None))
-    resumption = None if resume is None else Resumption(resume, tell)
+    resumption = None if resume is None else Resumption(resume, tell, quick=quick)
     with connected(scheduler) as cluster, resumption or nullcontext():
         measuring = partial(
             Measurements, engine=engine, jobs=jobs, progress=progress, resumption=resumption, cluster=cluster
@@ -329,9 +332,14 @@ def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tup
     finished, optimum = _found(question, search), None
     if best_of is not None:
         finished, optimum = optimized(finished, best_of, search.terms.confidence, search.known)
+    place, verdict = question.asked.get(AS_CONFIGURED), None
+    if place is not None:
+        # Before anything is read off the curve, which has these runs, too.
+        verdict = configured_verdict(finished, place, search.terms.each)
     rules = (findings.judged_rule(finished, rule) for rule in question.rules)
     judged = (*rules, *_judged(finished, question.varied, question.thumbs))
-    return finished, dataclasses.replace(_answer(finished, search.terms, question.asked, judged), optimum=optimum)
+    answer = _answer(finished, search.terms, question.asked, judged, verdict)
+    return finished, dataclasses.replace(answer, optimum=optimum)
 
 
 def _found(question: _Question, search: _Search) -> Finished:
@@ -367,7 +375,11 @@ def _found(question: _Question, search: _Search) -> Finished:
 
 
 def _answer(
-    finished: Finished, terms: _Terms, asked: Mapping[str, int], rules: tuple[JudgedRule, ...]
+    finished: Finished,
+    terms: _Terms,
+    asked: Mapping[str, int],
+    rules: tuple[JudgedRule, ...],
+    verdict: ConfiguredVerdict | None,
 ) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     outcome, measure = finished.outcome, finished.measure
@@ -387,7 +399,10 @@ def _answer(
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
         conflict=None if found else findings.conflict(finished, goals),
         rules=rules,
-        also=tuple(findings.named(finished, name, packets) for name, packets in asked.items()),
+        also=tuple(
+            findings.named(finished, name, packets, verdict if name == AS_CONFIGURED else None)
+            for name, packets in asked.items()
+        ),
         points=findings.curve(finished),
         cost=findings.cost([measure], 0.0),
         warnings=findings.warnings(finished),
@@ -541,6 +556,12 @@ class _Terms:
     replications: int | None
     fraction: float | None
     least_runs: int | None = None
+    one: float | None = None
+
+    @property
+    def each(self) -> float:
+        """The confidence of a verdict by itself, where `confidence` is shared by several answers."""
+        return self.confidence if self.one is None else self.one
 
     def check(self) -> None:
         """Refuse what no search can keep."""
@@ -583,9 +604,9 @@ def _asked(scenario: Scenario, varied: Knob | Ranged, also: Iterable[str]) -> di
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
     if isinstance(varied, Ranged):
         own = varied.configured(scenario)
-        as_configured = {} if own is None else {CONFIGURED: round(own.place)}
+        as_configured = {} if own is None else {AS_CONFIGURED: round(own.place)}
     else:
-        as_configured = {CONFIGURED: max(1, round(varied.size(scenario).packets))}
+        as_configured = {AS_CONFIGURED: max(1, round(varied.size(scenario).packets))}
     return as_configured | {text.strip(): varied.read(scenario, text) for text in also}
 
 

@@ -56,10 +56,13 @@ class Resumption:
         Where the files are; made when something is to be written.
     tell : callable, optional
         Told in a line what was found there.
+    quick : bool
+        Whether the call is a quick look. A quick look does not finish the search that was interrupted, so the
+        replications that it finds stay for that search.
     """
 
-    def __init__(self, directory: Path, tell: Callable[[str], object] | None = None) -> None:
-        self._directory, self._tell = directory, tell or (lambda _line: None)
+    def __init__(self, directory: Path, tell: Callable[[str], object] | None = None, *, quick: bool = False) -> None:
+        self._directory, self._tell, self._quick = directory, tell or (lambda _line: None), quick
         self._opened: list[Kept] = []
         self._unfinished = False
         _tidy(directory)
@@ -88,7 +91,7 @@ class Resumption:
         on = isinstance(error, Interrupted | UntrustedError)
         over = error is None or (isinstance(error, ForebayError) and not on)
         for kept in self._opened:
-            if over and not self._unfinished:
+            if over and not self._unfinished and not (self._quick and kept.count):
                 kept.remove()
             else:
                 kept.close()

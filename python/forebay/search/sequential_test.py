@@ -22,7 +22,7 @@ from forebay.search.independence import different
 from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins
 from forebay.search.observing import Observing
 
-__all__ = ["GoalTest", "SequentialTest", "looks_for"]
+__all__ = ["SERIES", "GoalTest", "SequentialTest", "looks_for"]
 
 #: Part of the error probability of each look.
 PARTS = (0.25, 0.25, 0.5)
@@ -32,6 +32,9 @@ FIRST = 8
 #: the verdicts "met" are false on skewed noise (tests/test_check.py).
 REACH = 2.0
 NOTHING = Replications()
+#: Replications of checks have numbers from here on. No search uses them, so a check of an answer is independent of the
+#: runs that chose the answer.
+SERIES = 1 << 61
 
 
 def looks_for(least: int, replications: int | None = None) -> Looks:

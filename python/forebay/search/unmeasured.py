@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from forebay.search.named_buffer import AS_CONFIGURED
 from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
@@ -18,16 +19,12 @@ if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
 
 __all__ = [
-    "CONFIGURED",
     "is_unmeasured",
     "of_assumptions",
     "of_bounds",
     "resting_on",
     "without_configured",
 ]
-
-#: The name of the scenario's own buffer among those that an answer names.
-CONFIGURED = "as configured"
 
 
 def of_assumptions(assumed: Iterable[str]) -> tuple[Warning, ...]:
@@ -60,4 +57,4 @@ def is_unmeasured(warnings: Iterable[Warning]) -> bool:
 
 def without_configured(answer: Recommendation) -> Recommendation:
     """The same answer about a scenario that states no buffer: the size with which the search began is none of its."""
-    return dataclasses.replace(answer, also=tuple(each for each in answer.also if each.name != CONFIGURED))
+    return dataclasses.replace(answer, also=tuple(each for each in answer.also if each.name != AS_CONFIGURED))

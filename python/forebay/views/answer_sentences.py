@@ -15,6 +15,7 @@ from forebay.report import BufferSize
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.statistics import runs_for_confidence
 from forebay.views.goal_table import goal_rows, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
@@ -46,6 +47,7 @@ __all__ = [
     "answer_metrics",
     "asked",
     "brief",
+    "configured",
     "decisive",
     "draws_held",
     "is_quick",
@@ -55,6 +57,7 @@ __all__ = [
     "nearest",
     "percent",
     "proof",
+    "reason_of",
     "recommended",
     "roles",
     "undecided",
@@ -221,6 +224,30 @@ def decisive(answer: Recommendation) -> Iterator[str]:
             yield f"All goals are met from {low} {'down ' if largest else ''}to {last}."
 
 
+def configured(answer: Recommendation) -> str:
+    """The verdict on the configured buffer; nothing where the scenario has none, or where it is the answer."""
+    own = answer.configured
+    if own is None or own.verdict is None:
+        return ""
+    if answer.buffer is not None and own.buffer.number == answer.buffer.number:
+        return f"{_capital(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the answer."
+    who, verb = _own_words(own.buffer), "" if not _single(own.buffer) else "s"
+    runs = f" ({counted(own.runs, 'run')})" if own.runs else ""
+    if own.verdict == "met":
+        return f"{_capital(who)} meet{verb} {'the goal' if len(answer.goals) == 1 else 'all goals'}{runs}."
+    named = [asked(goal) for key, goal in answer.goals.items() if own.goals.get(key) == own.verdict]
+    what = both(named) if named else "all goals"
+    if own.verdict == "missed":
+        return f"{_capital(who)} miss{'es' if verb else ''} {what}{runs}."
+    more = "" if own.runs > 2 * runs_for_confidence(answer.level) else " Run `forebay check` to decide it."
+    return f"The runs do not decide whether {who} meet{verb} {what}{runs}.{more}"
+
+
+def _own_words(buffer: Value) -> str:
+    """The configured buffer as the subject of a sentence."""
+    return f"the configured {count(buffer)}"
+
+
 def draws_held(answer: Recommendation) -> str:
     """The number of fresh draws in which all goals held; nothing unless a share of the draws was asked for."""
     part = answer.fraction
@@ -258,11 +285,7 @@ def why_none(answer: Recommendation) -> Iterator[str]:
         yield from _open(answer)
     else:
         yield f"{nothing_meets(answer)} meets every goal."
-    # Of an undecided answer the runs show something, but decide nothing.
-    told = [*sides(answer, goal_words, brief)]
-    if told and undecided(answer):
-        told[0] = f"as far as the runs show, {told[0]}"
-    yield from (f"{_capital(line)}." for line in told)
+    yield from (f"{_capital(line)}." for line in sides(answer, goal_words, brief))
 
 
 def _noun(answer: Recommendation) -> str:
@@ -281,10 +304,18 @@ def _open(answer: Recommendation) -> Iterator[str]:
         else:
             yield f"Undecided: between {first} and {count(high)}."
         yield f"A {noun} in this range may meet every goal; the runs do not decide it."
-    kinds = {warning.kind: warning for warning in reversed(answer.warnings)}
-    reason = next((kinds[kind] for kind in _REASONS if kind in kinds), None)
-    if reason is not None and not reason.urgent:
+    reason = reason_of(answer)
+    if reason is not None:
         yield f"The reason: {str(reason).rstrip('.')}."
+
+
+def reason_of(answer: Recommendation) -> Warning | None:
+    """The warning that the first lines give as the reason of an undecided answer; no other line repeats it."""
+    if not undecided(answer):
+        return None
+    kinds = {warning.kind: warning for warning in reversed(answer.warnings)}
+    found = next((kinds[kind] for kind in _REASONS if kind in kinds), None)
+    return None if found is None or found.urgent else found
 
 
 def roles(answer: Recommendation, place: Place) -> str:

@@ -33,8 +33,8 @@ __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "senten
 STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
 #: Metrics of the link that are told, whatever the goals.
 TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
-#: Kinds of warnings on the way to the answer.
-STORY = frozenset({Kind.REFUSED})
+#: Kinds of warnings on the way to the answer, and about metrics of no goal.
+STORY = frozenset({Kind.REFUSED, Kind.METRIC_LEFT_OUT})
 
 
 def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> RenderableType:
@@ -55,7 +55,11 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
     core = answer.scenario.core
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
     urgent = [warning for warning in answer.warnings if warning.urgent]
-    others = [each for each in answer.warnings if not each.urgent and (everything or each.kind not in STORY)]
+    hidden = frozenset() if everything else STORY
+    if answer.total is None:
+        # The reason stands above.
+        hidden |= {Kind.TIME_OVER}
+    others = [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
     parts: list[RenderableType] = [
         Text(f"{rate_of_link(answer.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
         Paragraph(sentence(answer), STYLES[answer.verdict]),

@@ -69,12 +69,15 @@ class Region:
         The ends, which were measured and decided.
     best : GoalAt or None
         Where the goal is met nowhere: the measured buffer that comes nearest.
+    missed : BufferSize, Setting or None
+        Of "from" the largest measured buffer that surely misses the goal, of "up_to" the smallest one.
     """
 
     shape: Shape
     low: Value | None = None
     high: Value | None = None
     best: GoalAt | None = None
+    missed: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +172,11 @@ def _partly(found: Sequence[GoalAt], verdicts: Sequence[GoalVerdict]) -> Region:
     missed = [index for index, each in enumerate(verdicts) if each == "missed"]
     met = [index for index, each in enumerate(verdicts) if each == "met"]
     if last == "met" and missed:
-        return Region("from", low=found[min(index for index in met if index > missed[-1])].buffer)
+        low = found[min(index for index in met if index > missed[-1])].buffer
+        return Region("from", low=low, missed=found[missed[-1]].buffer)
     if first == "met" and missed:
-        return Region("up_to", high=found[max(index for index in met if index < missed[0])].buffer)
+        high = found[max(index for index in met if index < missed[0])].buffer
+        return Region("up_to", high=high, missed=found[missed[0]].buffer)
     below = next((index for index, each in enumerate(verdicts) if each != first), len(verdicts))
     above = next((index + 1 for index in range(len(verdicts) - 1, -1, -1) if verdicts[index] != last), 0)
     if first == "missed":
@@ -185,9 +190,10 @@ def _shaped(found: Sequence[GoalAt], met: Sequence[bool]) -> Region:
     """The region of a goal that some measured buffers meet and others miss."""
     if met[-1] and not met[0]:
         first = max(index for index, each in enumerate(met) if not each) + 1
-        return Region("from", low=found[first].buffer)
+        return Region("from", low=found[first].buffer, missed=found[first - 1].buffer)
     if met[0] and not met[-1]:
-        return Region("up_to", high=found[met.index(False) - 1].buffer)
+        last = met.index(False) - 1
+        return Region("up_to", high=found[last].buffer, missed=found[last + 1].buffer)
     low, high = met.index(True), len(met) - 1 - met[::-1].index(True)
     shape: Shape = "between" if all(met[low : high + 1]) else "scattered"
     return Region(shape, found[low].buffer, found[high].buffer)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from forebay.views.answer_sentences import (
+    configured,
     decisive,
     metrics_there,
     proof,
@@ -65,7 +66,8 @@ def opening(answer: Recommendation) -> Opening:
     if answer.buffer is None:
         first, *others = why_none(answer)
         verdict: Literal["impossible", "undecided"] = "undecided" if undecided(answer) else "impossible"
-        return Opening(verdict, first, tuple(urgent(answer)), (" ".join(others),) if others else ())
+        told = filter(None, (" ".join(others), configured(answer)))
+        return Opening(verdict, first, tuple(urgent(answer)), tuple(told))
     surprises = () if answer.monotone else around(answer)
     return Opening("met", recommended(answer), tuple(urgent(answer)), tuple(_of_buffer(answer)), surprises)
 
@@ -75,4 +77,6 @@ def _of_buffer(answer: Recommendation) -> Iterator[str]:
     yield from filter(None, (" ".join(proof(answer)), metrics_there(answer)))
     if answer.goals and answer.optimum is None:
         yield " ".join(decisive(answer))
+    if configured(answer):
+        yield configured(answer)
     yield from what_changes(answer)

@@ -23,6 +23,7 @@ from forebay.views.answer_sentences import (
     draws_held,
     margin,
     nearest,
+    reason_of,
     roles,
     urgent,
 )
@@ -37,6 +38,7 @@ from forebay.views.rules_table import (
     cell,
     headings,
     metric_keys,
+    own_verdict,
     rules_table,
     short,
     size_cells,
@@ -235,9 +237,38 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
         )
         for interval in (True, False)
     )
+    yield from _with_configured(answer)
     close = [_words_of(each) for each in found[1:] if each.met == each.of and not each.apart]
     if close and found[0].met == found[0].of:
         yield Paragraph(f"{both([_words_of(found[0]), *close])} cannot be told apart: their intervals overlap.")
+
+
+def _with_configured(answer: Recommendation) -> Iterator[RenderableType]:
+    """Each choice with the configured buffer: what a user gets who changes nothing else."""
+    found = [(each, each.configured) for each in answer.alternatives if each.configured is not None]
+    if len(found) < 2:
+        return
+    names = metric_keys(answer)
+    heading = headings(answer)[0]
+    keys = [Column(key, [each.choice[key] for each, _ in found], number=False) for key in answer.choice]
+    sizes = [size_cells(own.buffer)[0] for _, own in found]
+    styles = ["red" if own.verdict == "missed" else "" for _, own in found]
+    yield Text()
+    yield Paragraph(f"With the configured {'value' if isinstance(answer.knob, Ranged) else 'buffer'}:")
+    yield Wrapped(
+        Grid(
+            [*keys, Column(heading, sizes)],
+            [
+                *(
+                    Column(short(name), [cell(answer, name, own.measured, interval=interval) for _, own in found])
+                    for name in names
+                ),
+                Column("verdict", [own_verdict(own) for _, own in found], number=False),
+            ],
+            styles,
+        )
+        for interval in (True, False)
+    )
 
 
 def _which(alternative: Alternative) -> str:
@@ -327,16 +358,18 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
         yield metric_table(name, metrics, list(metrics))
 
 
-#: What the search met on its way; the first lines say what of it matters.
-STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW})
+#: What the search met on its way, of which the first lines say what matters; and metrics that are left out, because
+#: they are the metrics of no goal.
+STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
 
 
 def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
     """What a reader must know."""
+    reason = reason_of(answer)
     told = [
         warning
         for warning in answer.warnings
-        if not warning.urgent and (detail is Detail.EVERYTHING or warning.kind not in STORY)
+        if not warning.urgent and warning is not reason and (detail is Detail.EVERYTHING or warning.kind not in STORY)
     ]
     if told:
         yield Text()

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from forebay import formatting
 from forebay.formatting import counted
+from forebay.goals import parts_of_key
 from forebay.search.interpolation import on_curve
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
@@ -23,6 +24,7 @@ from forebay.views.changing import DRAIN
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph
+from forebay.views.wording import both
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.report import Estimate
-    from forebay.search.answer import JudgedRule, Recommendation, Value
+    from forebay.search.answer import JudgedRule, NamedBuffer, Recommendation, Value
     from forebay.search.judgment import Judgment
 
-__all__ = ["cell", "headings", "metric_keys", "rules_table", "short", "size_cells"]
+__all__ = ["cell", "headings", "metric_keys", "own_verdict", "rules_table", "short", "size_cells"]
 
 #: What the answer's own row is called.
 OWN = "forebay"
@@ -49,6 +51,7 @@ class _Row:
     interpolated: bool = False
     judgment: Judgment | None = None
     style: str = ""
+    verdict: str = ""
 
 
 def rules_table(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
@@ -143,7 +146,17 @@ def _named(answer: Recommendation) -> Iterator[_Row]:
         at = answer.at(named.buffer)
         groups = {} if at is None else at.groups
         of_groups = {f"{name}.{key}": found for name, metrics in groups.items() for key, found in metrics.items()}
-        yield _Row(named.name, named.buffer, {**named.measured, **of_groups})
+        yield _Row(named.name, named.buffer, {**named.measured, **of_groups}, verdict=own_verdict(named))
+
+
+def own_verdict(named: NamedBuffer) -> str:
+    """The verdict on the configured buffer, with the goals that it misses."""
+    missed = [
+        formatting.metric_title(parts_of_key(key)[0]) for key, verdict in named.goals.items() if verdict == "missed"
+    ]
+    if named.verdict == "missed" and missed:
+        return f"misses {both(missed)}"
+    return {"met": "meets every goal", "missed": "misses a goal"}.get(named.verdict or "", named.verdict or "")
 
 
 def _own(answer: Recommendation) -> Iterator[_Row]:
@@ -156,7 +169,7 @@ def _grids(answer: Recommendation, rows: Sequence[_Row]) -> Iterator[Grid]:
     """The table with all sizes and intervals, and without them where there is no room."""
     names = metric_keys(answer)
     which = _which(answer)
-    verdicts = ["" if row.judgment is None else _words(row.judgment, which) for row in rows]
+    verdicts = [row.verdict if row.judgment is None else _words(row.judgment, which) for row in rows]
     verdict = [Column("rule verdict", verdicts, number=False)] if any(verdicts) else []
     sizes = [size_cells(row.buffer) for row in rows]
     for whole, interval in ((True, True), (True, False), (False, True), (False, False)):

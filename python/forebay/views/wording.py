@@ -264,13 +264,15 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
     for row, each in found:
         name = title(row.key)
         if each.low is not None and each.shape == "from":
-            yield f"{name} is met from {told(each.low)} on"
+            beyond = "" if each.missed is None else f" and surely missed at {told(each.missed)}"
+            yield f"{name} is surely met from {told(each.low)} on{beyond}"
         elif each.high is not None and each.shape == "up_to":
-            yield f"{name} is met up to {told(each.high)}"
+            beyond = "" if each.missed is None else f" and surely missed at {told(each.missed)}"
+            yield f"{name} is surely met up to {told(each.high)}{beyond}"
         elif each.high is not None and each.shape == "missed_up_to":
-            yield f"{name} is missed up to {told(each.high)}"
+            yield f"{name} is surely missed up to {told(each.high)}"
         elif each.low is not None and each.shape == "missed_from":
-            yield f"{name} is missed from {told(each.low)} on"
+            yield f"{name} is surely missed from {told(each.low)} on"
         elif each.low is not None and each.high is not None:
             order = "only from" if each.shape == "between" else "only at some of the measured values from"
             same = each.low.number == each.high.number

@@ -1,0 +1,117 @@
+"""The verdict on the configured buffer, as `check` states it, for an answer of `recommend`.
+
+`recommendation.py` asks for it when a search is over. The runs are those that `check` would make, so both say the same.
+They are made only if they cost no more than the search did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+from forebay import statistics
+from forebay.real_time import in_real_time
+from forebay.report import Report
+from forebay.search.answer import GoalVerdict
+from forebay.search.checked_buffers import FINE
+from forebay.search.findings import ConfiguredVerdict, Finished
+from forebay.search.independence import different, enough, in_step
+from forebay.search.judging import Looks, Verdict
+from forebay.search.observing import Observing
+from forebay.search.plan import Plan
+from forebay.search.quick import QuickLook
+from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
+
+__all__ = ["configured_verdict"]
+
+#: Verdicts of the search as those of goals.
+_WORDS: Mapping[Verdict, GoalVerdict] = {Verdict.MET: "met", Verdict.MISSED: "missed", Verdict.UNCLEAR: "undecided"}
+
+
+def configured_verdict(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict | None:
+    """Judge the configured buffer after a search.
+
+    Parameters
+    ----------
+    finished : Finished
+        The search that is over.
+    place : int
+        The configured buffer as the search numbers it.
+    confidence : float
+        One-sided confidence of the verdict by itself.
+
+    Returns
+    -------
+    ConfiguredVerdict or None
+        None without goals.
+    """
+    search, outcome, goals = finished.search, finished.outcome, finished.scenario.goals
+    if not goals:
+        return None
+    if not outcome.shown:
+        # The runs do not show a state that may decide the goals.
+        return _of_all(dict.fromkeys((goal.key for goal in goals), "undecided"), 0)
+    if place == outcome.buffer:
+        return _of_all(dict.fromkeys((goal.key for goal in goals), "met"), outcome.runs)
+    if not search.plan.judge.averages:
+        runs = len(search.samples.get(place, ()))
+        verdict = search.together(place, goals) if runs else Verdict.UNCLEAR
+        return ConfiguredVerdict(_WORDS[verdict], {}, runs)
+    if outcome.impossible and place in search.samples:
+        each = {goal.key: _WORDS[search.verdict_on(place, goal, outcome)] for goal in goals}
+        if "missed" in each.values():
+            return _of_all(each, outcome.runs)
+    return _tested(finished, place, confidence)
+
+
+def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict:
+    """Put the configured buffer to the test of `check`."""
+    goals, measure, outcome = finished.scenario.goals, finished.measure, finished.outcome
+    number = max(1, round(FINE * place))
+    least = statistics.runs_for_confidence(confidence)
+    plan = Plan(smallest=number, largest=number, ceiling=number, confidence=confidence, least=least)
+
+    def run(pairs: Iterable[tuple[int, int]]) -> list[Report]:
+        return measure([(place, SERIES + each) for _, each in pairs])
+
+    seen = Observing(run, goals, plan)
+    derived = {number: frozenset(goal for goal in goals if finished.search.derived(place, goal))}
+    looks = _affordable(finished, least)
+    test = SequentialTest(seen, looks, partial(_independent, finished), derived, measure.expect)
+    if looks:
+        with suppress(TimeoutError):
+            test.run([number])
+    runs = len(seen.samples.get(number, ()))
+    each = {goal.key: test.judged(number, goal).verdict for goal in goals}
+    if not runs and place in finished.search.samples:
+        # Without runs of its own the search may still have shown that a goal is missed.
+        shown = {goal.key: finished.search.verdict_on(place, goal, outcome) for goal in goals}
+        each |= {key: "missed" for key, found in shown.items() if found is Verdict.MISSED}
+    return _of_all(each, runs)
+
+
+def _affordable(finished: Finished, least: int) -> Looks:
+    """The looks of `check` that cost no more runs than the search; of a quick look the first alone."""
+    measure = finished.measure
+    if not measure.replicates:
+        return ((1, 1.0),)
+    if in_real_time(measure.engine):
+        return ()
+    each = 1 if measure.strata is None else len(measure.strata.weights)
+    looks = tuple(look for look in looks_for(least) if look[0] * each <= measure.runs)
+    return looks[:1] if isinstance(finished.search, QuickLook) else looks
+
+
+def _independent(finished: Finished, reports: Sequence[Report]) -> bool:
+    """Whether runs are observations of their own."""
+    if not finished.measure.replicates or not enough(different(reports), len(reports)):
+        return False
+    return in_step(finished.scenario.core, finished.measure.engine, reports) is None
+
+
+def _of_all(goals: Mapping[str, GoalVerdict], runs: int) -> ConfiguredVerdict:
+    """The verdict on several goals together."""
+    found = set(goals.values())
+    verdict: GoalVerdict = "missed" if "missed" in found else "undecided" if "undecided" in found else "met"
+    return ConfiguredVerdict(verdict, goals, runs)

@@ -1,0 +1,46 @@
+"""A buffer that the user named, and the configured one with its verdict: rows beside the answer of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from forebay.report import Estimate
+from forebay.search.setting import Value
+
+__all__ = ["AS_CONFIGURED", "GoalVerdict", "NamedBuffer"]
+
+#: The name of the scenario's own buffer among those that are measured besides.
+AS_CONFIGURED = "as configured"
+#: The verdict on one goal, or on all, at one buffer.
+GoalVerdict = Literal["met", "missed", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBuffer:
+    """A buffer that somebody named, with what was measured there.
+
+    Attributes
+    ----------
+    name : str
+        "as configured", or the text that was given.
+    buffer : BufferSize or Setting
+        The buffer.
+    measured : mapping
+        Metrics of the link.
+    verdict : str or None
+        Of the configured buffer, as `check` states it: "met", "missed" or "undecided". None of others, and without
+        goals.
+    goals : mapping
+        The verdict on each goal by its key.
+    runs : int
+        Observations that the verdict rests on.
+    """
+
+    name: str
+    buffer: Value
+    measured: Mapping[str, Estimate]
+    verdict: GoalVerdict | None = None
+    goals: Mapping[str, GoalVerdict] = field(default_factory=dict)
+    runs: int = 0
