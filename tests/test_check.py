@@ -393,13 +393,16 @@ def test_the_verdict_at_a_buffer_is_the_same_alone_and_configured() -> None:
 
 
 def test_runs_of_a_search_are_never_those_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that chose a buffer for its runs would be confirmed by them."""
-    asked: dict[str, set[int]] = {"check": set(), "recommend": set()}
+    """A search that chose a buffer for its runs would be confirmed by them.
+
+    It did not choose the configured buffer, which it judges by the runs of a check.
+    """
+    asked: dict[str, set[tuple[int, int]]] = {"check": set(), "recommend": set()}
     what = "check"
     run = Measurements.__call__
 
     def spy(self: Measurements, pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        asked[what].update(number for _, number in pairs)
+        asked[what].update(pairs)
         return run(self, pairs)
 
     monkeypatch.setattr(Measurements, "__call__", spy)
@@ -407,7 +410,10 @@ def test_runs_of_a_search_are_never_those_of_a_check(monkeypatch: pytest.MonkeyP
     check(scenario, ["5p", "20p"])
     what = "recommend"
     package.recommend(scenario)
-    assert min(asked["check"]) >= checking.SERIES > max(asked["recommend"])
+    assert min(number for _, number in asked["check"]) >= checking.SERIES
+    judged = {buffer for buffer, number in asked["recommend"] if number >= checking.SERIES}
+    assert judged <= {20}
+    assert {buffer for buffer, _ in asked["recommend"]} > judged
 
 
 # The bound -------------------------------------------------------------------------------------------------------
