@@ -277,7 +277,7 @@ def test_without_any_answer_the_nearest_miss_is_told(tmp_path: Path) -> None:
     told = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=99.99%", "--goal", "queue_delay_p99<=5ms",
                    "--out", tmp_path, "--report", tmp_path / "page.html")  # fmt: skip
     assert told.code == 1
-    table = told.out[told.out.index("beside the best") :].partition("rule")[0]
+    table = told.out[told.out.index("beside the best") :].partition("With the configured buffer")[0]
     assert table.count("misses") == 3
     assert table.count("nearest miss") == 1
     assert "No buffer" in told.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -177,7 +178,7 @@ def peer_of(emulation: Emulation, side: Side, arguments: Sequence[str] | None, w
     try:
         listens = emulation.await_listener(side, program, before, wait)
         if not listens and (status := program.poll()):
-            line = " ".join(arguments)
+            line = shlex.join(arguments)
             raise InputError(
                 f"found `{line}`, which ended with exit code {exit_code(status)} before it listened", "peer"
             )
