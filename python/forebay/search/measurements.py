@@ -111,7 +111,7 @@ class Measurements:
             # Where the time is over, observations whose runs are all there count.
             for pair, members in parts.items():
                 if pair not in self.reports and all(member in self._parts for member in members):
-                    self.reports[pair] = self._observation(members)
+                    self.reports[pair] = self._observation(pair[1], members)
         return [self.reports[pair] for pair in pairs]
 
     @property
@@ -135,10 +135,13 @@ class Measurements:
             return (pair,)
         return tuple((pair[0], number) for number in self._strata.members(pair[1]))
 
-    def _observation(self, members: Sequence[Pair]) -> Report:
+    def _observation(self, number: int, members: Sequence[Pair]) -> Report:
         """The weighted mean of one run of each stratum."""
         assert self._strata is not None, "without strata a run is an observation"
-        return Report(_core.weighted([self._parts[member].core for member in members], self._strata.weights))
+        # The draws of an observation may have none of a rare stratum.
+        of_strata = zip(members, self._strata.weights_of(number), strict=True)
+        parts = [(self._parts[member].core, weight) for member, weight in of_strata if weight > 0]
+        return Report(_core.weighted([part for part, _ in parts], [weight for _, weight in parts]))
 
     def _have(self, pairs: Sequence[Pair]) -> None:
         """Run those of some runs that are not there yet."""

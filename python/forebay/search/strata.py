@@ -6,6 +6,9 @@ therefore simulates one replication of each stratum and weights it by the stratu
 Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are: strata only
 choose which replications are simulated.
 
+The probabilities are estimates themselves: shares of draws that nobody simulates. Each observation takes them from
+draws of its own, so that their error is part of the spread of the observations, and falls with their number.
+
 Many draws that are rare each may be frequent together. If they do not get strata of their own, their number in a
 replication has strata.
 """
@@ -31,6 +34,9 @@ STREAM_BITS = 19
 POPULATION = 65_536
 #: Fewer where each replication has many occurrences to draw: so many in all, but not fewer replications than these.
 OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
+#: An observation's draws have so many of the rarest stratum on average, an error of a fortieth, where they are no more
+#: than those of the population.
+DRAWN_OF_RAREST = 1600
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
 #: Strata at most; more of rare draws, because they may matter only together; and the smallest probability of one.
@@ -103,9 +109,11 @@ class Strata:
     merged : mapping
         Stratum of each combination of classes.
     weights : sequence of float
-        Probability of each stratum.
+        Probability of each stratum in the population of which they were made.
     keys : sequence of str
         Keys of the states that have strata.
+    population : int
+        Draws of which they were made.
     others : _Others
         States of which only the number of rare values counts, in a column behind those of the states.
     """
@@ -117,13 +125,37 @@ class Strata:
         merged: Mapping[tuple[int, ...], int],
         weights: Sequence[float],
         keys: Sequence[str],
+        population: int = POPULATION,
         others: _Others = _Others(),
     ) -> None:
         self._core, self._cuts, self._merged, self._others = core, tuple(cuts), dict(merged), others
         #: Combinations that were seen when the strata were made; later ones are compared with these alone.
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
+        wanted = max(LEAST_POPULATION, round(DRAWN_OF_RAREST / min(self.weights)))
+        self._drawn = min(population, wanted)
         self._series: dict[int, _Series] = {}
+        self._weights: dict[int, tuple[float, ...]] = {}
+
+    def weights_of(self, number: int) -> tuple[float, ...]:
+        """Probability of each stratum as draws of an observation's own tell it.
+
+        Parameters
+        ----------
+        number : int
+            Of the observation.
+        """
+        found = self._weights.get(number)
+        if found is None:
+            words = [self._core.seed, number & 0xFFFF_FFFF, number >> 32]
+            seed = int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
+            first = POPULATION_SERIES << STREAM_BITS
+            values = np.asarray(self._core.state_values(seed, range(first, first + self._drawn)), dtype=np.float64)
+            counts = [0] * len(self.weights)
+            for classes, count in zip(*_classified(self._cuts, self._others.beside(values)), strict=True):
+                counts[self._known(classes)] += count
+            found = self._weights[number] = tuple(count / self._drawn for count in counts)
+        return found
 
     def members(self, number: int) -> tuple[int, ...]:
         """Replications that together are one observation: one of each stratum.
@@ -181,7 +213,7 @@ def strata(core: _core.Scenario) -> Strata | None:
         return None
     chosen = {number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members}
     keys = list(dict.fromkeys(states[number]["key"] for number in sorted(chosen)))
-    return Strata(core, cuts, merged, weights, keys, others)
+    return Strata(core, cuts, merged, weights, keys, len(values), others)
 
 
 def _parted(
