@@ -66,6 +66,21 @@ measure = "21s"
 [goal]
 loss_rate = "<= 0.1%"
 """
+#: A flood in one run of a hundred, the same packets whenever it comes.
+START = """
+[link]
+rate = "2Mbps"
+buffer = "20p"
+[[flows]]
+name = "flood"
+workload = { cbr = { rate = "4Mbps" } }
+start = { mixture = [{ weight = 99, value = "100s" }, { weight = 1, value = "0s" }] }
+[run]
+warmup = "0s"
+measure = "1s"
+[goal]
+loss_rate = "<= 1%"
+"""
 #: Some packets, so that thousands of runs take seconds.
 CHEAP = """
 [link]
@@ -152,6 +167,31 @@ def test_members_are_of_their_strata_and_of_the_series(text: str) -> None:
         assert each._strata_of(values) == list(range(len(members)))
         runs.extend(members)
     assert len(runs) == len(set(runs)), "no run is part of two observations"
+
+
+@pytest.mark.parametrize(("text", "rare"), [(BIMODAL, 0.1), (START, 0.01)])
+def test_an_observation_takes_the_probabilities_from_draws_of_its_own(text: str, rare: float) -> None:
+    """Their mean is the declared probability, and their spread that of a share of so many draws (binomial law).
+
+    If all observations shared the weights, no number of runs would show the error of these.
+    """
+    each = found(text)
+    shares = np.array([each.weights_of((place % 7 << STREAM_BITS) + place) for place in range(300)])
+    assert np.allclose(shares.sum(axis=1), 1)
+    of_rare = shares[:, int(np.argmin(each.weights))]
+    spread = math.sqrt(rare * (1 - rare) / each._drawn)
+    assert abs(float(np.mean(of_rare)) - rare) < 4 * spread / math.sqrt(300)
+    assert 0.85 < float(np.std(of_rare)) / spread < 1.15
+
+
+def test_the_error_of_the_probabilities_is_part_of_the_spread() -> None:
+    """Where the runs of a stratum are all alike, observations differ by the probabilities alone, and in proportion."""
+    parts = found(START)
+    measure = Measurements(Scenario.parse(START), "packet", 1, None, strata=parts)
+    used = [report.metrics["utilization"].mean for report in measure([(20, number) for number in range(8)])]
+    flooded = [parts.weights_of(number)[int(np.argmin(parts.weights))] for number in range(8)]
+    assert len(set(used)) == len(used)
+    assert np.allclose(np.divide(used, flooded), used[0] / flooded[0])
 
 
 def test_the_search_and_fresh_runs_are_of_different_series() -> None:
@@ -332,7 +372,7 @@ def test_an_observation_is_the_weighted_mean_of_its_runs() -> None:
     (observation,) = Measurements(scenario, "packet", 1, None, strata=parts)([(20, 3)])
     runs = Measurements(scenario, "packet", 1, None)([(20, member) for member in parts.members(3)])
     expected = math.fsum(
-        weight * run.metrics["loss_rate"].mean for weight, run in zip(parts.weights, runs, strict=True)
+        weight * run.metrics["loss_rate"].mean for weight, run in zip(parts.weights_of(3), runs, strict=True)
     )
     assert observation.metrics["loss_rate"].mean == pytest.approx(expected, rel=1e-12)
 

@@ -34,9 +34,9 @@ STREAM_BITS = 19
 POPULATION = 65_536
 #: Fewer where each replication has many occurrences to draw: so many in all, but not fewer replications than these.
 OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
-#: An observation's draws have so many of the rarest stratum on average, an error of a fortieth, where they are no more
-#: than those of the population.
-DRAWN_OF_RAREST = 1600
+#: An observation's draws have so many of the rarest stratum on average, an error of a fortieth. They are fewer where
+#: these would have more occurrences than so many, which takes a tenth of a second.
+DRAWN_OF_RAREST, LEAST_DRAWN, OCCURRENCES_DRAWN = 1600, 1_024, 4e5
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
 #: Strata at most; more of rare draws, because they may matter only together; and the smallest probability of one.
@@ -112,8 +112,8 @@ class Strata:
         Probability of each stratum in the population of which they were made.
     keys : sequence of str
         Keys of the states that have strata.
-    population : int
-        Draws of which they were made.
+    drawn : int
+        Draws that tell an observation the probabilities.
     others : _Others
         States of which only the number of rare values counts, in a column behind those of the states.
     """
@@ -125,15 +125,14 @@ class Strata:
         merged: Mapping[tuple[int, ...], int],
         weights: Sequence[float],
         keys: Sequence[str],
-        population: int = POPULATION,
+        drawn: int = LEAST_DRAWN,
         others: _Others = _Others(),
     ) -> None:
         self._core, self._cuts, self._merged, self._others = core, tuple(cuts), dict(merged), others
         #: Combinations that were seen when the strata were made; later ones are compared with these alone.
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
-        wanted = max(LEAST_POPULATION, round(DRAWN_OF_RAREST / min(self.weights)))
-        self._drawn = min(population, wanted)
+        self._drawn = drawn
         self._series: dict[int, _Series] = {}
         self._weights: dict[int, tuple[float, ...]] = {}
 
@@ -202,7 +201,7 @@ def strata(core: _core.Scenario) -> Strata | None:
     if not states:
         return None
     first = POPULATION_SERIES << STREAM_BITS
-    numbers = range(first, first + _population(core, states))
+    numbers = range(first, first + _within(OCCURRENCES, LEAST_POPULATION, core, states))
     values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
     cuts, others = _parted(list(_refinements(states, values)), values)
     if not cuts:
@@ -213,7 +212,9 @@ def strata(core: _core.Scenario) -> Strata | None:
         return None
     chosen = {number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members}
     keys = list(dict.fromkeys(states[number]["key"] for number in sorted(chosen)))
-    return Strata(core, cuts, merged, weights, keys, len(values), others)
+    wanted = max(LEAST_DRAWN, round(DRAWN_OF_RAREST / min(weights)))
+    drawn = min(wanted, _within(OCCURRENCES_DRAWN, LEAST_DRAWN, core, states))
+    return Strata(core, cuts, merged, weights, keys, drawn, others)
 
 
 def _parted(
@@ -252,11 +253,11 @@ def _without_strata(
     return _Others(tuple(found.values()))
 
 
-def _population(core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
-    """Replications that tell the probabilities, as many as a fraction of a second draws."""
+def _within(occurrences: float, least: int, core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
+    """How many replications have about so many occurrences to draw: `least` at least, the population at most."""
     whole = sum(core.duration_s)
     each = sum(1.0 if not state["cycle_s"] else 1.0 + whole / state["cycle_s"] for state in states)
-    return int(min(POPULATION, max(LEAST_POPULATION, OCCURRENCES / each)))
+    return int(min(POPULATION, max(least, occurrences / each)))
 
 
 @dataclass(frozen=True, slots=True)
