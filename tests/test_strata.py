@@ -176,7 +176,7 @@ def test_an_observation_takes_the_probabilities_from_draws_of_its_own(text: str,
     If all observations shared the weights, no number of runs would show the error of these.
     """
     each = found(text)
-    shares = np.array([each.weights_of((place % 7 << STREAM_BITS) + place) for place in range(300)])
+    shares = np.array([each.weights_of((place // 30 << 60) + place % 30) for place in range(300)])
     assert np.allclose(shares.sum(axis=1), 1)
     of_rare = shares[:, int(np.argmin(each.weights))]
     spread = math.sqrt(rare * (1 - rare) / each._drawn)
