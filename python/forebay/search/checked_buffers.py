@@ -17,7 +17,7 @@ from forebay.scenario import TARGET, Scenario
 from forebay.search.knob import Knob, knob
 from forebay.search.words import Words, listed
 
-__all__ = ["Checked", "CheckedBuffers", "checked_buffers", "setting_words"]
+__all__ = ["Checked", "CheckedBuffers", "checked_buffers", "place_of", "setting_words"]
 
 #: Places per packet.
 FINE = 1024
@@ -50,6 +50,11 @@ class Checked:
     def label(self) -> str:
         """The buffer as part of a sentence."""
         return "the configured buffer" if self.setting is None else setting_words(self.setting, self.size)
+
+
+def place_of(packets: float) -> int:
+    """The number by which a check names a buffer of so many packets."""
+    return max(1, round(FINE * packets))
 
 
 def setting_words(setting: str, size: BufferSize) -> str:
@@ -144,7 +149,7 @@ def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffe
         if digest in known:
             continue
         known.add(digest)
-        place = max(1, round(FINE * each.size.packets))
+        place = place_of(each.size.packets)
         while place in found:
             place += 1
         found[place] = each

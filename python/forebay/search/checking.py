@@ -26,7 +26,7 @@ from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport,
 from forebay.search.checked_buffers import CheckedBuffers, checked_buffers
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
-from forebay.search.independence import different, enough, in_step
+from forebay.search.independence import are_observations
 from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
@@ -210,9 +210,7 @@ class _Check:
     def _independent(self, reports: Iterable[Report]) -> bool:
         """Whether runs are observations of their own: not identical, not in step, and more than one answer."""
         found = list(reports)
-        if not self._measure.replicates or not enough(different(found), len(found)):
-            return False
-        return in_step(self._scenario.core, self._measure.engine, found) is None
+        return self._measure.replicates and are_observations(self._scenario.core, self._measure.engine, found)
 
     def _derived(self, place: int) -> frozenset[Goal]:
         """Goals on the delay that hold at a buffer whatever the traffic does."""

@@ -14,9 +14,10 @@ from forebay import statistics
 from forebay.real_time import in_real_time
 from forebay.report import Report
 from forebay.search.answer import GoalVerdict
-from forebay.search.checked_buffers import FINE
+from forebay.search.check_report import together
+from forebay.search.checked_buffers import place_of
 from forebay.search.findings import ConfiguredVerdict, Finished
-from forebay.search.independence import different, enough, in_step
+from forebay.search.independence import are_observations
 from forebay.search.judging import Looks, Verdict
 from forebay.search.observing import Observing
 from forebay.search.plan import Plan
@@ -68,7 +69,7 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
 def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict:
     """Put the configured buffer to the test of `check`."""
     goals, measure, outcome = finished.scenario.goals, finished.measure, finished.outcome
-    number = max(1, round(FINE * place))
+    number = place_of(place)
     least = statistics.runs_for_confidence(confidence)
     plan = Plan(smallest=number, largest=number, ceiling=number, confidence=confidence, least=least)
 
@@ -105,13 +106,10 @@ def _affordable(finished: Finished, least: int) -> Looks:
 
 def _independent(finished: Finished, reports: Sequence[Report]) -> bool:
     """Whether runs are observations of their own."""
-    if not finished.measure.replicates or not enough(different(reports), len(reports)):
-        return False
-    return in_step(finished.scenario.core, finished.measure.engine, reports) is None
+    measure = finished.measure
+    return measure.replicates and are_observations(finished.scenario.core, measure.engine, reports)
 
 
 def _of_all(goals: Mapping[str, GoalVerdict], runs: int) -> ConfiguredVerdict:
     """The verdict on several goals together."""
-    found = set(goals.values())
-    verdict: GoalVerdict = "missed" if "missed" in found else "undecided" if "undecided" in found else "met"
-    return ConfiguredVerdict(verdict, goals, runs)
+    return ConfiguredVerdict(together(goals.values()), goals, runs)

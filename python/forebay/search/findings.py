@@ -38,7 +38,7 @@ from forebay.search.answer import (
     UpperEnd,
     Value,
 )
-from forebay.search.independence import different, enough, in_step
+from forebay.search.independence import are_observations, different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge, Verdict
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
@@ -158,8 +158,7 @@ class Finished:
         if not self.measure.replicates or (self.outcome.buffer is not None and self.outcome.confidence is None):
             return False
         _, reports = self.at_answer()
-        step = in_step(self.scenario.core, self.measure.engine, reports)
-        return step is None and enough(different(reports), len(reports))
+        return are_observations(self.scenario.core, self.measure.engine, reports)
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
         """What was measured at a buffer; nothing beyond all that were."""
@@ -399,7 +398,7 @@ def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, betwe
 
 
 def named(finished: Finished, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:
-    """A buffer that somebody named, with what was measured there; the configured one with its verdict."""
+    """A buffer that the user named and its metrics; for the configured buffer also the verdict."""
     buffer, measured = finished.size(packets), finished.measured(packets)
     if verdict is None:
         return NamedBuffer(name, buffer, measured)

@@ -17,7 +17,7 @@ from typing import Any
 from forebay import _core
 from forebay.report import Report
 
-__all__ = ["Step", "different", "enough", "in_step", "outcomes"]
+__all__ = ["Step", "are_observations", "different", "enough", "in_step", "outcomes"]
 
 #: Share of the other flows that lose together, beyond which flows count as in step where a queue drops at random.
 TOGETHER = 1 / 3
@@ -38,6 +38,11 @@ def different(reports: Sequence[Report]) -> int:
 def enough(independent: int, replications: int) -> bool:
     """Whether so many different outcomes of so many replications carry a confidence: more than half of them."""
     return 2 * independent > replications
+
+
+def are_observations(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) -> bool:
+    """Whether replications are observations of their own: more than half of them differ, and no flows move in step."""
+    return enough(different(reports), len(reports)) and in_step(scenario, engine, reports) is None
 
 
 def _figures(report: Report) -> tuple[tuple[str, float], ...]:
