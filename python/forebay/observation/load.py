@@ -6,7 +6,7 @@ Everything comes from one series, the bytes in each short bin; longer windows ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,24 +175,33 @@ def load_of(
 
 def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
     """One estimate over another that is independent of it, both above 0: their relative errors add up in quadrature."""
-    value = part.value / whole.value
-    worth = min(part.worth, whole.worth)
-    if not (part.is_bounded and whole.is_bounded):
-        return Estimate(value, -math.inf, math.inf, "", source, part.samples, min(worth, part.samples))
-    below = math.hypot((part.value - part.low) / part.value, (whole.high - whole.value) / whole.value) if value else 0.0
-    above = math.hypot((part.high - part.value) / part.value, (whole.value - whole.low) / whole.value) if value else 0.0
-    ends = max(0.0, value * (1 - below)), value * (1 + above)
-    return Estimate(value, *ends, "", source, part.samples, worth if math.isfinite(worth) else part.samples)
+    value, errors = part.value / whole.value, None
+    if part.is_bounded and whole.is_bounded:
+        errors = (_relative(part), _relative(whole)[::-1]) if value else ((0.0, 0.0),)
+    return _in_quadrature(value, errors, "", source, part.samples, min(part.worth, whole.worth))
 
 
 def product(first: Estimate, second: Estimate, factor: float, unit: str, source: str) -> Estimate:
     """Two independent estimates above 0, multiplied: their relative errors add up in quadrature."""
-    value = first.value * second.value * factor
+    value, errors = first.value * second.value * factor, None
+    if first.is_bounded and second.is_bounded and value:
+        errors = (_relative(first), _relative(second))
     samples, worth = min(first.samples, second.samples), min(first.worth, second.worth)
-    if not (first.is_bounded and second.is_bounded and value):
+    return _in_quadrature(value, errors, unit, source, samples, worth)
+
+
+def _relative(found: Estimate) -> tuple[float, float]:
+    """How far the ends of an interval lie from its value, as parts of it."""
+    return (found.value - found.low) / found.value, (found.high - found.value) / found.value
+
+
+def _in_quadrature(
+    value: float, errors: Iterable[tuple[float, float]] | None, unit: str, source: str, samples: int, worth: float
+) -> Estimate:
+    """A value with relative errors below and above; without any it has no interval."""
+    if errors is None:
         return Estimate(value, -math.inf, math.inf, unit, source, samples, min(worth, samples))
-    below = math.hypot(*((each.value - each.low) / each.value for each in (first, second)))
-    above = math.hypot(*((each.high - each.value) / each.value for each in (first, second)))
+    below, above = (math.hypot(*parts) for parts in zip(*errors, strict=True))
     ends = max(0.0, value * (1 - below)), value * (1 + above)
     return Estimate(value, *ends, unit, source, samples, worth if math.isfinite(worth) else samples)
 
