@@ -759,8 +759,9 @@ class _Sizing:
 
     def _stated(self, confidence: float | None) -> float | None:
         """The confidence of the joint runs; a quick look states no more than it looks for."""
-        quick = self.terms.quick and confidence is not None
-        return min(confidence, self.terms.confidence) if quick and confidence is not None else confidence
+        if confidence is None or not self.terms.quick:
+            return confidence
+        return min(confidence, self.terms.confidence)
 
     @property
     def _measured(self) -> list[Measurements]:

@@ -6,8 +6,8 @@ therefore simulates one replication of each stratum and weights it by the stratu
 Cochran, Sampling techniques, 3rd edition, chapter 5). The draws of a replication stay what they are: strata only
 choose which replications are simulated.
 
-The probabilities are estimates themselves: shares of draws that nobody simulates. Each observation at a buffer takes
-them from draws of its own, so that their error is part of the spread of the observations, and falls with their number.
+The probabilities are estimated from draws that are not simulated. Each observation at a buffer has draws of its own.
+The error of the estimates is therefore part of the spread of the observations, and falls with their number.
 Observations of one place at several buffers have the same draws, and so have those 64 places apart, which bounds the
 time that draws take: all 64 together leave an error of 0.3 % for a stratum of 1600 draws each.
 
@@ -32,8 +32,8 @@ __all__ = ["STREAM_BITS", "Strata", "strata"]
 
 #: Bits of a replication number that count replications of one series; the bits above them name the series.
 STREAM_BITS = 19
-#: The bits of a number that do not name its buffer: those below, with whether it is fresh, and those from here on.
-BUFFER_BITS = (STREAM_BITS + 1, 60)
+#: The bits of a number from here on do not name its buffer.
+ABOVE_BUFFERS = 60
 #: So many places of a search have draws of their own.
 POOLS = 64
 #: Replications that tell the probabilities of strata: an error of a fiftieth for a stratum of one in a hundred.
@@ -150,9 +150,8 @@ class Strata:
         number : int
             Of the observation.
         """
-        low, high = BUFFER_BITS
-        fresh, place = divmod(number & ((1 << low) - 1), 1 << STREAM_BITS)
-        place, series = place % POOLS, 2 * (number >> high) + fresh
+        fresh = number >> STREAM_BITS & 1
+        place, series = number % POOLS, 2 * (number >> ABOVE_BUFFERS) + fresh
         found = self._weights.get((place, series))
         if found is None:
             words = [self._core.seed, place, series]

@@ -77,6 +77,5 @@ def _of_buffer(answer: Recommendation) -> Iterator[str]:
     yield from filter(None, (" ".join(proof(answer)), metrics_there(answer)))
     if answer.goals and answer.optimum is None:
         yield " ".join(decisive(answer))
-    if configured(answer):
-        yield configured(answer)
+    yield from filter(None, (configured(answer),))
     yield from what_changes(answer)
