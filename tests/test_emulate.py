@@ -223,7 +223,7 @@ def test_a_peer_that_does_not_listen_is_waited_for_as_long_as_asked(home: Path) 
 
 
 def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Path) -> None:
-    """Whoever enters by a user namespace has its capabilities there alone."""
+    """A program that enters by a user namespace has its capabilities in that namespace only."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     (bounding,) = re.findall(r"CapBnd:\s*(\w+)", emulated(home, command=("cat", "/proc/self/status")).stdout)

@@ -347,7 +347,7 @@ def test_shares_fill_the_link_and_hold_rates_and_ceilings(drawn: tuple[int, list
     st.lists(st.tuples(RATES, st.integers(0, 100), st.integers(0, 10**6)), min_size=1, max_size=8),
 )
 def test_what_is_shared_is_shared_in_proportion(total: int, drawn: list[tuple[int, int, int]]) -> None:
-    """Whoever is neither at its least nor at its most has as much of each unit of its turn as the others."""
+    """Classes that are neither at their least nor at their most share in proportion to their turns."""
     wishes = [(Fraction(turn), Fraction(least), Fraction(least + more)) for turn, least, more in drawn]
     got = filled(Fraction(total + sum(least for _, least, _ in drawn)), wishes)
     heights = {amount / turn for amount, (turn, least, most) in zip(got, wishes, strict=True) if least < amount < most}

@@ -90,7 +90,7 @@ def duration(seconds: float) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    """Format a time that somebody waits for: "35 s", "2 min 5 s", "1 h 3 min"; from weeks on "22.3 days", "3 years"."""
+    """Format a long time: "35 s", "2 min 5 s", "1 h 3 min"; from two weeks on in days, from two years on in years."""
     whole = round(seconds)
     for unit, length, least in (("years", 365.25 * 86400, 2), ("days", 86400, 14)):
         if seconds >= least * length:

@@ -93,7 +93,7 @@ impl Evidence {
         why
     }
 
-    /// What else of the machine's held the senders back.
+    /// Limits of the machine, other than its lateness, that held the senders back.
     fn other_reasons(&self) -> Vec<String> {
         let mut why = Vec::new();
         if self.window_limited > MOST_WINDOW_LIMITED {
@@ -141,8 +141,7 @@ impl Evidence {
             .sum()
     }
 
-    /// What is to be said of a run that is reported in any case: warnings beyond the limits of [`Evidence::judge`],
-    /// and none below them.
+    /// Warnings of a run that is reported in any case: of what exceeds the limits of [`Evidence::judge`].
     pub(crate) fn doubts(&self) -> Vec<Warning> {
         let said = |why: Vec<String>, what: &str, subject: &str| {
             let text = format!("{what}: {}", why.join("; "));

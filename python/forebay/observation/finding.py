@@ -374,7 +374,7 @@ class Finding:
         of_link = (self.link.rate, self.link.buffer, self.link.queue, self.limited)
         told = [each for each in of_link if isinstance(each, Unknown)]
         if self.load is not None:
-            # Where the rate is not known, it goes without saying that nobody knows when the link is full.
+            # An unknown rate implies that the time at which the link is full is unknown.
             of_load = (self.load.hurst,) if isinstance(self.link.rate, Unknown) else (self.load.filled, self.load.hurst)
             told += [each for each in of_load if isinstance(each, Unknown)]
         told += self.unknown

@@ -199,7 +199,7 @@ def of_counters(counters: Counters, window: Window = WHOLE) -> Finding:
         limited=limited,
         regime=_regime(load, limited, because),
         load=load,
-        # Without a rate it goes without saying that nobody knows how much of it is used.
+        # An unknown rate implies an unknown utilization.
         unknown=tuple(each for each in counters.unknown if counters.rate is not None or each.what != "utilization"),
         remarks=(*(() if day is None else (day.span.sentence,)), *counters.remarks),
         day=day,

@@ -19,7 +19,7 @@ GoalVerdict = Literal["met", "missed", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class NamedBuffer:
-    """A buffer that somebody named, with what was measured there.
+    """A buffer that the user named, and its metrics.
 
     Attributes
     ----------
