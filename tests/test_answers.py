@@ -246,8 +246,8 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
 
     measure = Measurements(Scenario.parse(SMALL), "fluid", None, None)
     measure.reports = {
-        (9, 0): warned(("assumption", "mm1k", "it is 9"), ("few_drops", "", "one drop")),
-        (4, 1): warned(("assumption", "bdp", "it is 9"), ("few_drops", "", "no drops at all")),
+        (9, 0): warned(("assumption", "mm1k", "it is 9"), ("silent", "", "one drop")),
+        (4, 1): warned(("assumption", "bdp", "it is 9"), ("silent", "", "no drops at all")),
         (4, 0): warned(("assumption", "mm1k", "it is 4 and more")),
         **{(packets, 0): warned(("note", "", "n")) for packets in range(10, 18)},
     }
@@ -258,7 +258,7 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
         ("no_margin", "", "a note"),
         ("assumption", "mm1k", "at 4, 9 packets: it is 4 and more"),
         ("assumption", "bdp", "at 4 packets: it is 9"),
-        ("few_drops", "", "at 4, 9 packets: no drops at all"),
+        ("silent", "", "at 4, 9 packets: no drops at all"),
         ("note", "", "at 10, 11, 12, 13, 14, 15, ... packets: n"),
     ]
 

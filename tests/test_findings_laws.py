@@ -316,15 +316,19 @@ def test_buffers_are_named_but_not_too_many_of_them(count: int) -> None:
 
 
 def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
-    def warned(*subjects: str) -> Report:
+    def warned(*subjects: str, kind: Kind = Kind.IMPRECISE) -> Report:
         made = good()
-        made.__dict__["warnings"] = tuple(Warning(Kind.FEW_DROPS, f"few at {s}", subject=s) for s in subjects)
+        made.__dict__["warnings"] = tuple(Warning(kind, f"few at {s}", subject=s) for s in subjects)
         return made
 
     seen = {9: [warned("a"), warned("b", "a")], 4: [warned(), warned("a")], 12: [warned(), warned()]}
     found = findings._of_runs(finished(seen, Outcome(buffer=9)))
     assert found == ["at 4, 9 packets: few at a", "at 9 packets: few at b"]
     assert [warning.subject for warning in found] == ["a", "b"]
+    one_cause = {9: [warned("a", kind=Kind.METRIC_LEFT_OUT)], 4: [warned("b", kind=Kind.METRIC_LEFT_OUT)]}
+    (merged,) = findings._of_runs(finished(one_cause, Outcome(buffer=9)))
+    for part in ("at 4, 9 packets", "`a`", "`b`"):
+        assert part in merged
 
 
 def test_what_jitter_changed_is_told() -> None:

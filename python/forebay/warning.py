@@ -133,6 +133,7 @@ URGENT = frozenset(
         Kind.TINY_BUFFER,
         Kind.RARE_STATE,
         Kind.SHORT_RUN,
+        Kind.MISSED_AGAIN,
     }
 )
 

@@ -36,7 +36,7 @@ from forebay.views.wording import (
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from forebay.report import Estimate
     from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
@@ -78,6 +78,7 @@ _WEIGHT = (
     Kind.TINY_BUFFER,
     Kind.RARE_STATE,
     Kind.SHORT_RUN,
+    Kind.MISSED_AGAIN,
 )
 
 #: Kinds of warnings that say why nothing was decided.
@@ -144,13 +145,21 @@ def _sureness(answer: Recommendation) -> str:
     if answer.confidence is None or answer.confidence < 0.01:
         reason = doubt(answer) or f"the runs at {count(answer.buffer)} speak against it"
         return f"{who} {verb} {what} as far as measured (no confidence: {reason})."
-    runs = counted(answer.runs, "run") if answer.runs else ""
+    runs = _observations(answer, answer.runs) if answer.runs else ""
     behind = ", ".join(filter(None, [level(answer), runs]))
     if answer.confidence < 0.5:
         return f"It is doubtful whether {_lower(who)} {verb} {what} ({behind})."
     if answer.confidence < answer.level or is_quick(answer):
         return f"{who} probably {verb} {what} ({behind})."
     return f"{who} {verb} {what} with {level(answer)}{f' ({runs})' if runs else ''}."
+
+
+def _observations(answer: Recommendation, number: int) -> str:
+    """A number of runs; of observations where each has a run of every stratum."""
+    of_strata = next((len(warning.values) for warning in answer.warnings if warning.kind is Kind.STRATA), 1)
+    if of_strata == 1:
+        return counted(number, "run")
+    return f"{counted(number, 'observation')} of {counted(of_strata, 'run')} each"
 
 
 def _lower(text: str) -> str:
@@ -222,6 +231,20 @@ def decisive(answer: Recommendation) -> Iterator[str]:
             yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal again."
         else:
             yield f"All goals are met from {low} {'down ' if largest else ''}to {last}."
+    elif upper is not None and not answer.gaps:
+        beyond = [point.buffer for point in answer.points if (point.buffer.number > upper.buffer.number) != largest]
+        beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
+        if beyond:
+            yield f"The runs do not decide whether {_several(beyond)} meet all goals, too."
+
+
+def _several(buffers: Sequence[Value]) -> str:
+    """A buffer, or the range of several."""
+    first, last = buffers[0], buffers[-1]
+    if first.number == last.number:
+        return count(first)
+    low = first.bare if isinstance(first, Setting) else f"{round(first.packets):,}"
+    return f"{low} to {count(last)}"
 
 
 def configured(answer: Recommendation) -> str:
@@ -232,7 +255,7 @@ def configured(answer: Recommendation) -> str:
     if answer.buffer is not None and own.buffer.number == answer.buffer.number:
         return f"{_capital(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the answer."
     who, verb = _own_words(own.buffer), "" if not _single(own.buffer) else "s"
-    runs = f" ({counted(own.runs, 'run')})" if own.runs else ""
+    runs = f" ({_observations(answer, own.runs)})" if own.runs else ""
     if own.verdict == "met":
         return f"{_capital(who)} meet{verb} {'the goal' if len(answer.goals) == 1 else 'all goals'}{runs}."
     named = [asked(goal) for key, goal in answer.goals.items() if own.goals.get(key) == own.verdict]

@@ -170,15 +170,13 @@ def _partly(found: Sequence[GoalAt], verdicts: Sequence[GoalVerdict]) -> Region:
     """What is said of a goal that is undecided at some measured buffers: only what the verdicts at the others say."""
     first, last = verdicts[0], verdicts[-1]
     missed = [index for index, each in enumerate(verdicts) if each == "missed"]
-    met = [index for index, each in enumerate(verdicts) if each == "met"]
-    if last == "met" and missed:
-        low = found[min(index for index in met if index > missed[-1])].buffer
-        return Region("from", low=low, missed=found[missed[-1]].buffer)
-    if first == "met" and missed:
-        high = found[max(index for index in met if index < missed[0])].buffer
-        return Region("up_to", high=high, missed=found[missed[0]].buffer)
+    # The verdicts from both ends up to the first other one.
     below = next((index for index, each in enumerate(verdicts) if each != first), len(verdicts))
     above = next((index + 1 for index in range(len(verdicts) - 1, -1, -1) if verdicts[index] != last), 0)
+    if last == "met" and missed:
+        return Region("from", low=found[above].buffer, missed=found[missed[-1]].buffer)
+    if first == "met" and missed:
+        return Region("up_to", high=found[below - 1].buffer, missed=found[missed[0]].buffer)
     if first == "missed":
         return Region("missed_up_to", high=found[below - 1].buffer)
     if last == "missed":

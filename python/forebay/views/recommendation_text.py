@@ -360,7 +360,7 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
 
 #: What the search met on its way, of which the first lines say what matters; and metrics that are left out, because
 #: they are the metrics of no goal.
-STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
+STORY = frozenset({Kind.REFUSED, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
 
 
 def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:

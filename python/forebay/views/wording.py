@@ -259,20 +259,21 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
 
     found = [(row, region(answer, row)) for row in goal_rows(answer)]
     shapes = {each.shape for _, each in found}
+    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
     if {"from", "up_to"} <= shapes and not isinstance(answer.knob, Ranged):
         yield "some goals need a larger buffer, others a smaller one"
     for row, each in found:
         name = title(row.key)
         if each.low is not None and each.shape == "from":
-            beyond = "" if each.missed is None else f" and surely missed at {told(each.missed)}"
-            yield f"{name} is surely met from {told(each.low)} on{beyond}"
+            beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
+            yield f"{name} is met at every measured {noun} from {told(each.low)} on{beyond}"
         elif each.high is not None and each.shape == "up_to":
-            beyond = "" if each.missed is None else f" and surely missed at {told(each.missed)}"
-            yield f"{name} is surely met up to {told(each.high)}{beyond}"
+            beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
+            yield f"{name} is met at every measured {noun} up to {told(each.high)}{beyond}"
         elif each.high is not None and each.shape == "missed_up_to":
-            yield f"{name} is surely missed up to {told(each.high)}"
+            yield f"{name} is missed at every measured {noun} up to {told(each.high)}"
         elif each.low is not None and each.shape == "missed_from":
-            yield f"{name} is surely missed from {told(each.low)} on"
+            yield f"{name} is missed at every measured {noun} from {told(each.low)} on"
         elif each.low is not None and each.high is not None:
             order = "only from" if each.shape == "between" else "only at some of the measured values from"
             same = each.low.number == each.high.number
@@ -283,7 +284,6 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
             )
         elif each.best is not None:
             measured = formatting.value(row.goal.name, each.best.measured.mean)
-            noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
             where = f"it comes nearest at {told(each.best.buffer)}, with {measured}"
             yield f"{name} is missed at every measured {noun}; {where}"
 
