@@ -75,6 +75,8 @@ __all__ = [
 ENOUGH_FOR_INTERVAL = 4
 #: Names in a sentence at most.
 MOST_NAMES = 4
+#: Buffers within this factor of the answer are near it.
+NEAR = 2
 #: Warnings of runs that have one cause whatever they are about, as one sentence.
 ONE_CAUSE: Mapping[Kind, str] = {
     Kind.METRIC_LEFT_OUT: "at {places}: metrics that not every replication measured are left out{names}",
@@ -586,12 +588,20 @@ def _of_runs(finished: Finished) -> list[Warning]:
     reports = finished.measure.reports
     for buffer, replication in sorted(reports):
         for warning in reports[buffer, replication].warnings:
+            if warning.kind in ONE_CAUSE and not _near_the_answer(finished, buffer):
+                continue
             subject = "" if warning.kind in ONE_CAUSE else warning.subject
             several, buffers = alike.setdefault((warning.kind, subject), ([], []))
             several.append(warning)
             if buffer not in buffers:
                 buffers.append(buffer)
     return [_merged(several, finished.named(buffers)) for several, buffers in alike.values()]
+
+
+def _near_the_answer(finished: Finished, buffer: int) -> bool:
+    """Whether what a run at a buffer lacks matters for the answer; everywhere where there is none."""
+    answer = finished.outcome.buffer
+    return answer is None or isinstance(finished.knob, Ranged) or answer / NEAR <= buffer <= NEAR * answer
 
 
 def _merged(alike: Sequence[Warning], places: str) -> Warning:
