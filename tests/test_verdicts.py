@@ -221,6 +221,17 @@ def test_runs_elsewhere_say_how_bad_a_further_run_may_be() -> None:
     assert search.worst_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize(("at_20", "missed"), [([0.81, 0.87, 0.81, 0.87], False), ([0.75, 0.81, 0.75, 0.81], True)])
+def test_a_miss_below_a_buffer_that_meets_again_is_reported_where_it_is_sure(at_20: list[float], missed: bool) -> None:
+    """Four noisy runs whose mean is a little too low are no gap; four that agree are."""
+    link = Fixed({}, 0.0)
+    well = [0.96, 1.02, 0.96, 1.02]
+    link.listed = {1: [0.5, 0.51, 0.5, 0.51], 10: well, 20: at_20, 40: well, 80: well, 1000: well}
+    search = Search(link, [AT_LEAST], PLAN)
+    search.sample([1, 10, 20, 40, 80, 1000], 4)
+    assert search.upper_end(10) == ((10, 20) if missed else (1000, None))
+
+
 def test_derived_goals_exclude_nothing() -> None:
     goal = at_most(100)
     search = Search(Link({DELAY: lambda _buffer: delay(500)}, 0.0), [goal], replace(PLAN, met_up_to={goal: 50}))

@@ -463,9 +463,13 @@ class Observing:
     def upper_end(self, answer: int) -> tuple[int, int | None]:
         """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
         last = answer
-        for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            verdict = self.together(buffer, self.goals)
-            if verdict is Verdict.MISSED or (verdict is Verdict.UNCLEAR and not self._averages):
+        verdicts = {buffer: self.together(buffer, self.goals) for buffer in sorted(self.samples) if buffer > answer}
+        met = [buffer for buffer, verdict in verdicts.items() if verdict is Verdict.MET]
+        for buffer, verdict in verdicts.items():
+            if verdict is Verdict.UNCLEAR and not self._averages:
+                return last, buffer
+            # Below a buffer that meets the goals again a miss may be noise.
+            if verdict is Verdict.MISSED and (not met or buffer > met[-1] or self.misses(buffer, self.goals)):
                 return last, buffer
             last = buffer if verdict is Verdict.MET else last
         return last, None

@@ -381,7 +381,9 @@ class Search(Observing):
     def _gaps(self, answer: int, room: Sequence[Goal]) -> Iterator[tuple[int, str]]:
         """Larger buffers that miss a goal which asks for room, each with the goal that is missed most."""
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            if room and self.together(buffer, room) is Verdict.MISSED and self._settle(buffer, room) is Verdict.MISSED:
+            if not room or self.together(buffer, room) is not Verdict.MISSED:
+                continue
+            if self._settle(buffer, room) is Verdict.MISSED and self.misses(buffer, room):
                 yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
