@@ -65,8 +65,8 @@ SUMS = frozenset({"open_loop", "periodic"})
 ALONE = 0.02
 #: A skewed state with at most so many values is parted at the widest gap between two of them.
 DISCRETE = 32
-#: Replications that are classified at once.
-CHUNK = 512
+#: Replications that are classified at once; more where a stratum is so rare that fewer would hardly have one of it.
+CHUNK, LARGEST_CHUNK = 512, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,7 @@ class Strata:
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
         self._drawn = drawn
+        self._chunk = int(min(LARGEST_CHUNK, max(CHUNK, 1 / min(weights))))
         self._series: dict[int, _Series] = {}
         self._weights: dict[tuple[int, int], tuple[float, ...]] = {}
 
@@ -177,7 +178,7 @@ class Strata:
         series = self._series.setdefault(first, _Series([[] for _ in self.weights]))
         while any(len(known) <= place for known in series.members):
             begin = first + series.classified
-            numbers = range(begin, begin + CHUNK)
+            numbers = range(begin, begin + self._chunk)
             values = np.asarray(self._core.state_values(self._core.seed, numbers))
             for each, stratum in zip(numbers, self._strata_of(values), strict=True):
                 series.members[stratum].append(each)
@@ -185,9 +186,9 @@ class Strata:
 
     def _strata_of(self, values: NDArray[np.float64]) -> list[int]:
         """Stratum of each row of values; of a combination that was not seen before the nearest one's."""
-        values = self._others.beside(values)
-        rows = zip(*(np.searchsorted(cuts, values[:, state], side="right") for state, cuts in self._cuts), strict=True)
-        return [self._known(tuple(int(each) for each in row)) for row in rows]
+        combinations, _, of_row = _combined(self._cuts, self._others.beside(values))
+        known = np.asarray([self._known(classes) for classes in combinations])
+        return [int(stratum) for stratum in known[of_row]]
 
     def _known(self, classes: tuple[int, ...]) -> int:
         found = self._merged.get(classes)
@@ -340,13 +341,21 @@ def _classified(
     cuts: Sequence[tuple[int, Sequence[float]]], values: NDArray[np.float64]
 ) -> tuple[list[tuple[int, ...]], list[int]]:
     """Combinations of classes that occur, and how often they do."""
+    combinations, counts, _ = _combined(cuts, values)
+    return combinations, counts
+
+
+def _combined(
+    cuts: Sequence[tuple[int, Sequence[float]]], values: NDArray[np.float64]
+) -> tuple[list[tuple[int, ...]], list[int], NDArray[np.intp]]:
+    """Combinations of classes that occur, how often they do, and the number of each row's combination."""
     sizes = [len(where) + 1 for _, where in cuts]
     numbers = np.zeros(len(values), dtype=np.int64)
     for (state, where), size in zip(cuts, sizes, strict=True):
         numbers = numbers * size + np.searchsorted(where, values[:, state], side="right")
-    found, counts = np.unique(numbers, return_counts=True)
+    found, of_row, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     combinations = zip(*(each.tolist() for each in np.unravel_index(found, sizes)), strict=True)
-    return [tuple(each) for each in combinations], counts.tolist()
+    return [tuple(each) for each in combinations], counts.tolist(), of_row
 
 
 def _cuts(values: NDArray[np.float64], skewed: float, depth: int = 1) -> list[float]:
