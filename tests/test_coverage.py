@@ -117,6 +117,8 @@ def test_the_states_of_a_scenario_have_its_probabilities() -> None:
     assert [state.probability for state in states] == [0.9, 0.1]
     assert sum(state.probability for state in states) == 1.0
     assert not any(state.scenario.core.uncertain for state in states)
+    [case] = [case for case in CASES if case.name == "two-sources-seldom-together"]
+    assert [state.probability for state in truth.states(case)] == [1 / 400, 19 / 400, 19 / 400, 361 / 400]
     [case] = [case for case in CASES if case.name == "poisson-loss"]
     [state] = truth.states(case)
     assert state.scenario.core.sha256 == case.scenario(SEED).core.sha256

@@ -245,6 +245,40 @@ _RARE_FLOODS = (
         ],
         {"loss_rate": "<= 0.5%"},
     ),
+    # The mean of all other runs is far from the goal: the probability of the state alone decides.
+    _case(
+        "rare floods",
+        "flood-one-run-in-400",
+        "2Mbps",
+        [
+            _poisson("1Mbps"),
+            {
+                "name": "flood",
+                "workload": {"cbr": {"rate": "10Mbps"}},
+                "start": {"choice": ["2s", *["1000s"] * 399]},
+                "stop": "2500ms",
+            },
+        ],
+        {"loss_rate": "<= 0.05%"},
+    ),
+    _case(
+        "rare floods",
+        "two-sources-seldom-together",
+        "2Mbps",
+        [
+            _poisson("1Mbps"),
+            *(
+                {
+                    "name": name,
+                    "workload": {"poisson": {"rate": "900kbps"}},
+                    "start": {"choice": ["2s", *["1000s"] * 19]},
+                    "stop": "5s",
+                }
+                for name in ("left", "right")
+            ),
+        ],
+        {"loss_rate": "<= 0.02%"},
+    ),
 )
 
 _BIMODAL = (

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -228,26 +229,27 @@ def _short(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """One state of a scenario that draws a count or a start from a list: its probability, and the scenario in it."""
+    """One state of a scenario that draws counts or starts from lists: its probability, and the scenario in it."""
 
     probability: float
     scenario: Scenario
 
 
 def states(case: Case) -> list[_State]:
-    """Return the states of a scenario that draws one number from a list of choices; else the scenario alone.
+    """Return every combination of the numbers that a scenario draws from lists of choices; else the scenario alone.
 
     The true mean is the mean over the states by their probabilities. It is known much better from runs of each state
     than from runs that draw the state, of which few see a rare one.
     """
     found = [(path, values) for path, values in _choices(case.tables, ()) if path[-1] in {"count", "users", "start"}]
-    if not found:
-        return [_State(1.0, case.scenario(SEED))]
-    [(path, values)] = found
-    return [
-        _State(count / len(values), replace(case, tables=_with(case.tables, path, value)).scenario(SEED))
-        for value, count in Counter(values).items()
-    ]
+    drawn = [[(path, value, times, len(values)) for value, times in Counter(values).items()] for path, values in found]
+    result = []
+    for combination in itertools.product(*drawn):
+        tables, probability = case.tables, Fraction(1)
+        for path, value, times, of in combination:
+            tables, probability = _with(tables, path, value), probability * Fraction(times, of)
+        result.append(_State(float(probability), replace(case, tables=tables).scenario(SEED)))
+    return result
 
 
 def _choices(table: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
