@@ -233,8 +233,8 @@ def kinds(known: Finished) -> list[Kind]:
 def test_replications_that_repeat_each_other_are_told() -> None:
     for count, different, words in (
         (8, 1, "all 8 replications at 9 packets are identical to the last bit"),
-        (8, 4, "of the 8 replications at 9 packets only 4 differ: they are too few to carry a confidence"),
-        (8, 5, "of the 8 replications at 9 packets only 5 differ: they are so many observations"),
+        (8, 4, "of the 8 replications at 9 packets only 4 differ: they are too few for a confidence"),
+        (8, 5, "of the 8 replications at 9 packets only 5 differ: they count as 5 observations"),
     ):
         fresh = [good(number % different) for number in range(count)]
         (warning,) = findings.warnings(finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh)))

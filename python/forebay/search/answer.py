@@ -1,4 +1,4 @@
-"""What `recommend` answers: the buffer, how surely, what was measured on the way, and what it means for a router."""
+"""The answer of `recommend`: the buffer, its confidence, the measured curve, and the configuration of a router."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 Metrics = Mapping[str, Estimate]
-#: What a search says: a buffer meets every goal, none does, or the evidence decides neither.
+#: The verdict of a search: a buffer meets every goal, none does, or the evidence decides neither.
 Verdict = Literal["met", "impossible", "undecided"]
 
 
@@ -87,7 +87,7 @@ class GoalAt:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the verdict on a goal rests on.
+    """The evidence for the verdict on a goal.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRule:
-    """What one rule says, and what was measured at its buffer.
+    """The buffer of one rule, and the metrics that were measured there.
 
     Attributes
     ----------
@@ -358,12 +358,12 @@ class CurvePoint:
         return f"{group}.{key}" if dot and key is not None else key
 
     def estimate(self, key: str) -> Estimate | None:
-        """What was measured under a key that `key` gave; None where it was not."""
+        """The estimate of a key that `key` gave; None if it was not measured."""
         group, dot, metric = key.rpartition(".")
         return (self.groups.get(group, {}) if dot else self.metrics).get(metric)
 
     def values(self, key: str) -> list[float]:
-        """What the single runs measured under a key that `key` gave, of those that are kept."""
+        """The values of single runs under a key that `key` gave, of the runs that are stored."""
         return [run[key] for run in self.runs if key in run]
 
     def to_dict(self) -> dict[str, Any]:
@@ -373,7 +373,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """What a search cost: replications, some of them left by an interrupted search, at so many buffers, and sums."""
+    """The cost of a search: replications, those of an interrupted search among them, measured buffers, and sums."""
 
     replications: int
     resumed: int
@@ -415,7 +415,7 @@ class Front:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recommendation(Told):
-    """What `recommend` found.
+    """The answer of `recommend`.
 
     Attributes
     ----------
@@ -571,7 +571,7 @@ class Recommendation(Told):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def at(self, buffer: Value) -> CurvePoint | None:
-        """What was measured at a buffer; None where nothing was."""
+        """The measured point at a buffer; None if nothing was measured there."""
         return next((point for point in self.points if point.buffer.number == buffer.number), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -607,7 +607,7 @@ class Recommendation(Told):
         return _renamed(told) if isinstance(self.knob, Ranged) else told
 
     def _asked_for(self) -> Iterable[tuple[str, Any]]:
-        """What is in the JSON where it was asked for."""
+        """The parts of the JSON that exist only on request."""
         if self.sensitivity is not None:
             yield "sensitivity", plain(self.sensitivity)
         if self.configurations:
@@ -648,7 +648,7 @@ def _columns(value: Value) -> Mapping[str, float | str | None]:
     return {"setting": value.value, "setting_text": value.text}
 
 
-#: What parts of the JSON are called where no buffer is varied.
+#: Names of parts of the JSON if no buffer is varied.
 _NAMES = {"buffer": "setting", "at_packets": "at", "buffers": "settings"}
 
 

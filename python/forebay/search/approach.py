@@ -38,7 +38,7 @@ SURE = 0.99
 
 
 class Observed(Protocol):
-    """What is known of the margins so far, and who can find out more."""
+    """The margins that are known so far, and the source of further ones."""
 
     @property
     def samples(self) -> Mapping[int, Sequence[Report]]:
@@ -95,7 +95,7 @@ def beginning(points: Sequence[tuple[float, float]], start: float, level: float 
         One-sided, of each end.
     """
     found = None
-    # What is near depends on where the zero is.
+    # The position of the zero decides which buffers are near.
     for _ in range(4):
         found = zero_between([point for point in points if abs(point[0] - start) <= WIDE], level)
         if found is None:
@@ -207,7 +207,7 @@ class Approach:
         found = Crossing(min(max(where, ends[0]), ends[1]), math.inf, math.inf)
         slope = self._slope(goal)
         count = 0
-        # What counts as near depends on where the edge is, and that on what is near.
+        # The edge decides which buffers are near, and the near buffers decide where the edge is.
         for _ in range(3):
             points = self._points(goal, found.at)
             if not points:

@@ -53,7 +53,7 @@ class Checked:
 
 
 def place_of(packets: float) -> int:
-    """The number by which a check names a buffer of so many packets."""
+    """The number by which a check names a buffer, given in packets."""
     return max(1, round(FINE * packets))
 
 

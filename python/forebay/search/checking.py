@@ -262,7 +262,7 @@ class _Check:
         return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)
 
     def warnings(self) -> tuple[Warning, ...]:
-        """What a reader must know of each buffer, once."""
+        """The warnings that a reader needs about each buffer, once."""
         found = list(self._notes)
         for place in self._checked.at:
             reports = self._reports(place)

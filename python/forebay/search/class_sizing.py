@@ -476,7 +476,7 @@ class _Sizing:
     # Measuring -------------------------------------------------------------------------------------------------
 
     def _measurements(self, scenario: Scenario, knob: Knob) -> Measurements:
-        """What runs one step; its progress adds to that of the other steps."""
+        """The runner of one step; its progress adds to that of the other steps."""
         number, means = len(self._measures), self.means
 
         def told(done: int, expected: int) -> None:
@@ -546,7 +546,7 @@ class _Sizing:
         self._start()
         if self.impossible:
             return
-        # What the goals on the link need depends on the buffers of the other classes.
+        # The needs of the goals on the link depend on the buffers of the other classes.
         order = sorted(self.classes, key=lambda each: each == self._filling)
         for number in range(1 if self.terms.quick else PASSES):
             for each in order:

@@ -2,7 +2,7 @@
 
 A packet that a first-in-first-out queue accepts waits for the packets in front of it and for the rest of the one in
 transmission. With at most B bytes waiting and a constant rate C that is at most (B + P) / C; P is the largest packet.
-Where the rate includes the framing of each packet, P includes it, and a limit in packets is so many times P. A limit in
+If the rate includes the framing of each packet, P includes it. A limit in packets is that number times P. A limit in
 bytes leaves the number of frames open: it may be full of the smallest packets.
 """
 

@@ -1,4 +1,4 @@
-"""What a finished search means: its goals, rules, curve and warnings as parts of the answer."""
+"""The results of a finished search: its goals, rules, curve and warnings as parts of the answer."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Finished:
     lengthened: Lengthened | None = None
 
     def size(self, packets: int) -> Value:
-        """A buffer of so many packets where the search varies one."""
+        """The value for a number of the search: a buffer in packets if the search varies one."""
         return self.knob.sized(self.scenario, packets)
 
     def named(self, packets: Sequence[int]) -> str:
@@ -151,7 +151,7 @@ class Finished:
         return at, self.measure.at(at)
 
     def seen(self, packets: int) -> Sequence[Report]:
-        """What the search saw at a buffer; the one answer of an engine without replications."""
+        """The reports at a buffer; one only if the engine has no replications."""
         return self.search.samples[packets] if self.measure.replicates else self.measure.at(packets)
 
     @property
@@ -163,7 +163,7 @@ class Finished:
         return are_observations(self.scenario.core, self.measure.engine, reports)
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
-        """What was measured at a buffer; nothing beyond all that were."""
+        """The measured point at a buffer; None beyond all measured buffers."""
         reports = self.measure.at(packets)
         return _without_few(Report.over(reports).metrics, len(reports)) if reports else {}
 
@@ -220,7 +220,7 @@ def _goal_at(finished: Finished, goal: Goal, packets: int) -> GoalAt:
 
 
 def _evidence(finished: Finished, goal: Goal, packets: int) -> Evidence:
-    """What the verdict on a goal at the answer, or at the nearest miss, rests on."""
+    """The evidence for the verdict on a goal at the answer, or at the nearest miss."""
     if finished.search.derived(packets, goal):
         return Evidence("bound", 0)
     if not finished.confident:
@@ -297,7 +297,7 @@ def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
 
 
 def _without_few(metrics: Metrics, runs: int) -> Metrics:
-    """Metrics of so many runs, without intervals where the runs are few."""
+    """Metrics of several runs, without intervals if the runs are few."""
     if runs >= ENOUGH_FOR_INTERVAL:
         return metrics
     return Estimates({name: dataclasses.replace(found, half_width=None) for name, found in metrics.items()})
@@ -380,7 +380,7 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
 
 
 def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, between: tuple[int, int] | None) -> Judgment:
-    """What the simulation says of a rule's buffer, of `packets` where it was simulated, or lies between what was."""
+    """The simulation's verdict on a rule's buffer, simulated at `packets` or interpolated between measured buffers."""
     measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
     if packets is None or not goals:
         return Judgment(rule.applies, rule.share)
@@ -408,7 +408,7 @@ def named(finished: Finished, name: str, packets: int, verdict: ConfiguredVerdic
 
 
 def point(finished: Finished, packets: int) -> CurvePoint:
-    """What was measured at a buffer, over all of its replications."""
+    """The measured point at a buffer, over all of its replications."""
     reports = finished.measure.at(packets)
     report = Report.over(reports)
     metrics = _without_few(report.metrics, len(reports))
@@ -421,7 +421,7 @@ def point(finished: Finished, packets: int) -> CurvePoint:
 
 
 def _measured(report: Report) -> Mapping[str, float]:
-    """What one run measured: metrics of the link by their names, those of groups as "group.NAME"."""
+    """The metrics of one run: those of the link by their names, those of groups as "group.NAME"."""
     of_link = {name: found.mean for name, found in report.metrics.items()}
     of_groups = {
         f"{group.name}.{name}": found.mean for group in report.groups for name, found in group.with_quantiles.items()
@@ -430,13 +430,13 @@ def _measured(report: Report) -> Mapping[str, float]:
 
 
 def curve(finished: Finished) -> tuple[CurvePoint, ...]:
-    """What was measured at every buffer, in rising order."""
+    """The measured points of all buffers, in rising order."""
     points = (point(finished, packets) for packets in finished.measure.buffers())
     return tuple(sorted(points, key=lambda each: each.buffer.number))
 
 
 def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
-    """What all replications of some searches cost."""
+    """The cost of all replications of some searches."""
     costs = [report.cost for measure in measured for report in measure.reports.values()]
     return SearchCost(
         replications=sum(each.runs for each in measured),
@@ -451,7 +451,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
 
 
 def warnings(finished: Finished) -> tuple[Warning, ...]:
-    """What the confidence rests on, what the search noticed, what the runs warned of, and what is a coincidence."""
+    """The warnings about the evidence, of the search and of the runs, and about coincidences."""
     return (
         *_of_states(finished),
         *_of_length(finished),
@@ -516,8 +516,10 @@ def _of_evidence(finished: Finished) -> list[Warning]:
                 "reaches them, and one observation carries no confidence"
             )
         else:
-            worth = "so many observations" if enough(independent, count) else "too few to carry a confidence"
-            text = f"of the {count} replications at {finished.named([at])} only {independent} differ: they are {worth}"
+            worth = (
+                f"count as {independent} observations" if enough(independent, count) else "are too few for a confidence"
+            )
+            text = f"of the {count} replications at {finished.named([at])} only {independent} differ: they {worth}"
         found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
     step = in_step(finished.scenario.core, finished.measure.engine, reports)
     if step is not None:
@@ -532,14 +534,14 @@ def _of_evidence(finished: Finished) -> list[Warning]:
 
 
 def _cure(finished: Finished) -> str:
-    """What makes replications differ."""
+    """The reasons why replications differ."""
     if jittered(finished.scenario)[1].anything:
         return "repeat with `--jitter`, which makes round trips and starts random"
     return "give the traffic something random, such as a law for `start`, `rtt` or sizes"
 
 
 def _of_jitter(jitter: Jitter | None) -> list[Warning]:
-    """What was made random in the scenario."""
+    """The warning that says which values `--jitter` changed."""
     if jitter is None:
         return []
     if not jitter.anything:
@@ -583,7 +585,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _of_runs(finished: Finished) -> list[Warning]:
-    """What the runs warned of: what is about the same once, with the buffers at which it came up."""
+    """The warnings of runs, those of one subject once, with the buffers at which they came up."""
     alike: dict[tuple[Kind, str], tuple[list[Warning], list[int]]] = {}
     reports = finished.measure.reports
     for buffer, replication in sorted(reports):

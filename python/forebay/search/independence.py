@@ -36,7 +36,7 @@ def different(reports: Sequence[Report]) -> int:
 
 
 def enough(independent: int, replications: int) -> bool:
-    """Whether so many different outcomes of so many replications carry a confidence: more than half of them."""
+    """Whether the number of different outcomes supports a confidence: more than half of the replications."""
     return 2 * independent > replications
 
 
@@ -108,13 +108,13 @@ def _random(workload: Any) -> bool:
 
 
 def _sharing(group: Mapping[str, Any], count: int) -> int:
-    """How many of so many flows of a group have a round trip and a start that others of it have, too."""
+    """The number of a group's flows that share their round trip and their start with other flows of the group."""
     pairs = Counter(zip(_each(group["rtt"], count), _each(group["start"], count), strict=True))
     return sum(flows for pair, flows in pairs.items() if flows > 1 and None not in pair)
 
 
 def _each(law: Any, count: int) -> Iterator[str | None]:
-    """What a law says of each flow; None where it draws, and a name of its own for each where all differ."""
+    """The value of a distribution for each flow; None if it draws, and a name of its own for each if all differ."""
     if isinstance(law, str):
         yield from (law for _ in range(count))
     elif isinstance(law, list):

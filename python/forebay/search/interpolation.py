@@ -1,4 +1,4 @@
-"""What a curve says between two buffers that were measured."""
+"""Values of a curve between two measured buffers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def share_between(low: float, high: float, packets: float) -> float:
 
 
 def point_between(low: CurvePoint, high: CurvePoint, buffer: Value) -> CurvePoint:
-    """What the line between two measured buffers says of one between them: without an interval, of no replication."""
+    """The point on the line between two measured buffers; it has no interval and no replication."""
     share = share_between(low.buffer.place, high.buffer.place, buffer.place)
     groups = {
         name: _between(metrics, high.groups[name], share) for name, metrics in low.groups.items() if name in high.groups
@@ -34,7 +34,7 @@ def point_between(low: CurvePoint, high: CurvePoint, buffer: Value) -> CurvePoin
 
 
 def on_curve(points: Sequence[CurvePoint], buffer: Value) -> CurvePoint | None:
-    """What was measured at a buffer, or the line between its neighbors says; None beyond all of them."""
+    """The measured point at a buffer, or the point on the line between its neighbors; None beyond all of them."""
     known = {round(point.buffer.place): point for point in points}
     packets = round(buffer.place)
     if packets in known:

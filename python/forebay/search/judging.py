@@ -42,7 +42,7 @@ HEADING = 0.8
 
 
 class Verdict(Enum):
-    """What the replications so far say about goals."""
+    """The verdict of the replications so far on goals."""
 
     MET = "met"
     MISSED = "missed"
@@ -63,7 +63,7 @@ def relative_margin(goal: Goal, report: Report) -> float:
 
 
 class Replications(tuple[Report, ...]):
-    """What was seen at one buffer. None of it changes, so what it says of a goal is computed once."""
+    """The replications at one buffer. They never change, so that values of a goal are computed once."""
 
     def __init__(self, _reports: Iterable[Report] = ()) -> None:
         self._margins: dict[Goal, tuple[float, ...]] = {}
@@ -166,12 +166,12 @@ class AverageJudge:
         return Verdict.MET if met else Verdict.UNCLEAR
 
     def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """The evidence, but no more than so many different replications carry."""
+        """The evidence, limited by the number of different replications."""
         most = statistics.most_confidence(different(reports))
         return {key: min(most, found) for key, found in self.evidence(reports, goals, worst).items()}
 
     def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """Of each goal, from the margins of the different replications and the worst margin elsewhere."""
+        """The evidence of each goal, from the margins of the different replications and the worst margin elsewhere."""
         draws = outcomes(reports)
         return {
             goal.key: statistics.bootstrap_confidence(relative_margins(goal, draws), worst.get(goal.key, math.inf))
@@ -255,12 +255,12 @@ class ShareJudge:
 
 
 def _as_seen(margin: float) -> Verdict:
-    """What little is observed says; there will hardly be more, however often it is repeated."""
+    """The verdict of few observations; repeating them adds hardly anything."""
     return Verdict.MET if margin >= 0 else Verdict.MISSED
 
 
 def hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
-    """Whether what so many replications say will hardly have become enough at the last look."""
+    """Whether the replications will hardly be enough at the last look."""
     normal = statistics.normal_quantile
     if not 0 < confidence < 1:
         return confidence <= 0

@@ -1,4 +1,4 @@
-"""What a rule is worth on a link: whether it applies there, and what the simulation says of its buffer."""
+"""The verdict on a rule: whether it applies to a link, and how the simulation judges its buffer."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Judgment:
 
     @property
     def found(self) -> str:
-        """What the simulation says: "utilization 30 points off", "meets every goal at 2.9 x the recommendation"."""
+        """The simulation's verdict: "utilization 30 points off", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
             return f"{self.miss.subject} {'about ' if self.interpolated else ''}{self.miss.words} off"
         if not self.simulated:

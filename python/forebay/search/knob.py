@@ -1,4 +1,4 @@
-"""What a search varies: the buffer of the target link, of another link, or of a class at one."""
+"""The varied buffer of a search: of the target link, of another link, or of a class at one."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Knob:
 
     @property
     def largest(self) -> bool:
-        """Of buffers the smallest is asked for; for the largest there is a range."""
+        """The smallest buffer is asked for; a range can ask for the largest value."""
         return False
 
     @property
     def asked(self) -> str:
-        """What it was asked for by."""
+        """The name in the request."""
         return self.key
 
     @property
     def identity(self) -> str:
-        """What tells its numbers from those of others."""
+        """The identity of its numbers, different from that of others."""
         return self.key
 
     @property
@@ -55,7 +55,7 @@ class Knob:
         return where.removeprefix("links.") if where.startswith("links.") else None, within or None
 
     def turned(self, scenario: Scenario, packets: int) -> Scenario:
-        """The scenario with a buffer of so many packets there; every other buffer stays."""
+        """The scenario with this buffer, in packets; every other buffer stays."""
         return scenario.with_core(self.core(scenario.core, packets))
 
     def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
@@ -67,7 +67,7 @@ class Knob:
         return BufferSize(**scenario.core.buffer_of(self.key))
 
     def sized(self, scenario: Scenario, packets: int) -> BufferSize:
-        """A buffer of so many packets there, in every unit."""
+        """The buffer, given in packets, in every unit."""
         return self.size(self.turned(scenario, packets))
 
     def snapped(self, packets: int) -> int:
@@ -90,7 +90,7 @@ class Knob:
         return size.packets / (size.seconds if size.bdp is None else size.bdp)
 
 
-#: What is varied unless something else is asked for.
+#: The varied buffer unless another one is asked for.
 TARGET_LINK = Knob()
 
 

@@ -61,7 +61,7 @@ class Rung:
     Attributes
     ----------
     factor : int
-        The whole link has so many times the rate and the flows.
+        Factor by which the whole link has more rate and more flows.
     low, at, high : float
         Ends of its interval and its best estimate, in packets.
     scatters : mapping

@@ -22,7 +22,7 @@ UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 
 _WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p95", "p99", "max")})
 
-#: What needs a key of the target link, and what a rate with phases.
+#: Metrics that need a key of the target link, and metrics that need a rate with phases.
 OF_KEYS: Mapping[str, str] = {"medium_loss_rate": "loss", "policer_loss_rate": "policer"}
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
@@ -41,7 +41,7 @@ AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What traffic a metric needs, in words, and the kinds of workloads that are such."""
+    """The traffic that a metric needs, in words, and the kinds of workloads that offer it."""
 
     what: str
     kinds: Collection[str]
@@ -58,7 +58,7 @@ _ENDING = Need("transfers that end", TRANSFERS)
 _INCAST = Need("an incast", frozenset({"incast"}))
 _BULK = Need("persistent flows or transfers that end", TRANSFERS | _PERSISTENT)
 
-#: What metrics of a group need, by how their names begin.
+#: The needs of metrics of a group, by the beginning of their names.
 _OF_GROUPS = {
     "retransmissions": _RESPONSIVE,
     "timeouts": _RESPONSIVE,
@@ -70,7 +70,7 @@ _OF_GROUPS = {
     "request_time": _INCAST,
     "flow_goodput": _BULK,
 }
-#: What metrics of the link need.
+#: The needs of metrics of the link.
 _OF_LINK = {
     "goodput": _RESPONSIVE,
     "long_flows": _RESPONSIVE,
@@ -142,7 +142,7 @@ def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str | None
 
 
 def _why(metric: Metric, kind: str | None, engine: str, scenario: Scenario) -> str:
-    """What keeps a metric from being measured, for a group with this workload or for the link."""
+    """The reason why a metric cannot be measured for a group with this workload, or for the link."""
     if kind is None and metric.scope == "group":
         return f": it is of a flow group, as in GROUP.{metric.goal_name}"
     if kind is not None and metric.scope == "link":
@@ -194,7 +194,7 @@ def _need(goal_name: str, *, of_group: bool) -> Need | None:
 
 
 def _lacks(goal_name: str, scenario: Scenario) -> str | None:
-    """What the target link lacks that a metric is of, in words."""
+    """The part that a metric needs and the target link lacks, in words."""
     if goal_name in PHASES:
         return None if scenario.core.has_phases else "the link's rate does not change from one to another"
     if goal_name == "drain_time_max":

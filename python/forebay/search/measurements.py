@@ -1,4 +1,4 @@
-"""What a search has simulated: every report is kept, so that nothing is simulated twice."""
+"""The runs of a search: every report is stored, so that nothing is simulated twice."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Finished = Callable[[int, Report], object]
 
 
 class Turned(Protocol):
-    """What a number of the search does to a scenario."""
+    """The change that a number of the search makes to a scenario."""
 
     @property
     def identity(self) -> str:
-        """What tells its numbers from those of others."""
+        """The identity of its numbers, different from that of others."""
 
     def snapped(self, place: int, /) -> int:
         """The number that stands for the same value, one for each value."""

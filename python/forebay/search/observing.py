@@ -1,4 +1,4 @@
-"""What a search has seen so far, how sure that is, and how it sees more."""
+"""The observations of a search so far, their uncertainty, and further sampling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Observing"]
 
 #: One-sided level at which a margin is clear while the search goes on; what it leads to is confirmed.
 CLEAR = 0.95
-#: Degrees of freedom of the noise: so many from nearby are enough, else as many with those of buffers further off.
+#: Degrees of freedom of the noise that are enough from nearby buffers; otherwise buffers further off count, too.
 ENOUGH, DEGREES = 3, 2
 #: Runs that tell a mean, from which others at buffers nearby deviate.
 OFTEN = 4
@@ -125,7 +125,7 @@ class Observing:
         return found
 
     def _follows(self) -> _Following:
-        """What follows from what was seen: nothing of it is kept once anything else was."""
+        """Values derived from the observations; a new observation discards them."""
         if self._following.samples != self.samples:
             self._following = _Following(dict(self.samples))
         return self._following
@@ -167,7 +167,7 @@ class Observing:
         return _points(self._placed_near(goal, buffer))
 
     def values(self, buffer: int, goal: Goal) -> list[float]:
-        """What each replication at `buffer` says about the goal's metric."""
+        """The goal's metric in each replication at `buffer`."""
         return [metric_value(goal.name, report) for report in self.samples[buffer]]
 
     def mean(self, buffer: int, goal: Goal) -> float:
@@ -184,7 +184,7 @@ class Observing:
         return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
 
     def _apart(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
-        """Whether margins are further from 0 than the noise nearby lets a mean of so many replications be."""
+        """Whether mean margins are further from 0 than the noise that was measured nearby explains."""
         reports, verdict = self.samples[buffer], Verdict.MET
         if level is None:
             level = self._level if len(reports) >= max(self.plan.looks) else CLEAR
@@ -358,7 +358,7 @@ class Observing:
         return nearest
 
     def show_ends(self, runs: int) -> None:
-        """Have at least so many runs at the smallest, at the nearest and at the largest buffer: what a table shows."""
+        """Have at least `runs` runs at the smallest, the nearest and the largest buffer, which a table shows."""
         if self._averages:
             self.sample([min(self.samples), self.compromise(), max(self.samples)], runs)
 
@@ -391,7 +391,7 @@ class Observing:
             return self._about_the_nearest()
         nearest = self.compromise()
         promising = [at for at in self.samples if self._seems_met(at)]
-        # What comes nearest may meet every goal, too, unless runs speak against it.
+        # The nearest buffer may meet every goal, too, unless runs speak against it.
         promising += [] if self.misses(nearest, self.goals) else [nearest]
         ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
         met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]
@@ -494,7 +494,7 @@ _Placed = tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """What follows from these replications, as it is asked for: their margins, and the noise near buffers."""
+    """Values derived from these replications on demand: their margins, and the noise near buffers."""
 
     samples: Mapping[int, Replications]
     margins: dict[Goal, list[_Placed]] = field(default_factory=dict)

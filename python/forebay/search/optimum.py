@@ -29,7 +29,7 @@ __all__ = ["Best", "Optimizing", "Optimum"]
 #: Rounds at most, places of each over the range, and replications at each: at first, and at most.
 ROUNDS, PLACES = 10, 6
 FIRST, MOST = 4, 16
-#: What a range is worth looking into again for: so much shorter on a logarithmic scale.
+#: The part by which a further step shortens a range on a logarithmic scale.
 SHORTER = 0.75
 #: Factor by which a range grows whose largest number may be the best.
 FURTHER = 4
@@ -39,7 +39,7 @@ FRESH = 12
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """What was asked to be lowest or highest, at the answer.
+    """The metric that has to be lowest or highest, at the answer.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Optimizing(Observing):
             grid = sorted({low, high, *statistics.log_spaced(low, high, min(PLACES, high - low + 1))})
             self.sample(grid, FIRST)
             near = self._near([place for place in grid if place == sure or self._allowed(place)] or grid)
-            # What is left out is so for good; what is left is worth more replications.
+            # A place that is left out never comes back; the others are worth more replications.
             self.sample(near, replications)
             near = self._near([place for place in near if place == sure or self._allowed(place)] or near)
             below, above = self._around(grid, near)

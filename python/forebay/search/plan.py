@@ -20,7 +20,7 @@ __all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "without_gaps"]
 
 Reports = Sequence[Report]
 
-#: Of a replication's number, where it has the buffer in it: bits that count, the upper half of them fresh ones.
+#: Bits of a replication's number that count, if the number also names the buffer; the upper half are fresh runs.
 BITS = 20
 UNSEEN = 1 << (BITS - 1)
 #: Confidence with which the lower end of what will do lies between two buffers.
@@ -122,7 +122,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Outcome:
-    """What the search found.
+    """The outcome of a search.
 
     Attributes
     ----------

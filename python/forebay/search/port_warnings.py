@@ -38,7 +38,7 @@ class Searched(Protocol):
 
     @property
     def scenario(self) -> Scenario:
-        """What was searched."""
+        """The scenario of the search."""
 
     @property
     def outcome(self) -> Outcome:
@@ -50,7 +50,7 @@ class Searched(Protocol):
 
     @property
     def knob(self) -> Knob | Ranged:
-        """What was varied."""
+        """The varied quantity."""
 
     def named(self, packets: Sequence[int]) -> str:
         """Buffers as part of a sentence."""
@@ -90,7 +90,7 @@ def port_warnings(finished: Searched) -> tuple[Warning, ...]:
     here = next((point for point in curve if point.at == answer), None)
     if here is None:
         return ()
-    # Of a range that is no buffer every other value counts.
+    # If the range is no buffer, every other value counts.
     larger = [point for point in curve if not _is_buffer(finished) or number(point.at) > number(answer)]
     larger = [point for point in larger if point is not here]
     return (
@@ -123,7 +123,7 @@ def _is_buffer(finished: Searched) -> bool:
 
 
 def _more(finished: Searched) -> str:
-    """What a reader may turn to, at the beginning of a sentence."""
+    """The alternative of a reader, at the beginning of a sentence."""
     return "A larger buffer" if _is_buffer(finished) else "Another value"
 
 

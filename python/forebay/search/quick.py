@@ -183,7 +183,7 @@ class QuickLook(Observing):
             ends = sorted(_buffer(side * place) for place in (edge.missed, edge.met))
             if side > 0:
                 self._known(self.plan.words.between(*ends))
-            # What is seen once more at both ends tells the noise.
+            # A second run at both ends tells the noise.
             self.observe([*(ends if turn == 0 else ()), *self._spread(edge, side, count)])
             edge = self._edge(goals, side)
         return edge
@@ -210,7 +210,7 @@ class QuickLook(Observing):
         samples = {at: reports for at, reports in self.samples.items() if side < 0 or at <= self._top}
         seen = ((place, margin) for place, margin in observations(samples, goal))
         bound = self.plan.met_up_to.get(goal, 0)
-        # What is derived to hold is no matter of noise.
+        # A derived verdict has no noise.
         points = [
             (side * place, max(margin, 0.0) if math.exp(place) <= bound + 0.5 else margin) for place, margin in seen
         ]
@@ -232,13 +232,13 @@ class QuickLook(Observing):
         return _Edge(goal, low, high, min(max(middle, low), high), missed, met)
 
     def _at_least(self, needed: _Edge) -> int | None:
-        """What goals that ask for room need."""
+        """The smallest buffer that the goals which ask for a larger buffer need."""
         if needed.at == math.inf:
             return None
         return self.plan.smallest if needed.goal is None else _buffer(needed.at)
 
     def _at_most(self, allowed: _Edge, small: Sequence[Goal]) -> int | None:
-        """What goals that ask for little allow."""
+        """The largest buffer that the goals which ask for a smaller buffer allow."""
         if not small or allowed.at == math.inf:
             return None
         return max(self.samples) if allowed.goal is None else _buffer(-allowed.at)
@@ -286,7 +286,7 @@ class QuickLook(Observing):
             allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
             if hopeless(shown, look, LOOKS[-1], allowed):
                 break
-        # What has refused a buffer says where the edge is.
+        # Runs that refused a buffer help to locate the edge.
         self._keep(buffer, reports)
         self._refused.add(buffer)
         return False

@@ -52,7 +52,7 @@ class Ranged:
 
     @property
     def is_target(self) -> bool:
-        """Of a range sizing rules do not speak."""
+        """No sizing rule applies to a range."""
         return False
 
     @property
@@ -62,7 +62,7 @@ class Ranged:
 
     @property
     def asked(self) -> str:
-        """What it was asked for by."""
+        """The name in the request."""
         return f"{self.key}={self.ends}"
 
     @property
@@ -72,7 +72,7 @@ class Ranged:
 
     @property
     def identity(self) -> str:
-        """What tells its numbers from those of others."""
+        """The identity of its numbers, different from that of others."""
         return f"{self.asked}{' largest' if self.largest else ''} {self.range.digits}"
 
     def turned(self, scenario: Scenario, place: int) -> Scenario:
@@ -118,7 +118,7 @@ class Ranged:
         return self.setting(number) if self.range.low <= number <= self.range.high else None
 
     def read(self, scenario: Scenario, text: str) -> int:
-        """The number of a value that somebody wants to see.
+        """The number of a value that the user wants to see.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Ranged:
         return round(found.place)
 
     def configured(self, scenario: Scenario) -> Setting | None:
-        """What the scenario has there, if that is one value in the range."""
+        """The scenario's value there, if it is one value in the range."""
         found = {str(value) for value in at_key(scenario.resolved, self.key)}
         return self.within(found.pop()) if len(found) == 1 else None
 
@@ -165,7 +165,7 @@ class Named(Words):
         return self.knob.at(place).words
 
     def between(self, one: int, other: int) -> str:
-        """What lies between two, from the lower one."""
+        """The range between two values, from the lower one, in words."""
         low, high = sorted((self.knob.at(one), self.knob.at(other)), key=lambda setting: setting.number)
         return f"between {low.bare} and {high.words}"
 
@@ -230,7 +230,7 @@ def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, flo
 
 
 def at_key(resolved: Mapping[str, Any], key: str) -> Iterator[Any]:
-    """What stands under a key of a resolved scenario: once for each place that it names."""
+    """The values of a key in a resolved scenario, one for each place that the key names."""
     first, *rest = key.split(".")
     if first == "link":
         yield from _within([link for link in resolved["links"] if link["target"]], ["*", *rest])

@@ -66,7 +66,7 @@ def compared(
             return failing[index] > failing[other]
         return scores[index].value - scores[other].value > scores[index].half + scores[other].half
 
-    # Of answers that cannot be told apart a confirmed one is the best.
+    # A confirmed answer is the best of those that cannot be told apart.
     equals = [index for index in order if failing[index] == failing[order[0]] and not apart(index, order[0])]
     best = next((index for index in equals if answers[index].feasible), order[0])
     order.remove(best)

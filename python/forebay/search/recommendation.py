@@ -60,11 +60,11 @@ __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_g
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
-#: Fresh runs at one buffer at most: those that carry so many packets, but not fewer than these.
+#: The most fresh runs at one buffer: the runs that carry this number of packets, but not fewer than these.
 AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
 #: Runs at the smallest, the nearest and the largest buffer of an answer that is taken back.
 ENDS = 4
-#: What a search without goals looks at: any metric will do.
+#: The goal of a search without goals: any metric will do.
 ANY = Goal("utilization", ">=", 0.0)
 #: Parts of a range between the values of the first look, at least.
 PARTS = 6
@@ -269,7 +269,7 @@ def _check_alone(*, sensitivity: bool, fraction: float | None, largest: bool) ->
 
 
 def _asked_over(over: str | Sequence[str]) -> tuple[list[Choice], str]:
-    """What is to choose from, and what is varied: the target link's buffer unless something else is asked for."""
+    """The choices, and the varied key: the target link's buffer unless `--over` names another."""
     asked = [over] if isinstance(over, str) else list(over)
     read = [(text, choice(text)) for text in asked]
     varied = [text for text, each in read if each is None]
@@ -306,7 +306,7 @@ def _question(
 
 
 def _told(known: Callable[[str], object] | None, choice: Mapping[str, str]) -> Callable[[str], object] | None:
-    """What is told of the answer so far, and with which choice."""
+    """The progress report on the answer so far, with the name of the choice."""
     if known is None or not choice:
         return known
     return lambda words: known(f"{', '.join(choice.values())}: {words}")
@@ -343,14 +343,14 @@ def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tup
 
 
 def _found(question: _Question, search: _Search) -> Finished:
-    """What the search for the smallest found; without goals nothing but what is measured in any case."""
+    """The outcome of the search for the smallest buffer; without goals only the standard measurements."""
     scenario, varied, known = question.scenario, question.varied, search.known
 
     def begin(kind: Callable[..., Observing], looked: Scenario, until: float | None) -> Finished:
         # Whether all goals hold at once in a share of the draws is asked of draws that are as they come.
         parts = strata(looked.core) if search.terms.fraction is None and looked.goals else None
         measure = search.measuring(looked, until=until, strata=parts)
-        # What rules ask for lies on the curve, unless that has to hold in a share of the draws or costs nothing.
+        # Buffers of rules lie on the curve, unless goals have to hold in a share of the draws or runs cost nothing.
         # A quick look goes to none of them, and a smaller link has other ones.
         of_rules = _Rules(
             () if kind not in (Search, Observing) else [*_sized(question.rules), *_placed(question.thumbs, varied)],
@@ -420,7 +420,7 @@ def _answer(
 
 
 def _confidence(finished: Finished, terms: _Terms) -> float | None:
-    """Of the answer; that there is none is proven at the confidence that was asked for."""
+    """The confidence of the answer; "impossible" is proven at the confidence that was asked for."""
     outcome = finished.outcome
     return outcome.confidence if outcome.buffer is not None else terms.confidence if outcome.impossible else None
 
@@ -522,7 +522,7 @@ def _one(scenario: Scenario, name: str) -> Goal:
 
 
 def _rank(goal: Goal) -> tuple[bool, float]:
-    """What the goals on one metric are ordered by: the side that is better for it, then how much they ask for."""
+    """The sort key of goals on one metric: the side that is better for it, then the strictness of the threshold."""
     metric = find(goal.name)
     better = metric is not None and (goal.sense == ">=") == metric.more_is_better
     return better, goal.threshold if goal.sense == ">=" else -goal.threshold
@@ -576,7 +576,7 @@ class _Terms:
 
     @property
     def judge(self) -> Judge:
-        """Of means, or of a share of the draws."""
+        """The judge of means, or of a share of the draws."""
         return AverageJudge() if self.fraction is None else ShareJudge(self.fraction)
 
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
@@ -589,7 +589,7 @@ class _Terms:
 
 
 def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
-    """What is varied: a buffer, a key between two ends, or a buffer between one packet and the largest tried."""
+    """The varied quantity: a key between two ends, or a buffer between one packet and the largest that is tried."""
     if "=" in over:
         return ranged(scenario, over, largest=largest, resolution=resolution)
     found = knob(scenario, over)

@@ -25,7 +25,7 @@ from forebay.report import Report
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
 
-#: Where replications of interrupted searches are kept: at most so many bytes, a search and all of them, for so long.
+#: Limits of the stored replications of interrupted searches: bytes of one search and of all, and their age.
 MOST_BYTES_OF_ONE = 256 * 2**20
 MOST_BYTES = 2**30
 MOST_SECONDS = 30 * 86_400.0
@@ -46,7 +46,7 @@ def cache_directory() -> Path:
 
 
 class Resumption:
-    """What one call of `recommend` goes on from, and leaves if it is interrupted.
+    """The stored replications that one call of `recommend` continues from, and leaves if it is interrupted.
 
     A context: what is kept goes when the answer is there, or when there is none because the question is wrong.
 
@@ -80,7 +80,7 @@ class Resumption:
         return kept
 
     def unfinished(self) -> None:
-        """Take note that there is more to do: what is kept stays for whoever goes on."""
+        """Note that there is more to do, so that the stored replications stay for the next call."""
         self._unfinished = True
 
     def __enter__(self) -> Resumption:
@@ -160,7 +160,7 @@ class Kept:
                 self._bytes += self._file.write(text) or 0
 
     def close(self) -> None:
-        """Leave the file for whoever goes on."""
+        """Leave the file for the next call."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -175,7 +175,7 @@ class Kept:
     def _open(self, flags: int) -> None:
         """Take the file, unless it is not there or another process has it."""
         try:
-            flags |= getattr(os, "O_NOFOLLOW", 0)  # what is not as it was written is cut off, never somebody's own file
+            flags |= getattr(os, "O_NOFOLLOW", 0)  # a damaged end is cut off, but never of a user's own file
             handle = os.open(self.path, os.O_RDWR | os.O_APPEND | flags, 0o600)
         except OSError:
             return
@@ -222,7 +222,7 @@ def _taken(file: FileIO) -> bool:
 
 
 def _content(file: FileIO) -> bytes:
-    """What is in a file that is one and not larger than this writes them; else nothing."""
+    """The content of a regular file that is no larger than this module writes; otherwise nothing."""
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or state.st_size > 2 * MOST_BYTES_OF_ONE:
         return b""

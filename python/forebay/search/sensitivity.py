@@ -11,7 +11,7 @@ from forebay.scenario import Scenario
 
 __all__ = ["VARIATIONS", "listed", "scaled_count", "scaled_quantities", "vary", "workload_kind"]
 
-#: What may be off, in the order of the table.
+#: Quantities that may be off, in the order of the table.
 VARIATIONS = ("flows", "rtt", "load")
 
 

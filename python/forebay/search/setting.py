@@ -67,7 +67,7 @@ class Setting:
         return {"value": self.value, "unit": self.unit, "text": self.text}
 
 
-#: What a search varies: a buffer, or another setting.
+#: The varied quantity of a search: a buffer, or another setting.
 Value = BufferSize | Setting
 
 
@@ -127,7 +127,7 @@ class Range:
         if self.whole and self.by_decades and not self.mirrored:
             return float(round(place))
         rounded = min(max(self._rounded(self._exact(place)), self.low), self.high)
-        # What rounding brings next to an end is the end.
+        # A value that rounding brings next to an end is the end.
         return next((end for end in (self.low, self.high) if math.isclose(rounded, end)), rounded)
 
     def place(self, number: float) -> float:

@@ -114,7 +114,7 @@ class Search(Observing):
         else:
             self._look_for_the_edge(room, small, outcome)
         if outcome.buffer is None:
-            # What is said of the nearest miss is a mean with an interval, and whether replications differ at all.
+            # The answer gives a mean with an interval at the nearest miss, and says whether replications differ.
             self.sample([self.compromise()], NEAREST)
             self.show_ends(NEAREST)
             runs = max(NEAREST, self.plan.least_runs)
@@ -628,13 +628,13 @@ class Search(Observing):
             if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
-            # What has refused a buffer is no longer fresh, but says where the edge is.
+            # Runs that have refused a buffer are no longer fresh, but help to locate the edge.
             self._keep(buffer, reports)
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
         return weakest
 
     def _stated(self, evidence: float, *, part: float, runs: int) -> float:
-        """The confidence of evidence that spends a part of the error, no more than so many runs carry."""
+        """The confidence of evidence that spends a part of the error, limited by the number of runs."""
         confidence = 1 - (1 - evidence) / part
         return min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
 
@@ -661,7 +661,7 @@ class Search(Observing):
         return list(observations(near, goal))
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
-        """What is said of a buffer that fresh replications did not confirm, with the confidence found and needed."""
+        """The warning about a buffer that fresh replications did not confirm, with the confidence found and needed."""
         (confidence, needed), words = found, self.plan.words
         text = (
             f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
@@ -681,7 +681,7 @@ class Search(Observing):
         larger = math.ceil(buffer * factor)
         last = self._attempts >= self.plan.confirmations - 1
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
-            # What refused the buffer tells of the edge, too.
+            # The runs that refused the buffer help to locate the edge, too.
             start = math.log(buffer) if self._located is None else self._located.at
             found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located

@@ -34,14 +34,14 @@ __all__ = ["STREAM_BITS", "Strata", "strata"]
 STREAM_BITS = 19
 #: The bits of a number from here on do not name its buffer.
 ABOVE_BUFFERS = 60
-#: So many places of a search have draws of their own.
+#: Number of places of a search that have draws of their own.
 POOLS = 64
 #: Replications that tell the probabilities of strata: an error of a fiftieth for a stratum of one in a hundred.
 POPULATION = 65_536
-#: Fewer where each replication has many occurrences to draw: so many in all, but not fewer replications than these.
+#: The most occurrences that are drawn in all, which limits the replications, but not below this number.
 OCCURRENCES, LEAST_POPULATION = 4e6, 4_096
-#: An observation's draws have so many of the rarest stratum on average, an error of a fortieth. They are fewer where
-#: these would have more occurrences than so many, which takes hundredths of a second.
+#: Draws of the rarest stratum in an observation's draws, on average: an error of a fortieth. There are fewer if these
+#: would have more occurrences than the limit, which take hundredths of a second.
 DRAWN_OF_RAREST, LEAST_DRAWN, OCCURRENCES_DRAWN = 1600, 256, 1e5
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
@@ -56,14 +56,14 @@ RARE = 0.2
 #: A state with so few values has a stratum for each.
 FEW = 4
 #: A state whose values have a larger skewness has a stratum for its tail, which begins at this quantile. There may be a
-#: stratum for the tail of the tail, and so on, so many times.
+#: stratum for the tail of the tail, and so on, up to this depth.
 SKEWED, TAIL, DEEPEST = 1.0, 0.8, 3
 #: The same of states that are sums over many occurrences, whose strata are worth their runs only in the extreme.
 SKEWED_SUMS = 2.0
 SUMS = frozenset({"open_loop", "periodic"})
 #: A smallest (or largest) value of at least this probability is a stratum: no flood at all, for example.
 ALONE = 0.02
-#: A skewed state with at most so many values is parted at the widest gap between two of them.
+#: A skewed state with at most this number of values is parted at the widest gap between two of them.
 DISCRETE = 32
 #: Replications that are classified at once; more where a stratum is so rare that fewer would hardly have one of it.
 CHUNK, LARGEST_CHUNK = 512, 4096
@@ -263,7 +263,7 @@ def _without_strata(
 
 
 def _within(occurrences: float, least: int, core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:
-    """How many replications have about so many occurrences to draw: `least` at least, the population at most."""
+    """The number of replications that draw about `occurrences`: `least` at least, the population at most."""
     whole = sum(core.duration_s)
     each = sum(1.0 if not state["cycle_s"] else 1.0 + whole / state["cycle_s"] for state in states)
     return int(min(POPULATION, max(least, occurrences / each)))

@@ -41,7 +41,7 @@ class Lattice(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known of a place.
+    """The knowledge about a place.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ class Plane:
 
     @property
     def identity(self) -> str:
-        """What tells its numbers from those of others."""
+        """The identity of its numbers, different from that of others."""
         return f"{self.first.identity} {self.second.identity} {STEPS}"
 
     def numbered(self, place: Place) -> int:
@@ -186,7 +186,7 @@ def _points(plane: Plane, survey: Survey, seen: dict[Place, Seen]) -> tuple[MapP
 
 
 def _warnings(survey: Survey) -> list[Warning]:
-    """What the runs warned of, each kind once with the number of places at which it came up."""
+    """The warnings of runs, each kind once with the number of places at which it came up."""
     alike: dict[tuple[Kind, str], tuple[Warning, set[Place]]] = {}
     for place, reports in sorted(survey.samples.items()):
         for warning in (warning for report in reports for warning in report.warnings):

@@ -31,7 +31,7 @@ AUTOMATIC_S, LEAST = 0.005, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Thumb:
-    """What a rule says of a key.
+    """The value of a rule for a key.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class _Place:
 
     @property
     def rate_bps(self) -> float:
-        """Of the link that the key names, else of the target link."""
+        """The value of the link that the key names, otherwise of the target link."""
         parts = self.knob.key.split(".")
         names = list(at_key(self.scenario.resolved, ".".join([*parts[:2], "name"]))) if parts[0] == "links" else []
         links = [link["name"] for link in self.scenario.resolved["links"]]
@@ -122,7 +122,7 @@ class _Place:
         return self.packets_per_s * self.rtt_s
 
     def queue(self, packets: float) -> float:
-        """So many packets in the base unit of the key."""
+        """The buffer, given in packets, in the base unit of the key."""
         seconds = packets / self.packets_per_s
         units = {"packets": packets, "s": seconds, "bytes": packets * self.scenario.core.packet_bytes}
         return units.get(self.knob.base, packets / self.bdp if self.knob.base == "BDP" else math.nan)
@@ -257,7 +257,7 @@ def _initial_windows(scenario: Scenario, key: str) -> Iterator[Thumb]:
 
 
 def _buffers(scenario: Scenario, knob: Ranged) -> Iterator[Thumb]:
-    """What sizing rules ask for, in the unit of the range."""
+    """The buffers of sizing rules, in the unit of the range."""
     for rule in rules(scenario.core):
         if rule.packets is None:
             continue

@@ -1,4 +1,4 @@
-"""How long an answer is waited for: until it is confident, for about a second, or for so many seconds."""
+"""The time budget of an answer: until it is confident, about a second, or a number of seconds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Patience:
     quick : bool
         For a quick look only.
     within : float or None
-        For so many seconds; None for as long as it takes.
+        Time limit, in seconds; None for as long as it takes.
     """
 
     quick: bool = False
@@ -75,7 +75,7 @@ class Patience:
                 raise InputError(f"found it beside `{beside}`; allowed: one of them", name)
 
     def shared(self, searches: int) -> Patience:
-        """What each of so many searches has of it."""
+        """The share of each of several searches."""
         return self if self.within is None else Patience(within=self.within / searches)
 
     @property
@@ -142,7 +142,7 @@ def _quick(look: Finished, scenario: Scenario) -> Finished:
 
 @dataclass(frozen=True, slots=True)
 class _Climb:
-    """For how many seconds a long scenario is searched, and how long a run takes where so many are made at once."""
+    """The search time of a long scenario and the time of one run among several at once, both in seconds."""
 
     within: float
     run_s: float
@@ -194,7 +194,7 @@ def _measured(search: Finished) -> dict[int, list[Report]]:
 
 
 def _scaled_note(guess: Guess) -> Warning:
-    """What smaller links say."""
+    """The result of smaller links."""
     links = [f"1/{rung.factor} of the size needs {rung.low:,.0f} to {rung.high:,.0f} packets" for rung in guess.rungs]
     text = (
         f"A link of {', one of '.join(links)}. These suggest {guess.low:,.0f} to {guess.high:,.0f} packets for the "
@@ -204,7 +204,7 @@ def _scaled_note(guess: Guess) -> Warning:
 
 
 def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finished:
-    """What is known where the time is over: between which buffers the answer lies.
+    """The result when the time is over: the buffers between which the answer lies.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _with_those_met(between: tuple[int, int], seen: Observing) -> tuple[int, int
 
 
 def _common(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, int]:
-    """What two intervals have in common; the first where they have nothing."""
+    """The intersection of two intervals; the first one if it is empty."""
     if one is None:
         return other
     low, high = max(one[0], other[0]), min(one[1], other[1])

@@ -21,9 +21,9 @@ def listed(words: Iterable[str]) -> str:
 class Words:
     """How a search speaks of the numbers that it tries: of buffers in packets."""
 
-    #: What each of them is.
+    #: The noun for one of them.
     noun = "buffer"
-    #: What it is in the values of a warning.
+    #: Its form in the values of a warning.
     key = "packets"
 
     def named(self, *buffers: int) -> str:
@@ -35,7 +35,7 @@ class Words:
         return counted(buffer, "packet")
 
     def between(self, one: int, other: int) -> str:
-        """What lies between two."""
+        """The range between two, in words."""
         return f"between {one:,} and {counted(other, 'packet')}"
 
     def value(self, buffer: int) -> float:
