@@ -25,7 +25,8 @@ const SHARES: [Metric; 6] = [
 
 /// Checks all invariants of a report on a scenario.
 ///
-/// # Panics If an invariant is broken.
+/// # Panics
+/// If an invariant is broken.
 pub fn check(scenario: &Scenario, report: &Report) {
     check_numbers(report);
     check_order(report);
@@ -53,7 +54,8 @@ pub fn check(scenario: &Scenario, report: &Report) {
 
 /// Checks that a refusal is a sentence and that no run was interrupted.
 ///
-/// # Panics If it is not so.
+/// # Panics
+/// If it is not so.
 pub fn check_refusal(error: &EngineError) {
     check_sentence(&error.to_string());
     assert!(!matches!(error, EngineError::Interrupted), "out of time");
@@ -61,7 +63,8 @@ pub fn check_refusal(error: &EngineError) {
 
 /// Checks that means over replications lie between the smallest and the largest of them.
 ///
-/// # Panics If one does not.
+/// # Panics
+/// If one does not.
 pub fn check_means(single: &[Report], together: &Report) {
     let of = |report: &Report| -> Vec<Metrics> {
         let links = report.links.iter().map(|link| link.metrics.clone());

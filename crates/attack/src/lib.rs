@@ -33,7 +33,8 @@ pub struct Target {
     pub reads: &'static str,
     /// Feeds the target.
     ///
-    /// # Panics If an invariant is broken. That is its purpose.
+    /// # Panics
+    /// If an invariant is broken. That is its purpose.
     pub feed: fn(&[u8]),
 }
 
@@ -78,7 +79,8 @@ pub static TARGETS: [Target; 7] = [
 
 /// The target with this name.
 ///
-/// # Panics If there is none.
+/// # Panics
+/// If there is none.
 pub fn target(name: &str) -> &'static Target {
     let found = TARGETS.iter().find(|target| target.name == name);
     found.unwrap_or_else(|| panic!("no target {name}"))

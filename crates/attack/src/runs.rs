@@ -31,7 +31,8 @@ pub struct Runner {
 impl Runner {
     /// Runs the scenario that the bytes define; two bytes are a word of the tape.
     ///
-    /// # Panics If an invariant is broken.
+    /// # Panics
+    /// If an invariant is broken.
     pub fn feed(&self, bytes: &[u8]) {
         let words: Vec<u16> = bytes
             .chunks(2)
@@ -46,7 +47,8 @@ impl Runner {
 
     /// Runs a scenario that may be refused. Returns the number of engines that answered.
     ///
-    /// # Panics If an invariant is broken.
+    /// # Panics
+    /// If an invariant is broken.
     pub fn check(&self, text: &str) -> usize {
         let scenario = match Scenario::parse(text, Format::Toml, "random", &[]) {
             Ok(scenario) => scenario,

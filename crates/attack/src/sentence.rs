@@ -7,7 +7,8 @@ const MOST: usize = 1500;
 /// Checks that a message is one non-empty line of bounded length. It must not contain characters
 /// that control a terminal or change the text direction.
 ///
-/// # Panics If it is not so.
+/// # Panics
+/// If it is not so.
 pub fn check_sentence(message: &str) {
     let length = message.chars().count();
     assert!(length <= MOST, "{length} characters: {message:.300}");

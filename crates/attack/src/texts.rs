@@ -40,7 +40,8 @@ fn read(bytes: &[u8], format: Format) {
 /// Checks that an accepted scenario is the same after it is written and read. Every value in it is
 /// resolved.
 ///
-/// # Panics If it is not so.
+/// # Panics
+/// If it is not so.
 pub fn check_scenario(scenario: &Scenario) {
     let canonical = scenario.canonical_json();
     let again = Scenario::parse(&canonical, Format::Json, "again", &[]);

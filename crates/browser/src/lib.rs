@@ -8,10 +8,11 @@
 //! 3. Closed forms and the fluid engine answer at once.
 //! 4. A packet-level run continues with each call ([`running`]), with a [`picture`] in between.
 //!
-//! # Limits A request is at most [`MOST_REQUEST`] bytes. A run that may need more than
-//! [`MOST_MEMORY`] is refused. A call of [`forebay_packet::Stepwise::advance`] exceeds its number
-//! of events by at most some thousands. A single slice, or a run of the fluid engine, cannot be
-//! interrupted; it ends when its worker is terminated.
+//! # Limits
+//! A request is at most [`MOST_REQUEST`] bytes. A run that may need more than [`MOST_MEMORY`] is
+//! refused. A call of [`forebay_packet::Stepwise::advance`] exceeds its number of events by
+//! some thousands. A single slice, or a run of the fluid engine, cannot be interrupted; it ends
+//! when its worker is terminated.
 
 mod answer;
 pub mod exports;

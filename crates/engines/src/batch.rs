@@ -76,7 +76,8 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 
 /// Runs `job` in this thread and measures its cost.
 ///
-/// # Errors The engine's own. A panic of the engine becomes [`BatchError::Defect`].
+/// # Errors
+/// The engine's own. A panic of the engine becomes [`BatchError::Defect`].
 fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     let alone = job.in_real_time().then(|| REAL_TIME.lock());
     // The batch may have been stopped while the job waited for another.
@@ -118,8 +119,9 @@ pub type Outcome = Result<Report, BatchError>;
 /// calls `observe` with `None` every 50 ms. A failed job does not stop the others unless the
 /// observer stops the batch.
 ///
-/// # Errors [`BatchError::Interrupted`] when `observe` returns [`Next::Stop`]. Jobs in progress are
-/// then canceled: each ends in the background when its engine next checks for it.
+/// # Errors
+/// [`BatchError::Interrupted`] when `observe` returns [`Next::Stop`]. Jobs in progress are then
+/// canceled: each ends in the background when its engine next checks for it.
 pub fn run_batch(
     jobs: Vec<Job>,
     threads: NonZeroUsize,

@@ -41,7 +41,8 @@ const OUTBOUND: u32 = 2;
 
 /// Writes the traced packets to a file.
 ///
-/// # Errors The error of the file system if the file cannot be written.
+/// # Errors
+/// The error of the file system if the file cannot be written.
 pub fn write_pcapng(traces: &Traces, path: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     pcapng(traces, &mut file)?;
@@ -50,7 +51,8 @@ pub fn write_pcapng(traces: &Traces, path: &Path) -> io::Result<()> {
 
 /// Writes the traced packets in the order of their times.
 ///
-/// # Errors The errors of `out`.
+/// # Errors
+/// The errors of `out`.
 pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
     let mut section = Vec::new();
     section.extend(BYTE_ORDER_MAGIC.to_le_bytes());

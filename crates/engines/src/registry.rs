@@ -19,7 +19,8 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 
 /// The engine with this name.
 ///
-/// # Errors The names that exist, if `name` is unknown.
+/// # Errors
+/// The names that exist, if `name` is unknown.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, Unknown> {
     let named = |engine: &&&dyn Engine| engine.description().name == name;
     engines().iter().find(named).copied().ok_or_else(|| {

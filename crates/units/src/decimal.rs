@@ -9,8 +9,9 @@ pub(crate) struct Unit {
 
 /// The integer number of base units in `text`, rounded to the nearest (ties away from zero).
 ///
-/// # Errors The allowed form, if `text` is not a non-negative decimal number with one of `units`.
-/// The same if the result exceeds 64 bits.
+/// # Errors
+/// The allowed form, if `text` is not a non-negative decimal number with one of `units`. The same
+/// if the result exceeds 64 bits.
 pub(crate) fn parse_scaled(text: &str, units: &[Unit]) -> Result<u64, String> {
     let text = text.trim();
     let split = text

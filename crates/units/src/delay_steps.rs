@@ -27,7 +27,8 @@ impl DelaySteps {
     /// A delay with these steps (beginning, delay), repeated with the period `repeat` if it is
     /// given.
     ///
-    /// # Errors Steps that are not a function of time: see [`StepsError`].
+    /// # Errors
+    /// Steps that are not a function of time: see [`StepsError`].
     pub fn new(list: &[(Time, Time)], repeat: Option<Time>) -> Result<Self, StepsError> {
         check(list, repeat)?;
         let mut steps = list.to_vec();

@@ -56,7 +56,8 @@ impl Opportunities {
 
     /// Opportunities at these milliseconds.
     ///
-    /// # Errors A list that cannot be played: see [`OpportunitiesError`].
+    /// # Errors
+    /// A list that cannot be played: see [`OpportunitiesError`].
     pub fn new(millis: Vec<u32>) -> Result<Self, OpportunitiesError> {
         if millis.len() > MOST {
             return Err(OpportunitiesError::TooMany);

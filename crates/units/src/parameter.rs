@@ -143,8 +143,9 @@ impl Parameters {
 
     /// The number `name`.
     ///
-    /// # Panics If the algorithm's description does not declare `name` as a number with a default.
-    /// That is an error in the algorithm's own file, and its contract test finds it.
+    /// # Panics
+    /// If the algorithm's description does not declare `name` as a number with a default. That is
+    /// an error in the algorithm's own file, and its contract test finds it.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Number(x) => x,

@@ -183,7 +183,8 @@ pub(crate) fn check<T>(list: &[(Time, T)], repeat: Option<Time>) -> Result<usize
 impl RateSteps {
     /// A rate with these steps (beginning, rate), repeated with the period `repeat` if it is given.
     ///
-    /// # Errors Steps that are not a function of time, or whose rate is zero for ever.
+    /// # Errors
+    /// Steps that are not a function of time, or whose rate is zero for ever.
     pub fn new(list: &[(Time, Rate)], repeat: Option<Time>) -> Result<Self, StepsError> {
         let last = check(list, repeat)?;
         let zero = Rate::from_bits_per_second(0);
