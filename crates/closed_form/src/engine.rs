@@ -1,8 +1,8 @@
 //! The closed-form engine: applies the published rule that fits a scenario's regime, or the
 //! requested one.
 //!
-//! The regimes are those of Auge & Roberts: transparent (no flow can fill the link), elastic (long
-//! flows share it), overload (the offered load exceeds the link's rate).
+//! Auge & Roberts distinguish three regimes. Transparent: no flow can fill the link. Elastic: long
+//! flows share it. Overload: the offered load exceeds the link's rate.
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, ModelError,

@@ -19,8 +19,8 @@ pub(crate) struct Situation {
     pub(crate) rtt_s: Option<f64>,
     /// Number of persistent flows.
     pub(crate) persistent: f64,
-    /// Number of persistent flows that this link bottlenecks: neither their receive window nor
-    /// their access link holds them below their fair share (Dhamdhere & Dovrolis, section 3.3).
+    /// Number of persistent flows that this link bottlenecks. Neither receive window nor access
+    /// link holds them below their fair share (Dhamdhere & Dovrolis, section 3.3).
     pub(crate) bottlenecked: f64,
     /// Load rho of the persistent flows that are held down elsewhere.
     pub(crate) held_down: f64,

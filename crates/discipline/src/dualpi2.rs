@@ -359,10 +359,10 @@ mod tests {
         assert!((dual.base - expected).abs() < 1e-12);
     }
 
-    /// dualpi2_update of RFC 9332 appendix A.1, traced by hand: target 15 ms, updates every 16 ms,
-    /// alpha 0.16 Hz, beta 3.2 Hz, p' between 0 and 1. A classic packet arrives at 24 ms and stays
-    /// until 160 ms. The delay is 0 at the first update, then 8, 24, 40, ... 136 ms, and 0 after
-    /// that. Each step is 0.16 (delay - 0.015) + 3.2 (delay - previous delay).
+    /// dualpi2_update of RFC 9332 appendix A.1, traced by hand. The target is 15 ms, updates come
+    /// every 16 ms, alpha is 0.16 Hz, beta 3.2 Hz, p' between 0 and 1. A classic packet arrives at
+    /// 24 ms and stays until 160 ms. The delay is 0 at the first update, then 8, 24, 40, ... 136
+    /// ms, and 0 after that. Each step is 0.16 (delay - 0.015) + 3.2 (delay - previous delay).
     #[test]
     fn the_probability_is_that_of_the_rfcs_pseudo_code() {
         let expected = [

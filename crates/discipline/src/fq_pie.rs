@@ -197,7 +197,7 @@ mod tests {
             }
         }
         assert_eq!(dropped[1], 0);
-        // Of 2000 packets a second of the first flow, 900 pass.
+        // The first flow sends 2000 packets a second, of which 900 pass.
         let expected = 100.0 * 1100.0;
         assert!(
             (f64::from(dropped[0]) / expected - 1.0).abs() < 0.02,

@@ -54,7 +54,7 @@ pub enum BatchError {
     /// The system could not start a thread.
     #[error("no thread can be started: {0}")]
     Thread(std::io::Error),
-    /// The observer asked to stop.
+    /// The observer stopped the batch.
     #[error("interrupted")]
     Interrupted,
 }

@@ -263,7 +263,8 @@ impl Scenario {
         self.inner.background_load()
     }
 
-    /// The random states that the scenario declares, as dictionaries with the fields of `RandomState`.
+    /// Return the random states that the scenario declares, as dictionaries with the fields of
+    /// `RandomState`.
     fn random_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let states = RandomStates::of(&self.inner);
         let states = states.list().iter();

@@ -156,7 +156,7 @@ impl Parameters {
     /// The time `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn time(&self, name: &str) -> Time {
         match self.get(name) {
             Value::Time(x) => x,
@@ -167,7 +167,7 @@ impl Parameters {
     /// The size `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn bytes(&self, name: &str) -> Bytes {
         match self.get(name) {
             Value::Bytes(x) => x,
@@ -178,7 +178,7 @@ impl Parameters {
     /// The threshold `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn threshold(&self, name: &str) -> Threshold {
         match self.get(name) {
             Value::Threshold(x) => x,
@@ -189,7 +189,7 @@ impl Parameters {
     /// The switch `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Switch(x) => x,
@@ -200,7 +200,7 @@ impl Parameters {
     /// The word `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn word(&self, name: &str) -> &'static str {
         match self.get(name) {
             Value::Word(x) => x,

@@ -106,8 +106,8 @@ pub fn worst_utilization(buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     Ok((0.75 + buffer_over_bdp).min(1.0))
 }
 
-/// The mean utilization 1 - max(0, 1/4 - B/BDP)/8 over the cycle of gains 1.25, 0.75 and six times
-/// 1.
+/// The mean utilization 1 - max(0, 1/4 - B/BDP)/8 over the cycle of gains: 1.25, 0.75, then six
+/// times 1.
 pub fn mean_utilization(buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     non_negative("buffer over BDP", buffer_over_bdp)?;
     Ok(1.0 - (0.25 - buffer_over_bdp).max(0.0) / 8.0)

@@ -116,8 +116,8 @@ const CUBIC_AT: &[Input] = &[LOSS_UP_TO_ONE, RTT, SCALING, CUT.or(0.3)];
 pub struct CubicResponse {
     /// Scaling C, in packets/s^3. Default 0.4.
     pub scaling: f64,
-    /// Fraction b that a multiplicative decrease removes: 0.3 in RFC 9438, 0.2 in the version of
-    /// 2008. Default 0.3.
+    /// Fraction b that a multiplicative decrease removes. It is 0.3 in RFC 9438 (the default) and
+    /// was 0.2 in the version of 2008.
     pub cut: f64,
 }
 

@@ -130,8 +130,8 @@ proptest! {
     }
 
     /// While all classes are backlogged, their services divided by their weights differ by less
-    /// than a round. By bytes, a largest packet of either is added (Shreedhar and Varghese 1996,
-    /// theorem 1).
+    /// than a round. With turns by bytes, a largest packet of either is added (Shreedhar and
+    /// Varghese 1996, theorem 1).
     #[test]
     fn shares_follow_the_weights_within_a_packet_of_a_round(
         sizes in prop::collection::vec(40u32..1500, 1200),
