@@ -1,4 +1,4 @@
-//! Feeds files to a target: `feed TARGET FILE...` repeats what the fuzzer has found, on stable.
+//! Feeds files to a target: `feed TARGET FILE...` repeats on stable what the fuzzer found.
 
 use std::process::ExitCode;
 

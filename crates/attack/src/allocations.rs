@@ -1,22 +1,22 @@
-//! What a thread takes of memory: an allocator that counts, for the test or the fuzzer that makes it
-//! its own. Counts do not depend on the machine, as resident pages do.
+//! Memory of a thread: an allocator that counts, for the test or the fuzzer that installs it.
+//! Counts do not depend on the machine, whereas resident pages do.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counting by threads.
+/// The system's allocator with a count per thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted;
 
 thread_local! {
-    /// Bytes that the thread holds now, beyond what it held when counting began.
+    /// Bytes that the thread holds now, minus those at the start of the count.
     static HELD: Cell<isize> = const { Cell::new(0) };
-    /// The most of them so far.
+    /// The largest value of `HELD` so far.
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// What `task` gives, and the most bytes that it held at once beyond what was there before; none where
-/// [`Counted`] is not the allocator of the program.
+/// Runs `task` and returns its result with the peak of its memory, in bytes above the start. The
+/// peak is zero if [`Counted`] is not the allocator of the program.
 pub fn peak_of<T>(task: impl FnOnce() -> T) -> (T, usize) {
     let (held, peak) = (HELD.get(), PEAK.get());
     HELD.set(0);
@@ -38,7 +38,7 @@ fn gave_back(bytes: usize) {
 }
 
 #[expect(unsafe_code, reason = "every allocator is")]
-// SAFETY: all of it is the system's allocator; counting allocates nothing.
+// SAFETY: every call goes to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
@@ -55,8 +55,7 @@ unsafe impl GlobalAlloc for Counted {
         unsafe { System.dealloc(pointer, layout) }
     }
 
-    /// Both blocks are there while one is copied into the other, as is so unless the system can do
-    /// without.
+    /// Both blocks exist while one is copied into the other, unless the system can avoid it.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
         let moved = unsafe { System.realloc(pointer, layout, size) };

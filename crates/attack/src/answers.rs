@@ -1,4 +1,5 @@
-//! What must hold of every report, whichever engine gave it.
+//! Invariants of every report, whichever engine made it. [`crate::Runner`] checks them after each
+//! run.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +23,10 @@ const SHARES: [Metric; 6] = [
     Metric::ShortTransfers,
 ];
 
-/// All that must hold of a report on a scenario.
+/// Checks all invariants of a report on a scenario.
 ///
 /// # Panics
-/// Where a law is broken.
+/// If an invariant is broken.
 pub fn check(scenario: &Scenario, report: &Report) {
     check_numbers(report);
     check_order(report);
@@ -51,19 +52,19 @@ pub fn check(scenario: &Scenario, report: &Report) {
     }
 }
 
-/// A refusal is a sentence; nothing interrupts a test.
+/// Checks that a refusal is a sentence and that no run was interrupted.
 ///
 /// # Panics
-/// Where that is not so.
+/// If it is not so.
 pub fn check_refusal(error: &EngineError) {
     check_sentence(&error.to_string());
     assert!(!matches!(error, EngineError::Interrupted), "out of time");
 }
 
-/// Means over replications lie between the smallest and the largest of them.
+/// Checks that means over replications lie between the smallest and the largest of them.
 ///
 /// # Panics
-/// Where one does not.
+/// If one does not.
 pub fn check_means(single: &[Report], together: &Report) {
     let of = |report: &Report| -> Vec<Metrics> {
         let links = report.links.iter().map(|link| link.metrics.clone());
@@ -92,7 +93,7 @@ pub fn check_means(single: &[Report], together: &Report) {
     }
 }
 
-/// The metrics of every part of a report, with its name.
+/// The name and the metrics of every part of a report.
 fn parts(report: &Report) -> impl Iterator<Item = (&str, &Metrics)> {
     let links = report.links.iter();
     let links = links.map(|link| (link.name.as_str(), &link.metrics));
@@ -101,7 +102,7 @@ fn parts(report: &Report) -> impl Iterator<Item = (&str, &Metrics)> {
     links.chain(groups).chain([("target", &report.metrics)])
 }
 
-/// Every number is a finite one and not negative, and every share lies between 0 and 1.
+/// Checks that every number is finite and not negative, and that every share lies between 0 and 1.
 fn check_numbers(report: &Report) {
     let engine = report.engine.as_str();
     for (part, metrics) in parts(report) {
@@ -129,7 +130,7 @@ fn check_numbers(report: &Report) {
             assert!((0.0..=1.0 + 1e-9).contains(&flow.loss_rate), "{flow:?}");
         }
     }
-    // A NaN or an infinity anywhere else in the report becomes a null.
+    // A NaN or an infinity elsewhere in the report becomes a null.
     let json = serde_json::to_value(report).expect("a report is JSON");
     assert_no_null(&json, "");
 }
@@ -147,8 +148,9 @@ fn assert_no_null(json: &serde_json::Value, key: &str) {
     }
 }
 
-/// By their names, figures of one quantity stand in order: quantiles rise, and neither they nor the
-/// mean pass the maximum; quantiles are known to one part in 128. No transfer is faster than it can be.
+/// Checks the order of the figures of one quantity: quantiles rise, and neither they nor the mean
+/// exceed the maximum. The bound on the maximum allows for the resolution of histograms. No
+/// transfer is faster than possible.
 fn check_order(report: &Report) {
     for (part, metrics) in parts(report) {
         for stem in stems() {
@@ -175,7 +177,7 @@ fn check_order(report: &Report) {
     }
 }
 
-/// The beginnings of the names of metrics that are quantiles of one quantity, with their units' ends.
+/// The name parts before and after `_p50` of metrics that are quantiles of one quantity.
 fn stems() -> Vec<(&'static str, &'static str)> {
     let mut found: Vec<_> = Metric::ALL
         .into_iter()
@@ -209,7 +211,7 @@ fn check_quantiles(part: &str, metrics: &Metrics, (stem, end): (&str, &str)) {
     }
 }
 
-/// The goodputs of single flows have the group's as their sum, where flows do not come and go.
+/// Checks that the goodputs of single flows add up to the group's, unless flows arrive and leave.
 fn check_group(spec: &FlowGroup, group: &GroupReport) {
     if matches!(spec.workload, Workload::OpenLoop { .. }) {
         return;
@@ -230,7 +232,7 @@ fn check_group(spec: &FlowGroup, group: &GroupReport) {
     );
 }
 
-/// Bins rise, do not overlap and hold something.
+/// Checks that bins rise, do not overlap and are not empty.
 fn check_bins(distribution: &Distribution) {
     for bin in &distribution.bins {
         assert!(bin.low < bin.high && bin.count > 0, "{bin:?}");
@@ -241,17 +243,17 @@ fn check_bins(distribution: &Distribution) {
     }
 }
 
-/// Payload delivered in order is at most what the target link has carried, and no group's is more than
-/// any link of its way can carry, where all is measured. Of unresponsive packets those count that the
-/// last link took in, so of them only the first holds with what still waits there.
+/// Checks goodput without a warm-up. The payload delivered in order is at most the work of the
+/// target link, if every responsive group crosses it. A responsive group gets at most the rate of
+/// each link of its path.
 fn check_goodput(scenario: &Scenario, report: &Report) {
     let run = scenario.run();
     if run.warmup.as_picos() > 0 {
-        // What a repair completes may have been carried before.
+        // A retransmission may complete data that were carried before.
         return;
     }
     let rate = link_rate(scenario, scenario.target_index());
-    // Engines count time in picoseconds, of which each packet's transmission may lose one.
+    // Engines count time in picoseconds, so each packet's transmission may lose one.
     let lengths = scenario.flows().iter().map(|group| group.packet.infimum());
     let smallest = 8.0 * lengths.fold(f64::INFINITY, f64::min).max(1.0);
     let slack = |bits: f64| bits * (1e-9 + 1e-12 * rate / smallest) + 1e-6;
@@ -286,8 +288,8 @@ fn check_goodput(scenario: &Scenario, report: &Report) {
     }
 }
 
-/// Bits per second that a link carries at most in the measured time, with the tokens that its shaper had
-/// saved before and a packet's that another one owes afterwards.
+/// The largest mean rate of a link in the measured time, in bit/s. It includes the tokens that a
+/// shaper had saved, and a packet that a shaper owes at the end.
 fn link_rate(scenario: &Scenario, at: usize) -> f64 {
     let (link, run) = (&scenario.links()[at], scenario.run());
     let rate = link.most_carried(run.warmup, run.end());
@@ -299,18 +301,18 @@ fn link_rate(scenario: &Scenario, at: usize) -> f64 {
         .min(rate.max(link.highest_rate().as_bits_per_second() as f64))
 }
 
-/// Bits per second that a group can get over its way.
+/// The largest rate of a group on its path, in bit/s.
 fn most_bits(scenario: &Scenario, group: &FlowGroup) -> f64 {
     let rates = group.path.iter().map(|&at| link_rate(scenario, at));
     let slowest = rates.fold(f64::INFINITY, f64::min);
     match group.unresponsive_rate() {
-        // On and off periods, and chance: what is offered at most is not known from the mean.
+        // On and off periods and chance: the mean does not give a largest offered rate.
         Some(_) => f64::INFINITY,
         None => slowest,
     }
 }
 
-/// No more waits on average than the buffer holds.
+/// Checks that the mean queue is at most the buffer.
 fn check_waiting(scenario: &Scenario, report: &Report) {
     let target = scenario.target();
     if !target.classes.is_empty() {
@@ -319,7 +321,7 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
     if let (Some(mean), BufferLimit::Packets(most)) =
         (report.metrics.get(&Metric::QueueMean), target.buffer)
     {
-        // One that finds nobody in front of it waits for tokens or for an opportunity.
+        // A packet with no other in front may wait for tokens or for an opportunity.
         let waits =
             target.shaper.is_some() || target.medium.is_some() || target.opportunities().is_some();
         let held = f64::from(u8::from(waits));
@@ -332,8 +334,8 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
     }
 }
 
-/// What stands in a queue as the rate falls is sent no later than a full buffer, with the packet in
-/// transmission, would be at the lowest rate; only a rate that changes can fall.
+/// Checks drain times after a fall of the rate: at most that of a full buffer and the packet in
+/// transmission at the lowest rate. Only a link whose rate changes has such times.
 fn check_drains(scenario: &Scenario, report: &Report) {
     let drains = |metrics: &Metrics| metrics.get(&Metric::DrainTimeMax).map(|drain| drain.mean);
     let mut others = report.links.iter().map(|link| &link.metrics);
@@ -351,7 +353,7 @@ fn check_drains(scenario: &Scenario, report: &Report) {
         let known = link.classes.is_empty() && link.memory.is_none();
         if known && lowest > 0.0 {
             let largest = scenario.largest_packet(at).get() as f64;
-            // A control packet of flows may count as one of the buffer and weighs less.
+            // A control packet of a flow may count as one packet of the buffer and has fewer bytes.
             let (packets, bytes) = match link.buffer {
                 BufferLimit::Packets(most) => (most as f64, most as f64 * largest),
                 BufferLimit::Bytes(most) => (most.get() as f64, most.get() as f64),

@@ -1,4 +1,4 @@
-//! Captures of packets: what a mirror port wrote, a disk has damaged or somebody made up.
+//! Captures of packets: written by a mirror port, damaged by a disk or invented.
 
 use std::io::Cursor;
 
@@ -6,8 +6,8 @@ use forebay_capture::{Packet, Reader, Transport};
 
 use crate::check_sentence;
 
-/// Whatever the file is: each of its frames is a packet or counted as something else, once, and it is refused
-/// at most once, in a line.
+/// Reads a capture. Each frame is counted once, as a packet or as something else. The reader
+/// refuses the file at most once, with one line.
 pub(crate) fn feed(bytes: &[u8]) {
     let size = bytes.len() as u64;
     let mut reader = match Reader::new("capture", Cursor::new(bytes.to_vec()), Some(size)) {

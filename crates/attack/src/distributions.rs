@@ -1,5 +1,5 @@
-//! Laws of quantities: every place of a scenario that reads one, and what is known of each without
-//! drawing held against draws.
+//! Distributions of quantities: every key of a scenario that reads one. The known properties of
+//! each are compared with draws.
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Format, Law, Quantity, Scenario, Workload};
@@ -7,7 +7,7 @@ use forebay_units::Time;
 
 use crate::{check_scenario, check_sentence, text};
 
-/// The keys that have a law, each in a group of its own; `@` stands for the law.
+/// The keys that have a distribution, each in a group of its own; `@` marks the distribution.
 const PLACES: [&str; 17] = [
     "rtt = @",
     "rtt = { common = @ }",
@@ -28,7 +28,7 @@ const PLACES: [&str; 17] = [
     "count = @\nrtt = \"20ms\"",
 ];
 
-/// The first byte chooses the place, the others are the law.
+/// Reads a distribution: the first byte selects the key, the others are the text.
 pub(crate) fn feed(bytes: &[u8]) {
     let Some((place, law)) = bytes.split_first() else {
         return;
@@ -52,7 +52,7 @@ pub(crate) fn feed(bytes: &[u8]) {
     }
 }
 
-/// Of all laws of a scenario.
+/// Checks all distributions of a scenario.
 pub(crate) fn check_laws(scenario: &Scenario) {
     for group in scenario.flows() {
         let count = group.count;
@@ -100,8 +100,8 @@ fn stream() -> Stream {
     Stream::new(seed, 0, Purpose::FlowCount)
 }
 
-/// What is known of a law: its mean lies between its ends, its harmonic mean below its mean, and every
-/// draw between its ends.
+/// Checks the known properties of a distribution. Its mean lies between its bounds, its harmonic
+/// mean below its mean, and every draw between its bounds.
 fn check<T: Quantity>(law: &Law<T>, count: u64) {
     let (least, mean, most) = (law.infimum(), law.mean(), law.supremum());
     let near = |x: f64| x.abs() * 1e-9 + 1e-11;
@@ -110,9 +110,9 @@ fn check<T: Quantity>(law: &Law<T>, count: u64) {
     assert!(mean <= most + near(most), "{law:?}: {mean} of {most}");
     let inverse = law.mean_inverse(count);
     assert!(inverse >= 0.0, "{law:?}: {inverse}");
-    // Jensen: 1 / E[X] <= E[1/X] <= 1 / least. Points stand for some laws: what a few hundredths of a
-    // percent of a tail add to the mean they do not see.
-    // One flow of a linspace has its beginning, which is not the mean of many.
+    // Jensen: 1 / E[X] <= E[1/X] <= 1 / least. Some distributions are represented by points, which
+    // miss a few hundredths of a percent of the tail in the mean. One flow of a linspace has its
+    // beginning, which is not the mean of many.
     let differs = match law {
         Law::Mixture(_) | Law::Jitter { .. } => true,
         Law::Linspace(..) => count == 1,
@@ -149,7 +149,8 @@ fn check<T: Quantity>(law: &Law<T>, count: u64) {
     }
 }
 
-/// A period that is under way has what is behind and what is ahead of it within a draw's ends.
+/// Checks a period in progress: its elapsed and remaining parts add up to a length within the
+/// bounds of a draw.
 fn check_under_way(law: &Law<Time>) {
     if !law.mean().is_finite() {
         return;

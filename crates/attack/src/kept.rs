@@ -1,10 +1,11 @@
-//! Reports as an unfinished search keeps them, on a disk that may have been tampered with.
+//! Reports as an unfinished search stores them, on a disk that may have been tampered with.
 
 use forebay_scenario::Report;
 
 use crate::text;
 
-/// What is restored is kept as the same text; all other texts are none.
+/// Restores a report. A report that was restored is stored as the same text; every other text gives
+/// none.
 pub(crate) fn feed(bytes: &[u8]) {
     let Some(text) = text(bytes) else {
         return;

@@ -1,9 +1,9 @@
-//! Hostile and random inputs, and what must hold of whatever becomes of them: for tests only.
+//! Hostile and random inputs, with the invariants of every result: for tests only.
 //!
-//! A [`Target`] takes any bytes and panics where a law is broken. The fuzzer of `fuzz/` feeds it, and
-//! so does a test on stable that runs every target over every file of its corpus. [`random_scenario`]
-//! spells random scenarios over everything that is registered, [`Runner`] runs them, and [`answers`]
-//! says what must hold of their reports.
+//! A [`Target`] takes any bytes and panics if an invariant is broken. The fuzzer of `fuzz/` feeds
+//! it. A test on stable runs every target over every file of its corpus. [`random_scenario`] writes
+//! random scenarios over all registered algorithms, [`Runner`] runs them, and [`answers`] checks
+//! the invariants of their reports.
 
 pub mod allocations;
 pub mod answers;
@@ -24,21 +24,21 @@ pub use sentence::check_sentence;
 pub use tape::Tape;
 pub use texts::check_scenario;
 
-/// Something that reads what it cannot trust.
+/// A reader of untrusted input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, which is that of its corpus.
+    /// Its name, which is also the name of its corpus.
     pub name: &'static str,
-    /// What it reads.
+    /// A phrase that names its input.
     pub reads: &'static str,
-    /// Feeds it.
+    /// Feeds the target.
     ///
     /// # Panics
-    /// Where a law is broken: that is what it is for.
+    /// If an invariant is broken. That is its purpose.
     pub feed: fn(&[u8]),
 }
 
-/// All that need no engine; [`Runner`] feeds those.
+/// All targets that need no engine; [`Runner`] feeds the engines.
 pub static TARGETS: [Target; 7] = [
     Target {
         name: "scenario",
@@ -77,19 +77,19 @@ pub static TARGETS: [Target; 7] = [
     },
 ];
 
-/// The target of this name.
+/// The target with this name.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is none.
 pub fn target(name: &str) -> &'static Target {
     let found = TARGETS.iter().find(|target| target.name == name);
     found.unwrap_or_else(|| panic!("no target {name}"))
 }
 
-/// Longer inputs only cost time; that the time is linear is another test.
+/// Longer inputs only cost time. Another test checks that the time is linear.
 const MOST_BYTES: usize = 1 << 16;
 
-/// Bytes as a text of a bounded length; none where they are none.
+/// The bytes as a text of bounded length; `None` if they are too many or not UTF-8.
 fn text(bytes: &[u8]) -> Option<&str> {
     if bytes.len() > MOST_BYTES {
         return None;

@@ -5,7 +5,7 @@ use forebay_units::{Bytes, Rate, Time};
 
 use crate::{check_sentence, text};
 
-/// A quantity, or a name.
+/// Reads a quantity and a name.
 pub(crate) fn feed(bytes: &[u8]) {
     let Some(text) = text(bytes) else {
         return;
@@ -27,7 +27,7 @@ pub(crate) fn feed(bytes: &[u8]) {
     check_names(text);
 }
 
-/// What is read is written so that it is read again, the same.
+/// Checks that a value that was read is printed as a text that reads as the same value.
 fn check_units(text: &str) {
     macro_rules! again {
         ($($unit:ty),+) => {$(
@@ -43,7 +43,7 @@ fn check_units(text: &str) {
 fn check_names(text: &str) {
     let spelled = american(text);
     assert_eq!(american(&spelled), spelled, "{text}");
-    // Names are compared with every known one in time that grows with both.
+    // Names are compared with every known one in a time that grows with both.
     if text.len() > 512 {
         return;
     }

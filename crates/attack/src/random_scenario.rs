@@ -1,7 +1,7 @@
-//! Random scenarios over everything that is registered, spelled as in a file.
+//! Random scenarios over all registered algorithms, written as in a file.
 //!
-//! Each is made of a tape of random words, so that a failure shrinks towards a plain one and prints
-//! the text that replays it.
+//! Each is made from a tape of random words. A failure therefore shrinks towards a plain scenario
+//! and prints the text that replays it.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use forebay_units::parameter::{Description, ParameterKind};
 use crate::Tape;
 use crate::random_traffic::{Traffic, group};
 
-/// The text of a scenario that these words spell: one link, or two in a row with traffic over either or
-/// both (a parking lot).
+/// The text of the scenario that these words define: one link, or two in a row with traffic over
+/// one or both (a parking lot).
 pub fn random_scenario(words: &[u16]) -> String {
     let mut tape = Tape::new(words);
     let traffic = [Traffic::Any, Traffic::Any, Traffic::Steady][tape.below(3)];
@@ -54,7 +54,7 @@ pub fn random_scenario(words: &[u16]) -> String {
     text
 }
 
-/// Values that no key of a scenario may fall over.
+/// Hostile values for keys of a scenario.
 const HOSTILE: [&str; 26] = [
     "0",
     "-1",
@@ -84,7 +84,7 @@ const HOSTILE: [&str; 26] = [
     "16777214",
 ];
 
-/// A scenario's text with one value, the one at `at`, replaced by a hostile one.
+/// A scenario's text with the value at `at` replaced by a hostile one.
 pub fn hostile(text: &str, at: u16, value: u16) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let keyed: Vec<usize> = (0..lines.len())
@@ -102,7 +102,7 @@ pub fn hostile(text: &str, at: u16, value: u16) -> String {
     changed.collect()
 }
 
-/// Any discipline; classes with any in them, with and without buffers of their own.
+/// Any discipline. Classes contain any disciplines, with and without buffers of their own.
 fn queue(tape: &mut Tape<'_>) -> String {
     let chosen = algorithm(tape, forebay_discipline::descriptions());
     if !chosen.contains("\"classes\"") {
@@ -235,7 +235,7 @@ fn changing(tape: &mut Tape<'_>) -> String {
     }
 }
 
-/// Media: three for constant rates, and others.
+/// Media: the first three are for constant rates.
 const MEDIA: [&str; 8] = [
     "\"wifi\"",
     "{ kind = \"wifi\", frames = 2, stations = 3, slow = \"1Mbps\" }",
@@ -247,8 +247,8 @@ const MEDIA: [&str; 8] = [
     "{ kind = \"docsis\", map = \"7ms\", grant = 1 }",
 ];
 
-/// A rate in a few steps, an outage among them now and then. It begins with one that sends something in
-/// the shortest run.
+/// A rate in a few steps, sometimes with an outage. The first step sends some packets in the
+/// shortest run.
 fn steps(tape: &mut Tape<'_>) -> String {
     let mut list = format!("[\"0s\", \"{}\"]", tape.one(&["10Mbps", "3333333bps"]));
     let mut at: u64 = 0;
@@ -265,7 +265,7 @@ fn steps(tape: &mut Tape<'_>) -> String {
     format!("{{ steps = [{list}] }}")
 }
 
-/// Options of the fluid engine, a few of them now and then.
+/// Options of the fluid engine, sometimes a few of them.
 fn fluid(tape: &mut Tape<'_>) -> String {
     let text = "[fluid]\n".to_owned();
     let keys: [(&str, &[&str]); 6] = [
@@ -300,7 +300,7 @@ fn fluid(tape: &mut Tape<'_>) -> String {
 
 const TIMES: [&str; 5] = ["10ms", "1ms", "0s", "100ms", "1s"];
 
-/// A value for a parameter, within what it may be.
+/// An allowed value for a parameter.
 fn value(tape: &mut Tape<'_>, kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Number { min, max } => {
@@ -321,7 +321,7 @@ fn value(tape: &mut Tape<'_>, kind: ParameterKind) -> String {
     }
 }
 
-/// Any registered algorithm, now and then with a parameter changed.
+/// Any registered algorithm, sometimes with a changed parameter.
 pub(crate) fn algorithm(tape: &mut Tape<'_>, registry: &[&Description]) -> String {
     let chosen = registry[tape.below(registry.len())];
     let mut text = format!("{{ kind = \"{}\"", chosen.name);

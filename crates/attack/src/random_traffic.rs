@@ -1,4 +1,4 @@
-//! Random groups of flows, spelled as in a file.
+//! Random groups of flows, written as in a file.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use forebay_units::parameter::{Description, Parameters};
 use crate::Tape;
 use crate::random_scenario::algorithm;
 
-/// What the groups of a scenario are like.
+/// The kind of traffic of a scenario's groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Traffic {
-    /// Anything.
+    /// Any traffic.
     Any,
-    /// What formulas and the fluid engine know, too: flows without an end, and sources.
+    /// Traffic that formulas and the fluid engine support, too: flows without an end, and sources.
     Steady,
 }
 
-/// Controllers of which the fluid engine has a law.
+/// Controllers that have a model in the fluid engine.
 fn with_a_fluid_face() -> Vec<&'static Description> {
     let all = forebay_congestion::descriptions().iter().copied();
     let found: Vec<_> = all
@@ -102,7 +102,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
         }
         3 => {
             let load = tape.one(&["0.5", "1.2", "0.01"]);
-            // Transfers of no bytes at all still take a packet each.
+            // A transfer of zero bytes still takes a packet.
             format!("{{ open_loop = {{ load = {load}, size = {size} }} }}")
         }
         4 => {
@@ -118,7 +118,7 @@ fn workload(tape: &mut Tape<'_>) -> String {
     }
 }
 
-/// Keys of the stack, a few of them now and then.
+/// Keys of the stack, sometimes a few of them.
 fn stack(tape: &mut Tape<'_>) -> String {
     let text = format!("stack = \"{}\"\n", tape.one(&["rfc", "ns2", "linux"]));
     let keys: [(&str, &[&str]); 21] = [
@@ -170,7 +170,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
     text + &tape.some_of(&keys, 4)
 }
 
-/// A group of flows; `paths` are the ways that it may take, none where there is only one.
+/// A group of flows. `paths` are its possible paths; it is empty if there is only one.
 pub(crate) fn group(
     tape: &mut Tape<'_>,
     number: usize,

@@ -1,4 +1,4 @@
-//! Scenarios run by every engine and held against every formula.
+//! Runs scenarios with every engine and compares them with every formula.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -11,27 +11,28 @@ use forebay_scenario::{
 use crate::allocations::peak_of;
 use crate::{answers, check_scenario, check_sentence, random_scenario};
 
-/// What runs: the crate of the engines stands above this one's users and hands it in.
+/// The engines and formulas to run. The crate of the engines depends on this one, so the caller
+/// passes them in.
 #[derive(Clone, Copy)]
 pub struct Runner {
-    /// The engines; those that run in real time are left out, since nothing of theirs is quick or the
-    /// same again.
+    /// The engines. Engines that run in real time are left out, because they are slow and do not
+    /// repeat their results.
     pub engines: &'static [&'static dyn Engine],
     /// The formulas.
     pub rules: &'static [&'static dyn ClosedForm],
-    /// Makes one report of several replications.
+    /// Combines the reports of several replications into one.
     pub aggregate: fn(Vec<Report>) -> Option<Report>,
-    /// The most events, as a scenario says them beforehand, of a run.
+    /// The largest number of events of a run, as the scenario estimates it.
     pub most_events: f64,
-    /// The longest that a run may take.
+    /// The longest time that a run may take.
     pub patience: Duration,
 }
 
 impl Runner {
-    /// Two bytes are a word of the tape that spells a scenario.
+    /// Runs the scenario that the bytes define; two bytes are a word of the tape.
     ///
     /// # Panics
-    /// Where a law is broken.
+    /// If an invariant is broken.
     pub fn feed(&self, bytes: &[u8]) {
         let words: Vec<u16> = bytes
             .chunks(2)
@@ -44,10 +45,10 @@ impl Runner {
         self.check(&random_scenario(&words));
     }
 
-    /// Runs a scenario that may be refused. Returns how many engines answered.
+    /// Runs a scenario that may be refused. Returns the number of engines that answered.
     ///
     /// # Panics
-    /// Where a law is broken.
+    /// If an invariant is broken.
     pub fn check(&self, text: &str) -> usize {
         let scenario = match Scenario::parse(text, Format::Toml, "random", &[]) {
             Ok(scenario) => scenario,
@@ -69,8 +70,8 @@ impl Runner {
         answers.count()
     }
 
-    /// Whether the engine answers; its answer is right in itself, the same when it is asked again, and
-    /// its means over replications are means.
+    /// Whether the engine answers. Its report satisfies the invariants, a second run gives the
+    /// same, and its means over replications are means.
     fn check_engine(&self, engine: &'static dyn Engine, scenario: &Scenario) -> bool {
         let seed = |replication| Seed {
             seed: scenario.run().seed,
@@ -102,7 +103,7 @@ impl Runner {
         true
     }
 
-    /// Runs one replication; who is out of patience cancels it.
+    /// Runs one replication and cancels it after `patience`.
     fn run(
         &self,
         engine: &'static dyn Engine,
@@ -122,7 +123,8 @@ impl Runner {
             drop(done);
             let needs = engine.needs(scenario, &options);
             let told: f64 = needs.iter().map(|need| need.bytes).sum();
-            // How many transfers of an open loop live at once is known as they do; memory ends such a run.
+            // The number of open-loop transfers at one time is known only during the run. The
+            // memory limit ends such a run.
             let open = |group: &FlowGroup| matches!(group.workload, Workload::OpenLoop { .. });
             let known = !scenario.flows().iter().any(open);
             let dear = known && engine.description().replicates && taken as f64 > told;
@@ -131,7 +133,7 @@ impl Runner {
         })
     }
 
-    /// Every formula predicts finite figures and asks for a finite buffer, or says why not.
+    /// Checks that every formula predicts finite figures and a finite buffer, or gives a reason.
     fn check_rules(&self, scenario: &Scenario) {
         for rule in self.rules {
             let name = rule.name();
@@ -154,7 +156,7 @@ impl Runner {
             }
             match rule.size(scenario, scenario.goals()) {
                 Ok(Some(size)) => {
-                    // What it asks for is a buffer, or larger than any that there is.
+                    // The result is a buffer, or larger than any buffer.
                     if let Ok(changed) = scenario.with_buffer(size) {
                         assert!(changed.buffer().bytes.is_finite(), "{name}: {size}");
                     }

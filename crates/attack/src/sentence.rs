@@ -1,13 +1,14 @@
-//! What a message to a user must be.
+//! Requirements of a message to a user.
 
-/// The most characters of a message: a name or two, what is allowed, and the names that exist.
+/// The largest number of characters of a message: a name or two, the allowed values, and the
+/// existing names.
 const MOST: usize = 1500;
 
-/// A message is one line of bounded length that says something, without characters that steer a
-/// terminal or turn its text around.
+/// Checks that a message is one non-empty line of bounded length. It must not contain characters
+/// that control a terminal or change the text direction.
 ///
 /// # Panics
-/// Where it is not.
+/// If it is not so.
 pub fn check_sentence(message: &str) {
     let length = message.chars().count();
     assert!(length <= MOST, "{length} characters: {message:.300}");

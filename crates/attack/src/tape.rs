@@ -1,14 +1,14 @@
-//! Random words that choose.
+//! Random words that make choices.
 
 use std::fmt::Write as _;
 
-/// Words out of which random things are made; where they end the first choice is taken, so that a
-/// shorter tape, or one of zeros, spells something plainer.
+/// Words that define random things. After their end the first choice is taken, so a shorter tape,
+/// or one of zeros, gives a plainer result.
 #[derive(Clone, Debug)]
 pub struct Tape<'a>(std::slice::Iter<'a, u16>);
 
 impl<'a> Tape<'a> {
-    /// Of these words.
+    /// Creates a tape of these words.
     pub fn new(words: &'a [u16]) -> Self {
         Self(words.iter())
     }
@@ -18,17 +18,17 @@ impl<'a> Tape<'a> {
         usize::from(self.0.next().copied().unwrap_or(0)) % n
     }
 
-    /// One of these.
+    /// One of these choices.
     pub fn one<'b>(&mut self, choices: &[&'b str]) -> &'b str {
         choices[self.below(choices.len())]
     }
 
-    /// One in `n` times, so that the plain case is common and where a failure shrinks to.
+    /// True once in `n` times. The plain case is thus common, and a failure shrinks to it.
     pub fn rarely(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
-    /// Lines of some of these keys, each one in `n` times, with one of its values.
+    /// Lines for some of these keys, each once in `n` times, with one of its values.
     pub fn some_of(&mut self, keys: &[(&str, &[&str])], n: usize) -> String {
         let mut text = String::new();
         for (key, values) in keys {

@@ -7,12 +7,12 @@ use forebay_scenario::{
 use crate::check_sentence;
 use crate::text;
 
-/// A scenario in TOML.
+/// Reads a scenario in TOML.
 pub(crate) fn toml(bytes: &[u8]) {
     read(bytes, Format::Toml);
 }
 
-/// A scenario in JSON.
+/// Reads a scenario in JSON.
 pub(crate) fn json(bytes: &[u8]) {
     read(bytes, Format::Json);
 }
@@ -37,11 +37,11 @@ fn read(bytes: &[u8], format: Format) {
     }
 }
 
-/// A scenario that was accepted says the same when it is written and read again, and everything in it
-/// is resolved.
+/// Checks that an accepted scenario is the same after it is written and read. Every value in it is
+/// resolved.
 ///
 /// # Panics
-/// Where that is not so.
+/// If it is not so.
 pub fn check_scenario(scenario: &Scenario) {
     let canonical = scenario.canonical_json();
     let again = Scenario::parse(&canonical, Format::Json, "again", &[]);
@@ -65,7 +65,7 @@ pub fn check_scenario(scenario: &Scenario) {
     }
 }
 
-/// An engine that keeps a byte of each.
+/// An engine that needs one byte for each item.
 struct OneByteEach;
 
 impl Footprint for OneByteEach {
@@ -90,7 +90,7 @@ impl Footprint for OneByteEach {
     }
 }
 
-/// A number that is none would be a null.
+/// Checks for nulls: a NaN would be one.
 fn assert_no_null(value: &serde_json::Value) {
     match value {
         serde_json::Value::Null => panic!("a null"),
@@ -100,7 +100,7 @@ fn assert_no_null(value: &serde_json::Value) {
     }
 }
 
-/// Each buffer has a size in every unit, and can be set to another.
+/// Checks that each buffer has a size in every unit and can be set to another.
 fn check_buffers(scenario: &Scenario) {
     let target = scenario.buffer();
     let mut all = vec![target];
@@ -125,21 +125,21 @@ fn check_same_but_for_buffers(one: &Scenario, other: &Scenario) {
     assert_eq!(one.links().len(), other.links().len());
 }
 
-/// A mistake is said in a sentence, with what is allowed.
+/// Checks that an error is a sentence with the allowed values.
 fn check_mistake(error: &ScenarioError) {
     check_sentence(&error.to_string());
     check_sentence(&error.at_key());
     assert!(!error.mistake.allowed().trim().is_empty(), "{error}");
 }
 
-/// Something in every section.
+/// A scenario with an entry in every section.
 const WHOLE: &str = include_str!("whole.toml");
 
-/// Each change is read, applied and written again: a few say all that many do.
+/// Each change is read, applied and written. A few changes test as much as many.
 const MOST_CHANGES: usize = 8;
 
-/// Changes to it, one a line: all that are taken leave a scenario as good as any, and asking for one
-/// again changes nothing.
+/// Applies changes to it, one per line. Accepted changes leave a valid scenario. The same change a
+/// second time changes nothing.
 pub(crate) fn overrides(bytes: &[u8]) {
     let Some(text) = text(bytes) else {
         return;
@@ -170,7 +170,7 @@ pub(crate) fn overrides(bytes: &[u8]) {
     }
 }
 
-/// The mistake is the change's, not the file's.
+/// Checks that the error names the change and not the file.
 fn check_asked(error: &ScenarioError) {
     check_mistake(error);
     assert_eq!(error.source, Source::Argument("set".into()), "{error}");

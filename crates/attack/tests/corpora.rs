@@ -1,4 +1,4 @@
-//! Every target over every file of its corpus, without a fuzzer.
+//! Runs every target over every file of its corpus, without a fuzzer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ fn what_the_fuzzer_found_stays_mended() {
     }
 }
 
-/// Damage of one byte at a time, everywhere: what a fuzzer does first.
+/// Damages one byte at a time, at many places, as a fuzzer does first.
 #[test]
 fn damage_of_a_byte_breaks_no_law() {
     for target in &TARGETS {
         for (number, path) in corpus(target).iter().enumerate() {
             let whole = fs::read(path).expect("a readable file");
-            // Each file at other places, so that all are tried in seconds.
+            // Other places in each file, so that all kinds of places are tried within seconds.
             let step = 1 + whole.len() / 8;
             for at in (number % step..whole.len()).step_by(step) {
                 for change in [b'"', b'\n', 0xff, b'9', b'[', 0x1b] {
@@ -47,7 +47,8 @@ fn damage_of_a_byte_breaks_no_law() {
     }
 }
 
-/// Each line of a scenario ten thousand times: refused or read in time in proportion to the text.
+/// Each line of a scenario is repeated ten thousand times. It is refused within a time proportional
+/// to the text.
 #[test]
 fn repeated_lines_take_no_more_than_their_share_of_time() {
     let target = target("scenario");

@@ -1,4 +1,5 @@
-//! What is answered, as JSON: a scenario resolved, the closed forms' verdicts, or what is wrong.
+//! Answers as JSON: a resolved scenario, the closed forms' verdicts, or an error.
+//! [`crate::laboratory`] writes them.
 
 use forebay_scenario::{
     BufferReport, BufferSize, Check, ClosedForm, EngineError, MORE_MEMORY, ModelError, Scenario,
@@ -6,33 +7,33 @@ use forebay_scenario::{
 };
 use serde::Serialize;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Refusal {
-    /// Whose mistake it is.
+    /// The party that has to correct something.
     pub(crate) kind: Fault,
-    /// One line, as the command line would say it.
+    /// One line, as on the command line.
     pub(crate) message: String,
-    /// The line of the scenario's text, where one is at fault.
+    /// The line of the scenario's text that is wrong, if there is one.
     line: Option<usize>,
-    /// The key, where one is at fault.
+    /// The key that is wrong, if there is one.
     key: Option<String>,
 }
 
-/// Whose mistake it is that there is no answer.
+/// The party that has to correct something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Fault {
-    /// The scenario's.
+    /// The scenario is wrong.
     Scenario,
-    /// Nobody's: the engine does not do that, or not here.
+    /// No party: the engine does not support it, or not in a page.
     Engine,
-    /// The page's: no such request, or not now.
+    /// The page is wrong: there is no such request, or not in this state.
     Request,
 }
 
 impl Refusal {
-    /// A request that makes no sense.
+    /// A refusal of a request that makes no sense.
     pub(crate) fn of_request(message: impl Into<String>) -> Self {
         Self {
             kind: Fault::Request,
@@ -77,24 +78,24 @@ impl From<EngineError> for Refusal {
     }
 }
 
-/// A scenario that is valid, resolved.
+/// A valid scenario, resolved.
 #[derive(Debug, Serialize)]
 pub(crate) struct Resolved<'a> {
     title: &'a str,
     sha256: String,
-    /// In whole, as its canonical JSON.
+    /// The whole scenario as canonical JSON.
     canonical: String,
     seed: u64,
     replications: u64,
     warmup_s: f64,
     measure_s: f64,
-    /// The most events that a run of packets takes.
+    /// Upper estimate of the events of a packet-level run.
     most_events: f64,
     buffer: BufferReport,
-    /// Mean size of a packet.
+    /// Mean packet size, in bytes.
     packet_bytes: f64,
     bdp_packets: Option<f64>,
-    /// Number of the link that reports speak of.
+    /// Number of the target link, which reports describe.
     target: usize,
     links: Vec<ResolvedLink<'a>>,
     groups: Vec<ResolvedGroup<'a>>,
@@ -104,7 +105,7 @@ pub(crate) struct Resolved<'a> {
 struct ResolvedLink<'a> {
     name: &'a str,
     queue: &'static str,
-    /// Its average where it changes.
+    /// Rate in bit/s; the average if it changes.
     rate_bps: u64,
     rate_changes: bool,
 }
@@ -148,7 +149,7 @@ impl<'a> Resolved<'a> {
     }
 }
 
-/// The groups of a scenario, with what was drawn for a replication where it is that.
+/// The groups of a scenario; of a drawn scenario with the drawn values.
 pub(crate) fn groups(scenario: &Scenario) -> Vec<ResolvedGroup<'_>> {
     let mut next = 0;
     let groups = scenario.flows().iter().map(|group| {
@@ -165,16 +166,16 @@ pub(crate) fn groups(scenario: &Scenario) -> Vec<ResolvedGroup<'_>> {
     groups.collect()
 }
 
-/// What a closed form says of a scenario.
+/// The verdict of a closed form on a scenario.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     name: &'static str,
-    /// The buffer that it asks for; none where it asks for none.
+    /// The buffer that it recommends, in packets; `None` if it recommends none.
     packets: Option<f64>,
-    /// Why it has no number, where it has none.
+    /// The reason why it has no buffer, if there is none.
     refusal: Option<String>,
     checks: Vec<Check>,
-    /// What it predicts at the scenario's own buffer, by metric.
+    /// Predicted values at the scenario's own buffer, by metric.
     predicted: Vec<(&'static str, f64)>,
     notes: Vec<String>,
 }
@@ -197,7 +198,7 @@ impl Verdict {
     }
 }
 
-/// A buffer in packets of the scenario's mean size.
+/// The buffer in packets of the scenario's mean size.
 fn in_packets(scenario: &Scenario, size: BufferSize) -> Option<f64> {
     match size {
         BufferSize::Packets(packets) => Some(packets as f64),

@@ -1,15 +1,21 @@
-//! What a page's worker calls, over linear memory. Each function is of C's kind: numbers in, a number out.
+//! The functions that a page's worker calls, over linear memory. They use the C calling convention,
+//! with numbers as arguments and results.
 //!
-//! 1. `forebay_reserve(length)` gives the address where the next request is to be written, 0 where it is too long.
-//! 2. `forebay_ask()` does it: 0, or 2 where it is refused ([`State`]). `forebay_answer()` is the address and
-//!    `forebay_answer_length()` the length of the answer in UTF-8.
-//! 3. `forebay_advance(until, events)` lets a run go on, `until` in picoseconds since its beginning: 0, 1 at its
-//!    end, 2 where it is refused; `forebay_now()` is where it stands, `forebay_watch(most)`, `forebay_follow(group, flow)`
+//! 1. `forebay_reserve(length)` returns the address for the next request, or 0 if the request is
+//!    too long.
+//! 2. `forebay_ask()` performs it and returns 0, or 2 if it is refused ([`State`]).
+//!    `forebay_answer()` is the address and `forebay_answer_length()` the length of the answer in
+//!    UTF-8.
+//! 3. `forebay_advance(until, events)` continues a run, `until` in picoseconds since its beginning.
+//!    It returns 0, 1 at the end of the run, or 2 if it is refused.
+//! 4. `forebay_now()` is the time of the run. `forebay_watch(most)`, `forebay_follow(group, flow)`
 //!    and `forebay_look(flows)` are as in [`Laboratory`].
-//!    `forebay_figures()` is the address of the picture, `forebay_figures_length()` how many 64-bit numbers it has.
+//! 5. `forebay_figures()` is the address of the picture, `forebay_figures_length()` its number of
+//!    64-bit floats.
 //!
-//! An address holds until the next call, and memory may have grown by then. Where a call traps the instance is to be
-//! thrown away; `forebay_defect()` and `forebay_defect_length()` still say of it what was wrong.
+//! An address is valid until the next call, because the memory may grow. If a call traps, the
+//! instance must be discarded. `forebay_defect()` and `forebay_defect_length()` then still give the
+//! panic message.
 
 #![expect(
     unsafe_code,
@@ -22,7 +28,7 @@ use forebay_units::Time;
 
 use crate::laboratory::{Laboratory, MOST_REQUEST, State};
 
-/// All that an instance holds.
+/// The state of an instance.
 #[derive(Default)]
 struct Instance {
     laboratory: Laboratory,
@@ -42,14 +48,14 @@ fn advised(call: impl FnOnce(&mut Laboratory) -> State) -> u32 {
     with(|instance| call(&mut instance.laboratory) as u32)
 }
 
-/// Keeps what a panic says, which a page can read behind the trap that follows.
+/// Stores panic messages, which a page can read after the trap that follows.
 fn keep_defects() {
     std::panic::set_hook(Box::new(|panic| {
         DEFECT.with_borrow_mut(|defect| *defect = panic.to_string());
     }));
 }
 
-/// Where to write a request of so many bytes.
+/// Returns the address for a request of `length` bytes; null if it is too long.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_reserve(length: u32) -> *const u8 {
     if length as usize > MOST_REQUEST {
@@ -64,7 +70,7 @@ pub extern "C" fn forebay_reserve(length: u32) -> *const u8 {
     })
 }
 
-/// Does what the request asks.
+/// Performs the request.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_ask() -> u32 {
     with(|instance| {
@@ -79,37 +85,37 @@ pub extern "C" fn forebay_answer() -> *const u8 {
     with(|instance| instance.laboratory.answer().as_ptr())
 }
 
-/// Its bytes.
+/// Length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_answer_length() -> usize {
     with(|instance| instance.laboratory.answer().len())
 }
 
-/// Lets the run go on until so many picoseconds after its beginning, or about so many events more.
+/// Continues the run until `until` picoseconds after its beginning, or for about `events` events.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_advance(until: u64, events: u64) -> u32 {
     advised(|laboratory| laboratory.advance(Time::from_picos(until), events))
 }
 
-/// Where the run stands, in picoseconds since its beginning; 0 where there is none.
+/// The time of the run, in picoseconds since its beginning; 0 if there is no run.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_now() -> u64 {
     with(|instance| instance.laboratory.now().as_picos())
 }
 
-/// Has up to so many sightings kept between two pictures.
+/// Records at most `most` packet events at the target link between two pictures.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_watch(most: u32) -> u32 {
     advised(|laboratory| laboratory.watch(most as usize))
 }
 
-/// Has pictures tell how a flow of a group stood at each change.
+/// Records in pictures the state of a flow of a group at each change.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_follow(group: u32, flow: u32) -> u32 {
     advised(|laboratory| laboratory.follow(u64::from(group), u64::from(flow)))
 }
 
-/// Takes a picture with up to so many flows.
+/// Takes a picture with at most `flows` flows.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_look(flows: u32) -> u32 {
     advised(|laboratory| laboratory.look(flows as usize))
@@ -121,19 +127,19 @@ pub extern "C" fn forebay_figures() -> *const f64 {
     with(|instance| instance.laboratory.figures().as_ptr())
 }
 
-/// How many numbers it has.
+/// Number of 64-bit floats in the picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_figures_length() -> usize {
     with(|instance| instance.laboratory.figures().len())
 }
 
-/// Address of what was wrong where a call trapped.
+/// Address of the panic message after a call trapped.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_defect() -> *const u8 {
     DEFECT.with_borrow(|defect| defect.as_ptr())
 }
 
-/// Its bytes.
+/// Length of the panic message in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_defect_length() -> usize {
     DEFECT.with_borrow(String::len)

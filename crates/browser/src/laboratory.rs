@@ -1,4 +1,5 @@
-//! The laboratory: does what a request asks and keeps the answer until the next one.
+//! The laboratory: performs requests and stores each answer until the next one. [`crate::exports`]
+//! calls it.
 
 use forebay_closed_form::ClosedFormEngine;
 use forebay_fluid::FluidEngine;
@@ -15,25 +16,25 @@ use crate::picture::{
 use crate::request::{Question, Request};
 use crate::running::Running;
 
-/// The most bytes of a request: a scenario of thousands of groups, or a table of rates over hours.
+/// The largest request in bytes: a scenario of thousands of groups, or a table of rates over hours.
 pub const MOST_REQUEST: usize = 4 << 20;
 
-/// The most memory that a run may need. A page's memory ends at four times as much.
+/// The largest memory that a run may need. A page's memory ends at about four times as much.
 pub const MOST_MEMORY: Bytes = Bytes::new(500_000_000);
 
-/// What became of a call, as a number that a page reads.
+/// The result of a call, as a number that a page reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum State {
-    /// It did what was asked; a run goes on.
+    /// The call succeeded. A run is not at its end.
     Done = 0,
-    /// The run has reached its end: its report may be asked for.
+    /// The run has reached its end, and its report may be requested.
     Ended = 1,
-    /// It did not: the answer says why. A run that was refused is over.
+    /// The call was refused; the answer gives the reason. A run that was refused is over.
     Refused = 2,
 }
 
-/// Answers one request after the other, and holds at most one run.
+/// Answers requests one by one and holds at most one run.
 #[derive(Debug, Default)]
 pub struct Laboratory {
     run: Option<Running>,
@@ -42,8 +43,8 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// The answer to the last request, or to a call that was refused: JSON. A refusal has `kind` (`scenario`,
-    /// `engine` or `request`), `message`, `line` and `key`.
+    /// The answer to the last request, or to a call that was refused, as JSON. A refusal has `kind`
+    /// (`scenario`, `engine` or `request`), `message`, `line` and `key`.
     pub fn answer(&self) -> &str {
         &self.answer
     }
@@ -53,13 +54,13 @@ impl Laboratory {
         &self.figures
     }
 
-    /// Does what a request asks, given in JSON; its answer is then in [`Self::answer`].
+    /// Performs a request in JSON. Its answer is then in [`Self::answer`].
     pub fn ask(&mut self, request: &[u8]) -> State {
         let answer = self.answer_to(request);
         self.tell(answer.map(|answer| (State::Done, answer)))
     }
 
-    /// Lets the run go on until a time after its beginning or about so many events more: see
+    /// Continues the run until `until` after its beginning, or for about `events` events: see
     /// [`forebay_packet::Stepwise::advance`].
     pub fn advance(&mut self, until: Time, events: u64) -> State {
         let Some(run) = self.run.as_mut() else {
@@ -73,7 +74,7 @@ impl Laboratory {
             Some(Ok(true)) => State::Ended,
             Some(Ok(false)) => State::Done,
             Some(Err(error)) => {
-                // What it holds is in no order any more.
+                // The state of the run is no longer consistent.
                 self.run = None;
                 self.tell(Err(Refusal::from(error)))
             }
@@ -81,15 +82,15 @@ impl Laboratory {
         }
     }
 
-    /// Where the run stands; its beginning where there is none.
+    /// The time of the run; zero if there is no run.
     pub fn now(&mut self) -> Time {
         let run = self.run.as_mut();
         run.and_then(|run| run.ask(|run| run.now()))
             .unwrap_or(Time::ZERO)
     }
 
-    /// From now on the packets at the target link are seen, up to so many sightings between two pictures and
-    /// [`MOST_SIGHTINGS`]; none where that is zero.
+    /// Records packet events at the target link from now on. The number between two pictures is at
+    /// most `most` and [`MOST_SIGHTINGS`]; with zero none are recorded.
     pub fn watch(&mut self, most: usize) -> State {
         let watch = self.run.as_mut();
         match watch.and_then(|run| run.ask(|run| run.watch(most.min(MOST_SIGHTINGS)))) {
@@ -98,8 +99,8 @@ impl Laboratory {
         }
     }
 
-    /// From now on pictures tell how this flow of a group stood at each change since the picture before, up to
-    /// [`MOST_STANDINGS`] of them; its number is one over all groups, as sightings count them.
+    /// Records the state of this flow of a group at each change from now on. A picture contains at
+    /// most [`MOST_STANDINGS`] of them. Flow numbers count over all groups, as in sightings.
     pub fn follow(&mut self, group: u64, flow: u64) -> State {
         let run = self.run.as_mut();
         match run.and_then(|run| run.ask(|run| run.follow((group, flow), MOST_STANDINGS))) {
@@ -112,7 +113,8 @@ impl Laboratory {
         }
     }
 
-    /// Takes a picture with at most so many flows and [`MOST_FLOWS`]; it is then in [`Self::figures`].
+    /// Takes a picture with at most `flows` and [`MOST_FLOWS`] flows. It is then in
+    /// [`Self::figures`].
     pub fn look(&mut self, flows: usize) -> State {
         let Self { run, figures, .. } = self;
         let drawn = run.as_mut();
@@ -122,7 +124,7 @@ impl Laboratory {
         }
     }
 
-    /// Keeps an answer.
+    /// Stores an answer.
     fn tell(&mut self, answer: Result<(State, String), Refusal>) -> State {
         let (state, answer) = answer.unwrap_or_else(|refusal| {
             let text = in_json(&refusal).unwrap_or_else(|error| error.message);
@@ -160,7 +162,7 @@ impl Laboratory {
     }
 
     fn begin(&mut self, question: &Question) -> Result<String, Refusal> {
-        // Not both in memory.
+        // The old run is freed first, so that memory holds only one.
         self.run = None;
         if let Some(other) = question.engine.as_deref().filter(|name| *name != "packet") {
             let message = format!("the engine `{other}` does not run in steps; `packet` does");
@@ -172,7 +174,7 @@ impl Laboratory {
         let end = run.drawn().run().end();
         in_json(&json!({
             "end_s": end.as_secs_f64(),
-            // More than a page's numbers hold exactly.
+            // This number exceeds the integers that a page's numbers hold exactly.
             "end_ps": end.as_picos().to_string(),
             "groups": groups(run.drawn()),
         }))
@@ -235,7 +237,7 @@ fn describe() -> serde_json::Value {
     })
 }
 
-/// Algorithms by their names in scenarios.
+/// Names and titles of algorithms.
 fn named(descriptions: &[&'static Description]) -> Vec<serde_json::Value> {
     let known = descriptions.iter();
     known

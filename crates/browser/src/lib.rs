@@ -1,15 +1,18 @@
-//! The engines in a page: a laboratory that is asked in JSON and shows a run in numbers.
+//! The engines in a web page: a laboratory takes requests in JSON and returns the state of a run as
+//! numbers. This crate converts and calls. It contains no science, imports nothing from its page,
+//! and reads no clock.
 //!
-//! [`exports`] is all that a page's worker sees: it writes a [`request`] into linear memory, calls, and reads the
-//! answer from there. [`laboratory`] does what is asked: a scenario is checked with the same errors at the same
-//! line as everywhere, closed forms and the fluid answer at once, and a run of packets goes on for as long as it is
-//! told ([`running`]), with a [`picture`] in between. This crate converts and calls; it holds no science, imports
-//! nothing from its page, and reads no clock.
+//! 1. A page's worker writes a [`request`] into linear memory, calls [`exports`] and reads the
+//!    answer from there.
+//! 2. [`laboratory`] checks the scenario, with the same errors at the same lines as everywhere.
+//! 3. Closed forms and the fluid engine answer at once.
+//! 4. A packet-level run continues with each call ([`running`]), with a [`picture`] in between.
 //!
 //! # Limits
-//! A request is at most [`MOST_REQUEST`] bytes, a run is refused that may need more than [`MOST_MEMORY`], and a
-//! call ends: [`forebay_packet::Stepwise::advance`] after some thousands of events more than it was allowed. What
-//! cannot be interrupted (one slice, or a run of the fluid) ends when its worker is terminated.
+//! A request is at most [`MOST_REQUEST`] bytes. A run that may need more than [`MOST_MEMORY`] is
+//! refused. A call of [`forebay_packet::Stepwise::advance`] exceeds its number of events by
+//! some thousands. A single slice, or a run of the fluid engine, cannot be interrupted; it ends
+//! when its worker is terminated.
 
 mod answer;
 pub mod exports;

@@ -1,5 +1,5 @@
-//! A run as it is now, as a row of numbers: a header, then each link, flow, sighting and standing with its columns.
-//! Numbers alone are copied to another thread in one piece.
+//! The present state of a run as a row of numbers: a header, then each link, flow, sighting and
+//! standing with its columns. Plain numbers are copied to another thread in one piece.
 
 use forebay_congestion::packet::LossState;
 use forebay_packet::Stepwise;
@@ -42,9 +42,9 @@ pub const FLOW: [&str; 11] = [
     "dropped",
 ];
 
-/// Columns of a packet seen at the target link: [`forebay_simulation::Sighting`]. What happens is 0 where it
-/// arrives, 1 where it departs, 2 where it does so with a mark of congestion, 3 where it is dropped.
-/// An acknowledgment on its way over the link has 1 where it acknowledges.
+/// Columns of a packet event at the target link: [`forebay_simulation::Sighting`]. `happening` is 0
+/// for an arrival, 1 for a departure, 2 for a departure with a congestion mark, 3 for a drop. An
+/// acknowledgment that crosses the link has 1 in `acknowledges`.
 pub const SIGHTING: [&str; 7] = [
     "time_s",
     "happening",
@@ -55,8 +55,8 @@ pub const SIGHTING: [&str; 7] = [
     "acknowledges",
 ];
 
-/// Columns of how the followed flow stands since some instant: [`forebay_packet::Standing`]. Its state is 0 where
-/// nothing is known to be lost, 1 in fast recovery, 2 after a timeout.
+/// Columns of the state of the followed flow since an instant: [`forebay_packet::Standing`].
+/// `state` is 0 without a known loss, 1 in fast recovery, 2 after a timeout.
 pub const STANDING: [&str; 9] = [
     "time_s",
     "active",
@@ -69,16 +69,16 @@ pub const STANDING: [&str; 9] = [
     "timeouts",
 ];
 
-/// The most flows that a picture shows.
+/// The largest number of flows in a picture.
 pub const MOST_FLOWS: usize = 1000;
 
-/// The most sightings that are kept between two pictures.
+/// The largest number of sightings between two pictures.
 pub const MOST_SIGHTINGS: usize = 1 << 16;
 
-/// The most standings that are kept between two pictures.
+/// The largest number of standings between two pictures.
 pub const MOST_STANDINGS: usize = 1 << 16;
 
-/// Writes a picture of the run over the one before, with the first `most` flows.
+/// Writes a picture of the run with the first `most` flows over the previous picture.
 pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) {
     let (links, flows) = (run.links(), run.flows(most.min(MOST_FLOWS)));
     let (seen, course) = (run.sightings(), run.course());

@@ -1,38 +1,39 @@
-//! What may be asked, as JSON: `{"do": "check", "text": "[link]\nrate = ..."}`.
+//! Requests as JSON: `{"do": "check", "text": "[link]\nrate = ..."}`. [`crate::laboratory`]
+//! performs them.
 
 use forebay_scenario::{Format, Override, Scenario, ScenarioError, Seed};
 use serde::Deserialize;
 
-/// A request. What is not said has the scenario's value, or none.
+/// A request. A field that is missing has the scenario's value, or none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum Request {
     /// The version, the engines, the limits and the columns of pictures.
     Describe,
-    /// What a scenario says once it is resolved, or its first mistake.
+    /// The resolved scenario, or its first error.
     Check(Text),
-    /// What every closed form makes of a scenario.
+    /// The verdict of every closed form on a scenario.
     Rules(Text),
     /// The report of an engine that answers at once: `fluid` or `closed_form`.
     Answer(Question),
-    /// Sets a run of packets up before its first event, in the place of the one before.
+    /// Prepares a packet-level run before its first event. It replaces the previous run.
     Begin(Question),
-    /// The report of a run that has reached its end, which is then over.
+    /// The report of a run that has reached its end. The run is then over.
     Finish,
-    /// Ends the run without a report and gives its memory back.
+    /// Ends the run without a report and frees its memory.
     Stop,
 }
 
-/// A scenario as a page has it.
+/// A scenario as text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Text {
-    /// The scenario.
+    /// The text of the scenario.
     #[serde(rename = "text")]
     spelled: String,
-    /// How it is spelled.
+    /// The format of the text.
     #[serde(default)]
     format: Spelling,
-    /// What errors call it.
+    /// The name of the text in errors.
     #[serde(default = "unnamed")]
     file: String,
     /// Changes `key=value`, in order.
@@ -53,7 +54,7 @@ fn unnamed() -> String {
 }
 
 impl Text {
-    /// The scenario that it spells.
+    /// Parses the scenario and applies the changes.
     pub(crate) fn read(&self) -> Result<Scenario, ScenarioError> {
         let changes = self.overrides.iter().map(|change| Override::parse(change));
         let changes = changes.collect::<Result<Vec<_>, _>>()?;
@@ -65,15 +66,15 @@ impl Text {
     }
 }
 
-/// A scenario, and how it is to be answered.
+/// A scenario and the way to answer it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Question {
     /// The scenario.
     #[serde(flatten)]
     pub(crate) scenario: Text,
-    /// Who answers; nothing else than `packet` runs in steps.
+    /// The engine's name. Only `packet` runs in steps.
     pub(crate) engine: Option<String>,
-    /// The model of an engine that has some.
+    /// The model of an engine that has several.
     pub(crate) model: Option<String>,
     seed: Option<u64>,
     #[serde(default)]
@@ -81,7 +82,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// What its random streams are derived from.
+    /// The seed of its random streams.
     pub(crate) fn seed(&self, scenario: &Scenario) -> Seed {
         Seed {
             seed: self.seed.unwrap_or(scenario.run().seed),

@@ -1,4 +1,4 @@
-//! A run of packets and the scenario that it is of, in one value.
+//! A packet-level run and its scenario in one value. [`crate::laboratory`] holds it.
 
 use std::borrow::Cow;
 
@@ -17,10 +17,10 @@ self_cell!(
     }
 );
 
-/// A run that goes on for as long as it is told.
+/// A run that continues with each call.
 pub(crate) struct Running {
     both: Both,
-    /// The scenario with its laws, where the run is of what was drawn from them.
+    /// The scenario as it was requested, if the run's scenario was drawn from its distributions.
     asked: Option<Box<Scenario>>,
 }
 
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Running {
 }
 
 impl Running {
-    /// A run before its first event.
+    /// Creates a run before its first event.
     pub(crate) fn begin(scenario: Scenario, options: RunOptions) -> Result<Self, EngineError> {
         let (drawn, asked) = match scenario.drawn(options.seed) {
             Cow::Owned(drawn) => (drawn, Some(Box::new(scenario))),
@@ -41,17 +41,17 @@ impl Running {
         Ok(Self { both, asked })
     }
 
-    /// The scenario that it is of, with what was drawn from its laws for this replication.
+    /// The scenario of the run, with the values drawn for this replication.
     pub(crate) fn drawn(&self) -> &Scenario {
         self.both.borrow_owner()
     }
 
-    /// Asks the run something; nothing of one that has left its report.
+    /// Applies `ask` to the run; `None` if its report was already made.
     pub(crate) fn ask<T>(&mut self, ask: impl FnOnce(&mut Stepwise<'_>) -> T) -> Option<T> {
         self.both.with_dependent_mut(|_, run| run.as_mut().map(ask))
     }
 
-    /// Its report.
+    /// Ends the run and returns its report; `None` if it was already made.
     pub(crate) fn finish(mut self) -> Option<Result<Report, EngineError>> {
         let both = &mut self.both;
         let report = both.with_dependent_mut(|_, run| run.take().map(Stepwise::finish))?;

@@ -1,5 +1,5 @@
-//! Assumptions that several models share, held against a scenario. Each reason stands for itself,
-//! behind "applies: " or "does not apply: ".
+//! Assumptions that several models share, checked against a scenario. Each reason is complete by
+//! itself after "applies: " or "does not apply: ".
 
 use forebay_scenario::{Check, Holds, ModelError};
 
@@ -9,13 +9,13 @@ use crate::response::Response;
 use crate::situation::{Situation, nothing_left};
 use crate::words::{act, count, duration, name, percent, there_are};
 
-/// Flows from which on a rule that averages over many of them may speak.
+/// Number of flows from which a rule that averages over many flows applies.
 pub(crate) const MANY: f64 = 10.0;
 
-/// Flows from which on a sum of independent windows is nearly normal: "hundreds".
+/// Number of flows from which a sum of independent windows is nearly normal: "hundreds".
 pub(crate) const HUNDREDS: f64 = 100.0;
 
-/// Whether an assumption holds, and why.
+/// The check of an assumption: whether it holds, and the reason.
 pub(crate) fn checked(assumption: &'static str, holds: bool, why: String) -> Check {
     Check {
         assumption,
@@ -25,7 +25,7 @@ pub(crate) fn checked(assumption: &'static str, holds: bool, why: String) -> Che
     }
 }
 
-/// An assumption of which the scenario does not say whether it holds.
+/// The check of an assumption that the scenario does not decide.
 pub(crate) fn unknown(assumption: &'static str, why: String) -> Check {
     Check {
         holds: Holds::Unknown,
@@ -33,13 +33,13 @@ pub(crate) fn unknown(assumption: &'static str, why: String) -> Check {
     }
 }
 
-/// An assumption whose figure a formula may fail to give: then it does not hold, for the formula's
-/// reason.
+/// The check of an assumption that depends on a formula. If the formula gives no figure, the
+/// assumption does not hold, and the formula's error is the reason.
 pub(crate) fn unless_refused(assumption: &'static str, figure: Result<Check, ModelError>) -> Check {
     figure.unwrap_or_else(|error| checked(assumption, false, error.to_string()))
 }
 
-/// Flows that last fill the link.
+/// Checks that long flows fill the link.
 pub(crate) fn has_long_flows(s: &Situation) -> Check {
     let held = s.persistent - s.bottlenecked;
     let filled = act(s.long_flows(), "long flow", ("fills", "fill"));
@@ -57,9 +57,9 @@ pub(crate) fn has_long_flows(s: &Situation) -> Check {
     checked("long flows that fill the link", s.long_flows() >= 0.5, why)
 }
 
-/// One long flow, or few.
+/// Checks that there is one long flow, or few.
 pub(crate) fn few_flows(s: &Situation) -> Check {
-    /// From about so many on, some flow or other is always out of step.
+    /// From about this number on, some flow is always out of step.
     const FEW: f64 = 20.0;
     let n = s.long_flows();
     let why = if n < 1.5 {
@@ -72,7 +72,7 @@ pub(crate) fn few_flows(s: &Situation) -> Check {
     checked("one long flow, or few that cut together", n < FEW, why)
 }
 
-/// At least `least` long flows.
+/// Checks that there are at least `least` long flows.
 pub(crate) fn many_flows(s: &Situation, least: f64) -> Check {
     let n = s.long_flows();
     let there = there_are(n, "long flow");
@@ -86,7 +86,7 @@ pub(crate) fn many_flows(s: &Situation, least: f64) -> Check {
     checked("many unsynchronized long flows", n >= least, why)
 }
 
-/// Traffic of many sources, as Poisson arrivals need.
+/// Checks that the load comes from many sources, as Poisson arrivals need.
 pub(crate) fn many_sources(s: &Situation) -> Check {
     let why = if s.sources >= MANY {
         "the load comes from many flows".to_owned()
@@ -105,7 +105,7 @@ pub(crate) fn many_sources(s: &Situation) -> Check {
     checked("Poisson arrivals of many flows", s.sources >= MANY, why)
 }
 
-/// Controllers with a response function.
+/// Checks that the controllers have a response function.
 pub(crate) fn loss_based(s: &Situation) -> Check {
     let fits = |part: &crate::mix::Part| part.response.is_some();
     let assumption = "controllers that cut at a loss";
@@ -133,7 +133,7 @@ pub(crate) fn loss_based(s: &Situation) -> Check {
     }
 }
 
-/// Reno in all but name.
+/// Checks that the windows follow Reno, whatever the controller's name.
 pub(crate) fn reno(s: &Situation) -> Check {
     s.mix.check(&Asked {
         assumption: "Reno windows",
@@ -142,7 +142,8 @@ pub(crate) fn reno(s: &Situation) -> Check {
     })
 }
 
-/// Sources that send no bursts: paced, or behind access links of a tenth of the link at most.
+/// Checks that sources send no bursts: they are paced, or their access links have at most a tenth
+/// of the link's rate.
 pub(crate) fn paced_or_limited(s: &Situation) -> Check {
     let smooth =
         |part: &crate::mix::Part| part.paced || part.core_access.is_some_and(|ratio| ratio >= 10.0);
@@ -158,12 +159,12 @@ pub(crate) fn paced_or_limited(s: &Situation) -> Check {
     shared("paced or access-limited sources", share, why)
 }
 
-/// A drop-tail queue.
+/// Checks that the queue is drop-tail.
 pub(crate) fn droptail(s: &Situation) -> Check {
     queue(s, "drop-tail queue", ("droptail", "drop-tail"))
 }
 
-/// A queue of the discipline of this name in scenario files, and in words.
+/// Checks the queue discipline by its name in scenario files; `words` names it in the reason.
 pub(crate) fn queue(
     s: &Situation,
     assumption: &'static str,
@@ -183,7 +184,7 @@ pub(crate) fn queue(
     checked(assumption, s.discipline == discipline, why)
 }
 
-/// Windows and access links that allow the flows to fill the link.
+/// Checks that windows and access links allow the flows to fill the link.
 pub(crate) fn saturable(s: &Situation) -> Check {
     let room = s.residual();
     let limit = if s.persistent > 0.0 && s.long_transfers == 0.0 {
@@ -212,12 +213,12 @@ pub(crate) fn saturable(s: &Situation) -> Check {
     )
 }
 
-/// A load below one.
+/// Checks that the offered load is below one.
 pub(crate) fn below_one(s: &Situation) -> Check {
     load_below_one(s.offered_load())
 }
 
-/// The same of another load.
+/// Checks that this load is below one.
 pub(crate) fn load_below_one(load: f64) -> Check {
     let load = settled(load);
     let why = if load < 1.0 {
@@ -228,7 +229,7 @@ pub(crate) fn load_below_one(load: f64) -> Check {
     checked("offered load below 1", load < 1.0, why)
 }
 
-/// Why a formula has no answer at a load of 1 and more.
+/// The reason why a formula has no result at a load of 1 or more.
 pub(crate) fn too_much(load: f64) -> String {
     let needed = if load > 1.0 {
         "less than 100 %"
@@ -241,7 +242,7 @@ pub(crate) fn too_much(load: f64) -> String {
     )
 }
 
-/// Round-trip times that differ by more than 5 %.
+/// Checks that round-trip times differ by more than 5 %.
 pub(crate) fn equal_round_trips(s: &Situation) -> Check {
     let low = s
         .flows

@@ -1,7 +1,8 @@
-//! The closed-form engine: the published rule that fits a scenario's regime, or the one asked for.
+//! The closed-form engine: applies the published rule that fits a scenario's regime, or the
+//! requested one.
 //!
-//! Regimes after Auge & Roberts: transparent (no flow can fill the link), elastic (long flows
-//! share it), overload (more is offered than the link carries).
+//! Auge & Roberts distinguish three regimes. Transparent: no flow can fill the link. Elastic: long
+//! flows share it. Overload: the offered load exceeds the link's rate.
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, ModelError,
@@ -13,18 +14,18 @@ use crate::rules::{rule, rules};
 use crate::situation::Situation;
 use crate::words::{act, count, percent};
 
-/// How the traffic and the link stand to each other.
+/// The relation between the traffic and the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regime {
-    /// No flow can fill the link: losses are those of a queue of smooth traffic.
+    /// No flow can fill the link. Its losses are those of a queue of smooth traffic.
     Transparent,
-    /// Flows fill what the background leaves.
+    /// Long flows fill the capacity that the background leaves.
     Elastic,
-    /// More is offered than the link carries.
+    /// The offered load exceeds the capacity.
     Overload,
 }
 
-/// The regime of a scenario, and why in a sentence.
+/// The regime of a scenario, and the reason in a sentence.
 pub fn regime(scenario: &Scenario) -> (Regime, String) {
     let s = Situation::new(scenario);
     let fixed = s.background + s.open_loop;
@@ -67,7 +68,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     }
 }
 
-/// Name of the rule that speaks for the scenario where none is asked for, and why.
+/// The name of the rule that applies to the scenario by default, and the reason.
 pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     let s = Situation::new(scenario);
     let (regime, why) = regime(scenario);
@@ -82,7 +83,7 @@ pub fn default_model(scenario: &Scenario) -> (&'static str, String) {
     (name, why)
 }
 
-/// The closed-form engine: the rule is chosen by regime, or named by the run's options.
+/// The closed-form engine. The regime selects the rule unless the run's options name one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClosedFormEngine;
 

@@ -1,39 +1,39 @@
-//! What a formula answers when it has no number to give, and the guards that say so.
+//! Errors of formulas that have no result, and the guards that return them.
 
 use forebay_scenario::{ModelError, Unknown};
 
 use crate::words::figure;
 
-/// Why a formula gives no number: always the quantity, the value found and what is allowed.
+/// The reason why a formula has no result: the quantity, the value found and the allowed values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormulaError {
     /// An input lies outside the range in which the model is defined.
     #[error("{quantity} is {found}; allowed: {allowed}")]
     OutOfRange {
-        /// The input's name, with its unit where it has one.
+        /// The input's name, with its unit if it has one.
         quantity: &'static str,
         /// The value found.
         found: f64,
         /// The values allowed.
         allowed: &'static str,
     },
-    /// The inputs are valid, but nothing within the model reaches what was asked.
+    /// The inputs are valid, but no value within the model reaches the requested one.
     #[error("{quantity} {found} cannot be reached: {bound}")]
     Unreachable {
-        /// What was asked for.
+        /// The requested quantity.
         quantity: &'static str,
-        /// The value asked for.
+        /// The requested value.
         found: f64,
-        /// The bound that stands in the way.
+        /// The bound that prevents it.
         bound: String,
     },
     /// The result is too large or too small for a double, or an intermediate value was.
     #[error("{quantity} is not representable (found {found}); allowed: a finite number")]
     NotRepresentable {
-        /// The quantity computed.
+        /// The computed quantity.
         quantity: &'static str,
-        /// What the arithmetic gave.
+        /// The result of the arithmetic.
         found: f64,
     },
     /// A name that no model, quantity or variant has.
@@ -44,7 +44,7 @@ pub enum FormulaError {
     Missing {
         /// The parameter's name.
         parameter: String,
-        /// What the quantity needs, comma separated.
+        /// The parameters that the quantity needs, separated by commas.
         needed: String,
     },
     /// A parameter's text is not a number (nor a ratio of two, nor a list where one is allowed).
@@ -54,17 +54,17 @@ pub enum FormulaError {
         parameter: String,
         /// The text found.
         found: String,
-        /// What is allowed.
+        /// The allowed forms.
         allowed: &'static str,
     },
-    /// Two parameter arrays cannot be broadcast against each other.
+    /// Two parameter arrays cannot be broadcast together.
     #[error("parameter `{parameter}` has {found} values; allowed: 1 or {allowed}")]
     Length {
         /// The parameter's name.
         parameter: String,
         /// Its number of values.
         found: usize,
-        /// The length the other parameters agreed on.
+        /// The common length of the other parameters.
         allowed: usize,
     },
 }
@@ -93,7 +93,7 @@ impl From<FormulaError> for ModelError {
     }
 }
 
-/// A range as an engineer reads it.
+/// The words of a range in a sentence.
 fn in_words(allowed: &str) -> String {
     let range = allowed.split(" (").next().unwrap_or(allowed);
     let words = match range {
@@ -141,7 +141,7 @@ pub(crate) fn probability(quantity: &'static str, value: f64) -> Result<f64, For
     check(quantity, value, "0 < x <= 1", value > 0.0 && value <= 1.0)
 }
 
-/// `value` if it is a load below one, where a stationary law exists.
+/// `value` if it is a load below one, at which a stationary distribution exists.
 pub(crate) fn stable_load(quantity: &'static str, value: f64) -> Result<f64, FormulaError> {
     let inside = (0.0..1.0).contains(&value);
     check(
@@ -152,7 +152,7 @@ pub(crate) fn stable_load(quantity: &'static str, value: f64) -> Result<f64, For
     )
 }
 
-/// `value` if `inside` holds, else the error that names `allowed`.
+/// `value` if `inside` is true, otherwise the error that names `allowed`.
 pub(crate) fn check(
     quantity: &'static str,
     value: f64,

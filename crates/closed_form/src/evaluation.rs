@@ -1,4 +1,4 @@
-//! Rows of tables of reference numbers, computed by the models that answer to their names.
+//! Rows of tables of reference numbers, computed by the models with the names in the tables.
 
 use forebay_scenario::Unknown;
 use serde_json::Value;
@@ -7,16 +7,16 @@ use crate::error::FormulaError;
 use crate::models::models;
 use crate::reference::Row;
 
-/// The largest relative difference from a reference number, which is a decimal of 16 digits or the
-/// solution of a fixed point to 1e-12.
+/// The largest relative difference from a reference number. A reference is a decimal of 16 digits
+/// or the solution of a fixed point to 1e-12.
 pub const REFERENCE_TOLERANCE: f64 = 1e-9;
 
-/// The value of `quantity` of `model`, by their names in tables of reference numbers, at `inputs`
-/// (a JSON object).
+/// The value of `quantity` of `model` at `inputs` (a JSON object). The names are those in tables of
+/// reference numbers.
 ///
 /// # Errors
 ///
-/// Unknown names, missing or malformed inputs, and whatever the model itself refuses.
+/// Unknown names, missing or malformed inputs, and every error of the model itself.
 ///
 /// ```
 /// let inputs = serde_json::json!({"rho": "9/10", "K": 100});
@@ -50,8 +50,8 @@ pub fn evaluate(model: &str, quantity: &str, inputs: &Value) -> Result<f64, Form
 mod tests {
     use super::*;
 
-    /// A reference that stands for a quantity has a column for each of its parameters, or for the
-    /// first of them where the others have defaults.
+    /// A reference to a quantity has a column for each of its parameters, or for the first of them
+    /// if the others have defaults.
     #[test]
     fn references_fill_the_parameters_of_their_quantities() {
         for model in models() {
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// The usual name of a reference is one that it answers to, unless a column decides.
+    /// A reference matches its own usual name, unless a column decides.
     #[test]
     fn references_answer_to_their_own_names() {
         for model in models() {

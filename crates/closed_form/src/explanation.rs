@@ -1,4 +1,5 @@
-//! A model with its worked number, as `explain` shows it, and its quantities by name.
+//! Explanations of models: a model with its worked number for `explain`, and its quantities by
+//! name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::error::FormulaError;
 use crate::model::Model;
 use crate::models::model;
 
-/// A model with its worked number, as `explain` shows it.
+/// A model with its worked number, as `explain` prints it.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     /// Always "model".
@@ -16,16 +17,16 @@ pub struct Explanation {
     /// The model.
     #[serde(flatten)]
     pub model: &'static Model,
-    /// The example's value, computed now.
+    /// The example's value, computed by this version.
     pub example_value: f64,
     /// The example as a sentence with its number and unit.
     pub worked: String,
 }
 
-/// Explains the model of this name or alias.
+/// Explains the model with this name or alias.
 ///
 /// # Errors
-/// The names that exist.
+/// The existing names, if `name` is unknown.
 ///
 /// ```
 /// let told = forebay_closed_form::explain("gorinsky").unwrap();
@@ -55,7 +56,7 @@ pub fn explain(name: &str) -> Result<Explanation, FormulaError> {
     })
 }
 
-/// Five significant digits, without trailing zeros.
+/// Formats five significant digits, without trailing zeros.
 fn rounded(value: f64) -> String {
     if value == 0.0 || !(1e-4..1e7).contains(&value.abs()) {
         return format!("{value:.4e}").replace(".0000e", "e");

@@ -22,9 +22,9 @@ pub(crate) const LOSS: Input = Input::new(
     "probability that a packet is lost",
     "0 < x < 1",
 );
-/// Where a formula holds up to certain loss.
+/// A loss probability whose range includes one.
 pub(crate) const LOSS_UP_TO_ONE: Input = LOSS.within("0 < x <= 1");
-/// Where a formula needs some load.
+/// A load strictly between zero and one.
 pub(crate) const LOAD_WITHIN_ONE: Input = STABLE_LOAD.within("0 < x < 1");
 pub(crate) const RTT: Input = Input::new("rtt_s", "s", "round-trip propagation time", "above 0");
 pub(crate) const RTTS: Input = Input::new(
@@ -72,7 +72,7 @@ pub(crate) const MEAN_WINDOW: Symbol = symbol("w", "mean window", "packets");
 pub(crate) const LOSS_PROBABILITY: Symbol = symbol("p", "probability that a packet is lost", "1");
 /// The round-trip time of a response function.
 pub(crate) const ROUND_TRIP: Symbol = symbol("R", "round-trip time", "s");
-/// The kept fraction.
+/// The fraction of the window kept at a multiplicative decrease.
 pub(crate) const BETA: Symbol = symbol("β", "fraction of the window kept at a cut", "1");
 /// The buffer.
 pub(crate) const BUF: Symbol = symbol("B", "buffer", "packets");
@@ -81,37 +81,37 @@ pub(crate) const PIPE: Symbol = symbol("CT", "bandwidth-delay product", "packets
 /// The number of long flows.
 pub(crate) const FLOWCOUNT: Symbol = symbol("N", "long flows", "flows");
 
-/// The assumption behind every deterministic response function.
+/// The assumption of every deterministic response function.
 pub(crate) const PERIODIC: &str = "periodic losses, one every 1/p packets, and no timeouts";
 
-/// A fraction cut.
+/// The fraction of the window removed at a multiplicative decrease.
 pub(crate) const CUT: Input = Input::new("cut", "1", "fraction of the window cut", "0 < x < 1");
-/// A whole window.
+/// A congestion window.
 pub(crate) const WINDOW: Input = Input::new("window", "packets", "congestion window", "above 0");
 
 // Columns of reference tables.
 
 /// A loss probability.
 pub(crate) const P: Column = Column::of(&["p"]);
-/// A loss probability that is asked for.
+/// A loss probability that is a goal.
 pub(crate) const LOSS_GOAL: Column = Column::of(&["loss", "p"]);
-/// A round-trip time, s.
+/// A round-trip time, in seconds.
 pub(crate) const RTT_S: Column = Column::of(&["rtt_s"]);
-/// A round-trip propagation time, s.
+/// A round-trip propagation time, in seconds.
 pub(crate) const PROPAGATION_S: Column = Column::of(&["Tp_s", "rtt_s"]);
 /// An offered load.
 pub(crate) const RHO: Column = Column::of(&["rho", "load"]);
-/// Packets in the system at most.
+/// Largest number of packets in the system.
 pub(crate) const K: Column = Column::of(&["K", "B"]);
-/// A buffer, packets.
+/// A buffer, in packets.
 pub(crate) const B: Column = Column::of(&["B"]);
-/// A buffer over the bandwidth-delay product.
+/// A buffer divided by the bandwidth-delay product.
 pub(crate) const B_OVER_BDP: Column = Column::of(&["B_over_bdp"]);
-/// A bandwidth-delay product, packets.
+/// A bandwidth-delay product, in packets.
 pub(crate) const BDP_PACKETS: Column = Column::of(&["bdp"]);
 /// A number of flows.
 pub(crate) const N: Column = Column::of(&["n", "N", "flows"]);
-/// A capacity, packets/s.
+/// A capacity, in packets/s.
 pub(crate) const CAPACITY_PPS: Column = Column::of(&["C_pkts_per_s", "mu_pkts_per_s", "mu", "C"]);
 /// Packets per acknowledgment.
 pub(crate) const PACKETS_PER_ACK: Column = Column::of(&["b"]);

@@ -1,9 +1,9 @@
 //! The published models of router buffer sizing, corrected: one file each in [`mod@models`].
 //!
-//! Plain numbers in and out: windows, queues and buffers in packets, rates in packets/s, times in
-//! seconds, probabilities and fractions dimensionless. The corrected formula is the default; where
-//! the printed one differs it is a named variant. Inputs outside a model's range are a
-//! [`FormulaError`] that names the value found and what is allowed.
+//! Functions take and return plain numbers. Windows, queues and buffers are in packets, rates in
+//! packets/s, times in seconds. Probabilities and fractions have no unit. The corrected formula is
+//! the default. If the printed one differs, it is a named variant. An input outside a model's range
+//! gives a [`FormulaError`] with the value found and the allowed values.
 //!
 //! ```
 //! // The buffer over the bandwidth-delay product that keeps one CUBIC flow busy through a cut.

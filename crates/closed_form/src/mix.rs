@@ -1,7 +1,7 @@
-//! The mix of flows that the formulas are about: who is in it, and which share of it a rule fits.
+//! The mix of flows that the formulas describe, and the share of it that a rule fits.
 //!
-//! A published rule knows one kind of flow. Held against a mix it fits a share of the flows, whatever
-//! the order in which a scenario lists them and however it divides them into groups.
+//! A published rule describes one kind of flow. In a mix it fits a share of the flows. The order of
+//! the flows in the scenario and their division into groups do not matter.
 
 use forebay_scenario::{Algorithm, Check, FlowGroup, Holds};
 
@@ -10,16 +10,16 @@ use crate::numeric::settled;
 use crate::response::Response;
 use crate::words::{list, name, percent};
 
-/// A rule that fits more than this share of the flows applies, as far as that is concerned; at a tie
-/// none does.
+/// A rule must fit more than this share of the flows to apply. A rule that fits exactly this share
+/// does not apply.
 pub(crate) const MAJORITY: f64 = 0.5;
 
-/// The flows that the formulas are about, by group.
+/// The flows that the formulas describe, by group.
 #[derive(Debug)]
 pub(crate) struct Mix {
-    /// What they are, in the plural.
+    /// A noun for them in the plural.
     noun: &'static str,
-    /// Of what the shares are.
+    /// The total of the shares, in words.
     whole: &'static str,
     parts: Vec<Part>,
 }
@@ -27,19 +27,20 @@ pub(crate) struct Mix {
 /// The flows of one group.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Share of all.
+    /// Share of the total.
     share: f64,
     controller: Algorithm,
-    /// The controller's response function; none for those without one (BBR).
+    /// The controller's response function; `None` for controllers without one (BBR).
     pub(crate) response: Option<Box<dyn Response>>,
     /// Whether they are paced.
     pub(crate) paced: bool,
-    /// Rate of the target link over that of their access links, where they have some.
+    /// Rate of the target link divided by that of their access links, if they have some.
     pub(crate) core_access: Option<f64>,
 }
 
 impl Part {
-    /// Flows of `group` on a link of this rate, with a weight yet to be made a share.
+    /// Creates the flows of `group` on a link of this rate. `Mix::new` converts the weight to a
+    /// share.
     pub(crate) fn new(
         group: &FlowGroup,
         (weight, link_bps): (f64, f64),
@@ -60,24 +61,25 @@ impl Part {
         self.controller.name()
     }
 
-    /// Fraction of a window of `window` packets that a flow keeps at a cut.
+    /// Fraction of a window of `window` packets that a flow keeps at a multiplicative decrease.
     pub(crate) fn kept(&self, window: f64) -> Option<f64> {
         Some(self.response.as_ref()?.kept(window))
     }
 }
 
-/// What a rule asks of each flow.
+/// The requirement of a rule for each flow.
 pub(crate) struct Asked<'a> {
     /// The assumption in a few words.
     pub(crate) assumption: &'static str,
-    /// Whom the rule is about, as in "the rule is about ...".
+    /// The flows that the rule describes, as in "the rule is about ...".
     pub(crate) about: &'static str,
     /// Whether a flow is one of them.
     pub(crate) fits: &'a dyn Fn(&Part) -> bool,
 }
 
 impl Mix {
-    /// The mix of parts with weights: flows of this kind, and of what their shares are.
+    /// Creates the mix of weighted parts: a noun for its flows, and the total of their shares in
+    /// words.
     pub(crate) fn new((noun, whole): (&'static str, &'static str), mut parts: Vec<Part>) -> Self {
         let total: f64 = parts.iter().map(|part| part.share).sum();
         parts.retain(|part| part.share > 0.0);
@@ -87,17 +89,17 @@ impl Mix {
         Self { noun, whole, parts }
     }
 
-    /// The share of the flows for which `fits` holds, 0 where there are no flows.
+    /// The share of the flows for which `fits` holds; 0 without flows.
     pub(crate) fn share(&self, fits: impl Fn(&Part) -> bool) -> f64 {
         let fitting = self.parts.iter().filter(|part| fits(part));
         settled(fitting.map(|part| part.share).sum())
     }
 
-    /// The flows for which `fits` holds that use the commonest controller among them: those with
-    /// which a formula of one kind of flow computes. On a tie those that cut deeper, whose buffer is
-    /// the larger, and then by name.
+    /// The flows with the commonest controller among those for which `fits` holds. A formula for
+    /// one kind of flow uses them. At a tie the deeper decrease decides, because its buffer is
+    /// larger, and then the name.
     pub(crate) fn commonest(&self, fits: impl Fn(&Part) -> bool) -> Option<&Part> {
-        /// A window of packets at which cuts are compared.
+        /// The window, in packets, at which decreases are compared.
         const WINDOW: f64 = 100.0;
         let rank = |part: &Part| {
             let share = self.share(|other| fits(other) && other.controller == part.controller);
@@ -113,12 +115,12 @@ impl Mix {
         })
     }
 
-    /// The commonest controller that cuts at a loss by a known law.
+    /// The flows with the commonest controller that has a response function.
     pub(crate) fn cutting(&self) -> Option<&Part> {
         self.commonest(|part| part.response.is_some())
     }
 
-    /// How many different controllers the flows use for which `fits` holds.
+    /// The number of different controllers among the flows for which `fits` holds.
     pub(crate) fn kinds(&self, fits: impl Fn(&Part) -> bool) -> usize {
         let mut known: Vec<&Algorithm> = Vec::new();
         for part in self.parts.iter().filter(|part| fits(part)) {
@@ -129,7 +131,7 @@ impl Mix {
         known.len()
     }
 
-    /// The controllers' names, the commonest first.
+    /// The names of the controllers, the commonest first.
     pub(crate) fn names(&self, fits: impl Fn(&Part) -> bool) -> String {
         let fitting = || self.parts.iter().filter(|part| fits(part));
         let mut names: Vec<&str> = fitting().map(Part::controller).collect();
@@ -140,7 +142,7 @@ impl Mix {
         list(&names.into_iter().map(name).collect::<Vec<_>>())
     }
 
-    /// Which share of the flows is what a rule is about.
+    /// Checks the share of the flows that a rule describes.
     pub(crate) fn check(&self, asked: &Asked<'_>) -> Check {
         let fits = asked.fits;
         let (noun, about) = (self.noun, asked.about);
@@ -166,7 +168,7 @@ impl Mix {
         shared(asked.assumption, share, why)
     }
 
-    /// Says of which share a rule speaks: who it is, and what the others do.
+    /// Says which share a rule fits, which flows these are, and what the others do.
     pub(crate) fn part_of(&self, share: f64, (these, others): (&str, &str)) -> String {
         format!(
             "fits {} of the {}: {these}; the others {others}",

@@ -1,6 +1,5 @@
-//! A published model as one value: what it says, under which assumptions, from where, what is wrong
-//! in print, its quantities as functions of arrays of plain numbers, and where it has one its rule
-//! for the size of a buffer.
+//! A published model as one value. It contains the formula, its assumptions, its source, its
+//! errata, its quantities as functions of arrays, and, for some models, a rule for buffer sizes.
 
 use forebay_scenario::{Check, Metric, ModelError, Unknown};
 use serde::Serialize;
@@ -13,35 +12,35 @@ use crate::situation::{Situation, Targets};
 /// A published model.
 #[derive(Debug, Serialize)]
 pub struct Model {
-    /// Name on the command line, of the rule as well where it has one.
+    /// Name on the command line, also of the rule if there is one.
     pub name: &'static str,
-    /// Other names by which it is found.
+    /// Other names of the model.
     pub aliases: &'static [&'static str],
     /// Its subject in a few words.
     pub title: &'static str,
-    /// What it says, in a sentence.
+    /// Its statement, in a sentence.
     pub summary: &'static str,
-    /// The corrected formula, for a terminal; a list of lines in JSON.
+    /// The corrected formula as a text for terminals; a list of lines in JSON.
     #[serde(serialize_with = "lines")]
     pub formula: &'static str,
     /// The formula's symbols.
     pub symbols: &'static [Symbol],
-    /// What must hold for it to apply.
+    /// The conditions under which it applies.
     pub assumptions: &'static [&'static str],
     /// Paper or RFC with section or equation, and how the formula was checked.
     pub source: &'static str,
-    /// What is wrong in the printed version.
+    /// The errors of the printed version.
     pub errata: &'static [&'static str],
     /// Named alternatives to the default formula.
     pub variants: &'static [Variant],
-    /// What can be computed.
+    /// The quantities that can be computed.
     pub quantities: &'static [Quantity],
     /// The worked number of `explain`.
     pub example: Example,
-    /// The model held against a scenario, where it speaks about links.
+    /// The model's rule for links, if it describes links.
     #[serde(skip)]
     pub(crate) sizing: Option<Sizing>,
-    /// Its quantities as tables of reference numbers name them; the first that fits counts.
+    /// Its quantities by their names in tables of reference numbers. The first that fits is used.
     #[serde(skip)]
     pub references: &'static [Reference],
 }
@@ -54,28 +53,29 @@ fn lines<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Er
 /// Metrics in their units.
 pub(crate) type Numbers = Result<Vec<(Metric, f64)>, ModelError>;
 
-/// A buffer in packets that may wait; none where the model asks for none.
+/// A buffer in waiting packets; `None` if the model recommends none.
 pub(crate) type Packets = Result<Option<f64>, ModelError>;
 
-/// A model held against a scenario: packets are of the scenario's mean size, buffers what may wait.
+/// A model's rule for a scenario. Packets are of the scenario's mean size; buffers count waiting
+/// packets.
 #[derive(Debug)]
 pub(crate) struct Sizing {
-    /// Its assumptions, each checked.
+    /// Checks each of its assumptions.
     pub(crate) assumptions: fn(&Situation) -> Vec<Check>,
-    /// What it predicts at the scenario's buffer; none where it only sizes buffers.
+    /// Predicts the metrics at the scenario's buffer; `None` if the model only sizes buffers.
     pub(crate) predict: Option<fn(&Situation) -> Numbers>,
-    /// The buffer that it asks for; none where it only predicts.
+    /// Recommends a buffer; `None` if the model only predicts.
     pub(crate) size: Option<fn(&Situation, &Targets) -> Packets>,
-    /// A remark that belongs to every prediction; may be empty.
+    /// A note on every prediction; may be empty.
     pub(crate) note: &'static str,
 }
 
 /// A symbol of a formula.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Symbol {
-    /// As it stands in the formula.
+    /// The symbol as written in the formula.
     pub symbol: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Its unit; 1 for a plain number.
     pub unit: &'static str,
@@ -86,14 +86,14 @@ pub struct Symbol {
 pub struct Variant {
     /// Suffix of the quantity, after a colon: `loss:printed`.
     pub name: &'static str,
-    /// How it differs.
+    /// Its difference from the default.
     pub meaning: &'static str,
 }
 
 /// A computed example.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Example {
-    /// What is computed, in words.
+    /// The computed quantity, in words.
     pub text: &'static str,
     /// The quantity.
     pub quantity: &'static str,
@@ -102,10 +102,10 @@ pub struct Example {
 }
 
 impl Model {
-    /// The quantity of this name.
+    /// The quantity with this name.
     ///
     /// # Errors
-    /// The names that exist.
+    /// The existing names, if `name` is unknown.
     pub fn quantity(&self, name: &str) -> Result<&'static Quantity, FormulaError> {
         let found = self
             .quantities

@@ -1,11 +1,12 @@
-//! The numerical methods the models share: bracketed roots, quadrature, the normal law.
+//! Numerical methods that the models share: bracketed roots, quadrature, the normal distribution.
 
 use crate::error::{FormulaError, check};
 
-/// Root of `function` between `low` and `high`, where its signs must differ; to the last bits.
+/// Root of `function` between `low` and `high`, to the last bits. The signs at the two ends must
+/// differ.
 ///
-/// Chandrupatla's method (Advances in Engineering Software 28, 1997): inverse quadratic steps,
-/// bisection whenever those would not be safe or a value is infinite.
+/// The method is Chandrupatla's (Advances in Engineering Software 28, 1997). It takes inverse
+/// quadratic steps. It bisects if these would not be safe or a value is infinite.
 pub(crate) fn root(
     quantity: &'static str,
     (low, high): (f64, f64),
@@ -58,7 +59,7 @@ pub(crate) fn root(
     Ok(0.5 * (a + b))
 }
 
-/// Chandrupatla's choice: inverse quadratic interpolation where it is safe, else the middle.
+/// Chandrupatla's choice: inverse quadratic interpolation if it is safe, otherwise the middle.
 fn next_step((a, fa): (f64, f64), (b, fb): (f64, f64), (c, fc): (f64, f64)) -> f64 {
     let xi = (a - b) / (c - b);
     let phi = (fa - fb) / (fc - fb);
@@ -72,7 +73,7 @@ fn next_step((a, fa): (f64, f64), (b, fb): (f64, f64), (c, fc): (f64, f64)) -> f
 
 /// An interval around `start` over which the decreasing `function` changes sign.
 ///
-/// Doubles its width from 1 up to `reach` on either side.
+/// The search doubles its width from 1 up to `reach` on either side.
 pub(crate) fn bracket_decreasing(
     quantity: &'static str,
     (start, reach): (f64, f64),
@@ -102,7 +103,7 @@ pub(crate) fn bracket_decreasing(
     })
 }
 
-/// Integral of a smooth `function` from `low` to `high`: 8-point Gauss-Legendre on panels of at
+/// Integral of a smooth `function` from `low` to `high`, by 8-point Gauss-Legendre on panels of at
 /// most `panel`.
 pub(crate) fn integral((low, high): (f64, f64), panel: f64, function: impl Fn(f64) -> f64) -> f64 {
     const NODES: [(f64, f64); 4] = [
@@ -126,7 +127,7 @@ pub(crate) fn integral((low, high): (f64, f64), panel: f64, function: impl Fn(f6
     sum * half
 }
 
-/// z with P(|Z| <= z) = `confidence` for a standard normal Z; 0 <= confidence < 1.
+/// The quantile z with P(|Z| <= z) = `confidence` for a standard normal Z; 0 <= confidence < 1.
 pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, FormulaError> {
     check(
         "confidence",
@@ -137,7 +138,7 @@ pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, FormulaError> {
     if confidence == 0.0 {
         return Ok(0.0);
     }
-    // The complement keeps its digits where the confidence is close to one.
+    // The complement keeps its digits if the confidence is close to one.
     let scaled = if confidence < 0.5 {
         root("normal quantile", (0.0, 1.0), |x| confidence - libm::erf(x))?
     } else {
@@ -149,13 +150,13 @@ pub(crate) fn two_sided_normal(confidence: f64) -> Result<f64, FormulaError> {
     Ok(scaled * core::f64::consts::SQRT_2)
 }
 
-/// A sum to nine digits after the point, so that its order decides nothing where it is held against a threshold.
+/// Rounds a sum to nine decimals, so that its order of summation does not decide a comparison.
 pub(crate) fn settled(sum: f64) -> f64 {
-    // Of an empty sum the sign, too.
+    // The added zero removes the sign of an empty sum.
     (sum * 1e9).round() / 1e9 + 0.0
 }
 
-/// ln(e^a + e^b) without overflow.
+/// The value ln(e^a + e^b), without overflow.
 pub(crate) fn log_sum(a: f64, b: f64) -> f64 {
     let (large, small) = if a > b { (a, b) } else { (b, a) };
     if large == f64::NEG_INFINITY {
@@ -179,11 +180,11 @@ mod tests {
         assert!(root("x", (0.0, 1.0), |x| x + 1.0).is_err());
     }
 
-    /// A function, its root and where to look for it.
+    /// A function, its root and the interval of the search.
     type Smooth<'a> = (&'a dyn Fn(f64) -> f64, f64, (f64, f64));
 
-    /// Of a smooth function it takes a quarter of the evaluations of bisection (55 to the last bits), at any
-    /// scale, and ends within two units of the last place.
+    /// For a smooth function the method takes a quarter of the evaluations of bisection (55 to the
+    /// last bits), at any scale. It ends within two units of the last place.
     #[test]
     fn roots_are_found_in_a_quarter_of_the_steps_of_bisection() {
         for scale in [1e-9, 1.0, 1e12] {
@@ -217,7 +218,8 @@ mod tests {
                 assert!(evaluations <= 14, "{number} {scale} {evaluations}");
             }
         }
-        // Where interpolation leads astray the middle is taken: never much more than bisection.
+        // If interpolation fails, the middle is taken: the cost is never much more than that of
+        // bisection.
         let mut evaluations = 0;
         let flat = root("x", (-1.0, 4.0), |x| {
             evaluations += 1;
@@ -253,7 +255,7 @@ mod tests {
                 low <= change && change <= high && low < high,
                 "{change} {low} {high}"
             );
-            // No wider than the way to it.
+            // The interval is at most as wide as its distance.
             assert!(high - low <= change.abs().max(1.0), "{change} {low} {high}");
         }
         assert!(bracket_decreasing("x", (0.0, 16.0), |x| 16.5 - x).is_err());
@@ -267,8 +269,8 @@ mod tests {
         ));
     }
 
-    /// Eight points are exact up to the fifteenth power, in one panel; smaller panels do not change that, and
-    /// make what is not a polynomial exact, too.
+    /// Eight points are exact up to the fifteenth power in one panel. Smaller panels keep that and
+    /// make other functions accurate, too.
     #[test]
     fn integrates_polynomials_exactly() {
         for panel in [10.0, 0.5, 0.3] {
@@ -277,7 +279,7 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-13, "{panel} {found}");
             assert!((integral((0.0, 2.0), panel, |x| x * x * x) - 4.0).abs() < 1e-14);
         }
-        // In one panel e^-20x is 1e-3 off; in panels of a tenth it is right.
+        // In one panel e^-20x is 1e-3 off. In panels of a tenth it is right.
         let exact = (1.0 - libm::exp(-40.0)) / 20.0;
         let decay =
             |panel| (integral((0.0, 2.0), panel, |x| libm::exp(-20.0 * x)) / exact - 1.0).abs();
@@ -305,7 +307,7 @@ mod tests {
         );
     }
 
-    /// P(|Z| <= z) of the quantile is the confidence again, from nothing to fifteen nines.
+    /// P(|Z| <= z) of the quantile equals the confidence, from zero to fifteen nines.
     #[test]
     fn the_quantile_inverts_the_distribution() {
         assert_eq!(two_sided_normal(0.0).unwrap(), 0.0);
@@ -335,7 +337,7 @@ mod tests {
         assert!(two_sided_normal(1.0).is_err());
     }
 
-    /// A root that is hit is the answer at once, wherever it is in the interval.
+    /// A root that is hit exactly is returned at once, anywhere in the interval.
     #[test]
     fn an_exact_hit_ends_the_search() {
         for (low, high, most) in [

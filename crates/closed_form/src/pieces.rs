@@ -1,4 +1,4 @@
-//! Pieces of which the sizing rules of several models are made.
+//! Parts that the sizing rules of several models share.
 
 use forebay_scenario::{Metric, ModelError};
 
@@ -8,7 +8,7 @@ use crate::response::Response;
 use crate::situation::Situation;
 use crate::words::act;
 
-/// Utilization by traffic that the link does not hold up for good: its offered load.
+/// Utilization by traffic that the link does not bottleneck: its offered load.
 pub(crate) fn carried_load(s: &Situation) -> Numbers {
     no_bottlenecked_flows(s)?;
     Ok(vec![(Metric::Utilization, stable(s.offered_load())?)])
@@ -22,13 +22,13 @@ pub(crate) fn no_bottlenecked_flows(s: &Situation) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// That long flows fill the link, in words.
+/// A sentence part: long flows fill the link.
 pub(crate) fn filled(s: &Situation) -> String {
     let flows = act(s.bottlenecked, "long flow", ("fills", "fill"));
     format!("{flows} the link")
 }
 
-/// A load above 0 and below 1, with which a queue has a steady state.
+/// `load` if it is above 0 and below 1, so that a queue has a steady state.
 pub(crate) fn stable(load: f64) -> Result<f64, ModelError> {
     if load >= 1.0 {
         return Err(ModelError::NotApplicable(too_much(load)));
@@ -36,7 +36,7 @@ pub(crate) fn stable(load: f64) -> Result<f64, ModelError> {
     some(load)
 }
 
-/// A load above 0.
+/// `load` if it is above 0.
 pub(crate) fn some(load: f64) -> Result<f64, ModelError> {
     if load > 0.0 {
         return Ok(load);
@@ -45,8 +45,8 @@ pub(crate) fn some(load: f64) -> Result<f64, ModelError> {
     Err(ModelError::NotApplicable(none.into()))
 }
 
-/// The smallest whole buffer up to 1e7 packets that is good enough, for conditions that get easier
-/// with the buffer; none where no such buffer is.
+/// The smallest whole buffer up to 1e7 packets for which `good` is true; `None` if there is none.
+/// The condition must get easier with the buffer.
 pub(crate) fn buffer_where(
     s: &Situation,
     good: impl Fn(f64) -> Result<bool, ModelError>,
@@ -73,18 +73,20 @@ pub(crate) fn buffer_where(
     Ok(Some(high))
 }
 
-/// Utilization of the whole link when the long flows use `share` of what is left to them.
+/// Utilization of the whole link if the long flows use `share` of the capacity that is left to
+/// them.
 pub(crate) fn on_whole_link(s: &Situation, share: f64) -> f64 {
     (1.0 - s.residual() + s.residual() * share).min(1.0)
 }
 
-/// Utilization that the long flows must reach on what is left for the link to reach `goal`.
+/// Utilization that the long flows must reach on the capacity left to them, so that the link
+/// reaches `goal`.
 pub(crate) fn residual_goal(s: &Situation, goal: f64) -> Result<f64, ModelError> {
     let residual = s.left()?;
     Ok(((goal - 1.0 + residual) / residual).clamp(1e-9, 1.0))
 }
 
-/// Fraction of the fair window that the long flows keep at a cut.
+/// Fraction of the fair window that the long flows keep at a multiplicative decrease.
 pub(crate) fn kept(s: &Situation) -> Result<f64, ModelError> {
     let window = s.fair_window()?;
     let kept = s.mix.cutting().and_then(|part| part.kept(window));
@@ -97,7 +99,7 @@ pub(crate) fn response(s: &Situation) -> Result<&dyn Response, ModelError> {
     cutting.ok_or_else(|| no_law(s))
 }
 
-/// Why there is no number where no controller cuts by a known law.
+/// The error if no controller has a response function.
 fn no_law(s: &Situation) -> ModelError {
     if s.mix.kinds(|_| true) == 0 {
         return no_long_flows();
@@ -108,7 +110,7 @@ fn no_law(s: &Situation) -> ModelError {
     ))
 }
 
-/// How many long flows there are, at least one.
+/// The number of long flows, at least one.
 pub(crate) fn long_flows(s: &Situation) -> Result<f64, ModelError> {
     let n = s.long_flows();
     if n > 0.0 && n.is_finite() {
@@ -118,7 +120,7 @@ pub(crate) fn long_flows(s: &Situation) -> Result<f64, ModelError> {
     }
 }
 
-/// Why there is no number without long flows.
+/// The error if there are no long flows.
 pub(crate) fn no_long_flows() -> ModelError {
     ModelError::NotApplicable("no long flows fill the link".into())
 }

@@ -1,4 +1,4 @@
-//! Something that a model computes, as a function of arrays of plain numbers.
+//! A quantity of a model, as a function of arrays of plain numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::error::{FormulaError, representable};
 /// A formula as a function of its arguments.
 pub(crate) type Evaluate = fn(&Arguments) -> Result<f64, FormulaError>;
 
-/// Something a model computes.
+/// A quantity that a model computes.
 #[derive(Debug, Serialize)]
 pub struct Quantity {
-    /// Name, with `:variant` where it is not the default formula.
+    /// Name, with `:variant` if it is not the default formula.
     pub name: &'static str,
     /// Unit of the result.
     pub unit: &'static str,
@@ -30,11 +30,11 @@ pub struct Input {
     pub name: &'static str,
     /// Unit; 1 for a plain number.
     pub unit: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Values allowed.
     pub bounds: &'static str,
-    /// Value where none is given.
+    /// Default value, if there is one.
     pub default: Option<f64>,
     /// Whether the whole array is one argument (a list of round-trip times) instead of one value
     /// per evaluation.
@@ -58,26 +58,26 @@ impl Input {
         }
     }
 
-    /// The same with a default.
+    /// The same input with a default.
     pub(crate) const fn or(mut self, default: f64) -> Self {
         self.default = Some(default);
         self
     }
 
-    /// The same where other values are allowed.
+    /// The same input with other allowed values.
     pub(crate) const fn within(mut self, bounds: &'static str) -> Self {
         self.bounds = bounds;
         self
     }
 
-    /// The same as a list that is one argument.
+    /// The same input as a list that is one argument.
     pub(crate) const fn list(mut self) -> Self {
         self.list = true;
         self
     }
 }
 
-/// The arguments of one evaluation: a number per input, and the list where one is a list.
+/// The arguments of one evaluation: a number per input, and the list if one input is a list.
 pub(crate) struct Arguments<'a> {
     pub(crate) numbers: &'a [f64],
     pub(crate) list: &'a [f64],
@@ -91,8 +91,8 @@ impl std::ops::Index<usize> for Arguments<'_> {
 }
 
 impl Quantity {
-    /// Values, in the quantity's unit, for arrays of its parameters by name; arrays of one value are
-    /// repeated.
+    /// Returns values, in the quantity's unit, for arrays of its parameters by name. Arrays of one
+    /// value are repeated.
     ///
     /// # Errors
     /// Unknown or missing names, arrays of different lengths, and the first element that the model

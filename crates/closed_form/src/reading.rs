@@ -1,4 +1,5 @@
-//! Reading a scenario into the formulas' units.
+//! Conversion of a scenario into the units of the formulas. The rules read the resulting
+//! [`Situation`].
 
 use forebay_congestion::fluid::FluidLaw;
 use forebay_discipline::{Limit, Setting};
@@ -18,7 +19,7 @@ use crate::numeric::settled;
 use crate::response::Response;
 use crate::situation::{RedQueue, RttClass, Situation};
 
-/// Round-trip times per group that stand for its law.
+/// Largest number of round-trip times that represent the distribution of a group.
 const POINTS: usize = 256;
 
 impl Situation {
@@ -62,7 +63,8 @@ impl Situation {
         situation
     }
 
-    /// Max-min shares: which persistent groups this link bottlenecks, and what the others take.
+    /// Max-min shares: determines the persistent groups that this link bottlenecks, and the load of
+    /// the others.
     fn share_out(&mut self, scenario: &Scenario, offers: &mut [Offer<'_>]) {
         let share = |group| largest_share(group, scenario, self.capacity_pps);
         let mut persistent: Vec<(f64, &mut Offer<'_>)> = offers
@@ -88,7 +90,7 @@ impl Situation {
         }
     }
 
-    /// Loads of the transfers, and how many in progress have outlived slow start.
+    /// Determines the loads of the transfers, and how many in progress have outlived slow start.
     fn count_transfers(&mut self, scenario: &Scenario, offers: &mut [Offer<'_>]) {
         let free = (1.0 - self.background - self.held_down).max(0.0);
         let rate = scenario.target().rate.as_bytes_per_second() * free;
@@ -101,7 +103,7 @@ impl Situation {
         let groups: Vec<&FlowGroup> = offers.iter().map(|offer| offer.group).collect();
         for offer in &mut *offers {
             let group = offer.group;
-            // Groups that ask alike are one crowd, however they are divided.
+            // Groups with equal requests are one population, however they are divided.
             let alike = groups.iter().filter(|other| asks_alike(group, other));
             let users: f64 = alike.map(|other| other.count as f64).sum();
             let part = group.count as f64 / users;
@@ -111,7 +113,7 @@ impl Situation {
                     offer.active = arriving * offer.load / self.open_loop;
                 }
                 Workload::Periodic { every, size } => {
-                    // They yield: each user waits for its transfer before it asks again.
+                    // These users yield: each waits for its transfer before its next request.
                     let load = users * size.mean() / (rate * every.mean());
                     offer.load = part * load.min(1.0) * free;
                     let active = sharing::mean_flows(load).map_or(users, |mean| mean.min(users));
@@ -130,7 +132,8 @@ impl Situation {
                     offer.active = part * closed.mean_active();
                     self.closed_loop += offer.load;
                 }
-                // What lasts, is no steady state, or does not yield is read elsewhere.
+                // Other functions read workloads that are persistent, have no steady state or do
+                // not yield.
                 Workload::Persistent
                 | Workload::Finite { .. }
                 | Workload::ApplicationLimited { .. }
@@ -155,17 +158,18 @@ impl Situation {
     }
 }
 
-/// Transfers in progress where more are offered than the link carries: ever more.
+/// Transfers in progress if the offered load exceeds the capacity: the number grows without limit.
 const MANY: f64 = 1e12;
 
-/// What a group sends over the target link.
+/// The traffic of a group over the target link.
 struct Offer<'a> {
     group: &'a FlowGroup,
-    /// Over the rate of the link; of persistent flows only what they take where they are held down.
+    /// Load over the rate of the link. For persistent flows only the load of those held down
+    /// elsewhere.
     load: f64,
-    /// Transfers in progress on average.
+    /// Mean number of transfers in progress.
     active: f64,
-    /// Flows in progress that outlive slow start and that the link holds up.
+    /// Flows in progress that outlive slow start and that the link bottlenecks.
     long_flows: f64,
 }
 
@@ -191,7 +195,7 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// Whether two groups' users ask for the same as often.
+/// Whether the users of two groups make equal requests equally often.
 fn asks_alike(group: &FlowGroup, other: &FlowGroup) -> bool {
     use Workload::{ClosedLoop, Incast, Periodic};
     match (&group.workload, &other.workload) {
@@ -212,8 +216,8 @@ fn asks_alike(group: &FlowGroup, other: &FlowGroup) -> bool {
     }
 }
 
-/// The flows that the formulas are about: the long ones; where there are none those that react to
-/// congestion by what they send, or by their number.
+/// The flows that the formulas describe: the long ones. Without these, the flows that react to
+/// congestion, weighted by their load or else by their number.
 fn mix(scenario: &Scenario, offers: &[Offer<'_>]) -> Mix {
     let link = scenario.target().rate.as_bits_per_second() as f64;
     let weigh = |words, weight: &dyn Fn(&Offer<'_>) -> f64| {
@@ -238,7 +242,7 @@ fn mix(scenario: &Scenario, offers: &[Offer<'_>]) -> Mix {
     }
 }
 
-/// Load of the group that does not depend on who else is there, over the link's rate.
+/// Load of the group that does not depend on the other groups, over the link's rate.
 fn own_load(offer: &Offer<'_>, link_bps: f64) -> f64 {
     let group = offer.group;
     if let Workload::ApplicationLimited { rate } = group.workload {
@@ -248,9 +252,10 @@ fn own_load(offer: &Offer<'_>, link_bps: f64) -> f64 {
     unresponsive.unwrap_or(offer.load)
 }
 
-/// How many equal sources would offer a load of the same variability, (sum l)^2 / (sum l^2) over the
-/// flows' loads l, and which share of it comes from flows that send at a tenth of the link's rate at
-/// most. Poisson arrivals, of packets or of transfers, are those of infinitely many sources.
+/// The number of equal sources with a load of the same variability, and the share of slow flows.
+/// The number is (sum l)^2 / (sum l^2) over the flows' loads l. Slow flows send at most at a tenth
+/// of the link's rate. Poisson arrivals, of packets or of transfers, count as infinitely many
+/// sources.
 fn sources(scenario: &Scenario, offers: &[Offer<'_>]) -> (f64, f64) {
     let link = scenario.target().rate.as_bits_per_second() as f64;
     let capacity_pps = scenario.packets_per_second();
@@ -259,7 +264,7 @@ fn sources(scenario: &Scenario, offers: &[Offer<'_>]) -> (f64, f64) {
         let (group, load) = (offer.group, own_load(offer, link));
         let flows = match group.workload {
             Workload::Poisson { .. } | Workload::OpenLoop { .. } => f64::INFINITY,
-            // They answer all at once.
+            // The servers answer all at once.
             Workload::Incast { .. } => 1.0,
             _ => group.count as f64,
         };
@@ -280,7 +285,7 @@ fn sources(scenario: &Scenario, offers: &[Offer<'_>]) -> (f64, f64) {
     (settled(total * total / squares), settled(slow / total))
 }
 
-/// The response function of a controller; none where it has none.
+/// The response function of a controller; `None` if it has none.
 fn response(algorithm: &Algorithm) -> Option<Box<dyn Response>> {
     let law = forebay_congestion::fluid_law(algorithm.name(), algorithm.parameters())?;
     Some(match law {
@@ -307,14 +312,14 @@ fn response(algorithm: &Algorithm) -> Option<Box<dyn Response>> {
     })
 }
 
-/// The target's RED queue, where it has one.
+/// The target's RED queue, if it has one.
 fn red_queue(scenario: &Scenario) -> Option<RedQueue> {
     let discipline = &scenario.target().discipline;
     let setting = setting(scenario, Limit::Packets(0));
     (discipline.name() == "red").then(|| RedQueue::new(discipline.parameters().clone(), setting))
 }
 
-/// The threshold of the target's step marking in packets, where it has that.
+/// The threshold of the target's step marking in packets, if it has one.
 fn marking_threshold(scenario: &Scenario) -> Option<f64> {
     let discipline = &scenario.target().discipline;
     let limit = Limit::Packets(scenario.buffer().packets as u64);
@@ -322,7 +327,7 @@ fn marking_threshold(scenario: &Scenario) -> Option<f64> {
     (discipline.name() == "step").then(level)
 }
 
-/// The target as its discipline sees it, in packets.
+/// The setting of the target's discipline, in packets.
 fn setting(scenario: &Scenario, limit: Limit) -> Setting {
     let target = scenario.target();
     Setting {
@@ -335,7 +340,7 @@ fn setting(scenario: &Scenario, limit: Limit) -> Setting {
     }
 }
 
-/// Round-trip times that stand for a group, each for its share of the flows.
+/// Round-trip times that represent a group, each for its share of the flows.
 fn round_trips(group: &FlowGroup) -> impl Iterator<Item = RttClass> {
     let points = group.rtt.representatives(group.count.min(POINTS as u64));
     let n = points.len().min(POINTS);
@@ -346,8 +351,8 @@ fn round_trips(group: &FlowGroup) -> impl Iterator<Item = RttClass> {
         .map(move |rtt_s| RttClass { rtt_s, flows })
 }
 
-/// Largest share of the link that one flow of the group can take: its receive window per
-/// round trip, or its access link.
+/// Largest share of the link that one flow of the group can take. Its receive window per round trip
+/// or its access link limits it.
 fn largest_share(group: &FlowGroup, scenario: &Scenario, capacity_pps: f64) -> f64 {
     let window = group.stack.receive_window.unwrap_or(f64::INFINITY);
     let by_window = window * group.rtt.mean_inverse(group.count) / capacity_pps;
@@ -358,7 +363,7 @@ fn largest_share(group: &FlowGroup, scenario: &Scenario, capacity_pps: f64) -> f
     by_window.min(by_access)
 }
 
-/// rho of the flows that their applications hold back: up to the whole link what they write.
+/// Load rho of application-limited flows, from the rates at which their applications write.
 fn application_limited(scenario: &Scenario) -> f64 {
     let loads = scenario.target_flows().map(|group| match group.workload {
         Workload::ApplicationLimited { rate } => {

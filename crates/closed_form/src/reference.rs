@@ -1,9 +1,10 @@
-//! The names under which tables of reference numbers know a model's quantities, as data: how a
-//! quantity is recognized, and which columns hold its arguments.
+//! Names of a model's quantities in tables of reference numbers, as data. They say how a quantity
+//! is recognized and which columns hold its arguments.
 //!
-//! Cells are JSON: numbers, decimal strings, ratios such as "12500/3", lists of those, and for
-//! RED thresholds multiples of another column such as "0.4K". The name of a quantity may hold an
-//! argument ("P(Q>=40)", "buffer for tail 0.01", "T0 = 4 RTT"); a column of that meaning counts more.
+//! Cells are JSON: numbers, decimal strings, ratios such as "12500/3" and lists of those. RED
+//! thresholds may be multiples of another column such as "0.4K". The name of a quantity may contain
+//! an argument ("P(Q>=40)", "buffer for tail 0.01", "T0 = 4 RTT"). A column of that meaning has
+//! priority.
 
 use forebay_scenario::Unknown;
 use serde_json::Value;
@@ -14,30 +15,30 @@ use crate::quantity::{Arguments, Evaluate, Quantity};
 /// A quantity as tables of reference numbers name it.
 #[derive(Debug)]
 pub struct Reference {
-    /// The model's name there.
+    /// The model's name in the tables.
     pub model: &'static str,
-    /// The quantity's usual name there.
+    /// The quantity's usual name in the tables.
     pub name: &'static str,
-    /// Patterns of which one must fit the quantity's name in small letters; none: any name does.
-    /// `^` stands for the beginning, `$` for the end, `*` for anything between two parts.
+    /// Patterns, one of which must fit the quantity's name in lower case. Without patterns any name
+    /// fits. `^` marks the beginning, `$` the end, `*` anything between two parts.
     pub patterns: &'static [&'static str],
-    /// A column that must be filled for this to be meant.
+    /// A column that must be filled for this reference to match.
     given: Option<&'static str>,
     /// The columns of the arguments, in their order.
     pub columns: &'static [Column],
     computes: Computes,
 }
 
-/// What gives the number.
+/// The source of the number.
 #[derive(Clone, Copy, Debug)]
 enum Computes {
     /// A quantity of the model, by its name.
     Quantity(&'static str),
-    /// A formula that is no quantity of its own.
+    /// A formula that is not a quantity of its own.
     Formula(Evaluate),
 }
 
-/// A reference before it is known what computes it.
+/// A reference before its formula is set.
 #[derive(Clone, Copy)]
 pub(crate) struct Named {
     model: &'static str,
@@ -61,13 +62,13 @@ pub(crate) const fn named(
 }
 
 impl Named {
-    /// Only meant where this column is filled.
+    /// Requires that this column is filled.
     pub(crate) const fn given(mut self, column: &'static str) -> Self {
         self.given = Some(column);
         self
     }
 
-    /// Is the model's own quantity of this name, its parameters in these columns.
+    /// Computes the model's own quantity with this name from these columns.
     pub(crate) const fn quantity(
         self,
         quantity: &'static str,
@@ -76,7 +77,7 @@ impl Named {
         self.computed(Computes::Quantity(quantity), columns)
     }
 
-    /// Is this function of these columns.
+    /// Computes this function of these columns.
     pub(crate) const fn formula(self, formula: Evaluate, columns: &'static [Column]) -> Reference {
         self.computed(Computes::Formula(formula), columns)
     }
@@ -94,7 +95,7 @@ impl Named {
 }
 
 impl Reference {
-    /// The model's quantity that it stands for; none where a formula of its own computes it.
+    /// The model's quantity that it refers to; `None` if it has its own formula.
     pub fn stands_for(&self) -> Option<&'static str> {
         match self.computes {
             Computes::Quantity(name) => Some(name),
@@ -102,12 +103,12 @@ impl Reference {
         }
     }
 
-    /// A column that must be filled for this to be meant.
+    /// A column that must be filled for this reference to match.
     pub fn given(&self) -> Option<&'static str> {
         self.given
     }
 
-    /// Whether a row with this quantity's name (in small letters) and these cells means this.
+    /// Whether a row with this quantity's name (in lower case) and these cells matches.
     pub(crate) fn answers(&self, row: &Row) -> bool {
         let filled = self
             .given
@@ -116,7 +117,7 @@ impl Reference {
         filled && (self.patterns.is_empty() || self.patterns.iter().any(fits))
     }
 
-    /// The number for a row; `quantity` finds those of the model that this belongs to.
+    /// The number for a row; `quantity` finds the quantities of the model of this reference.
     pub(crate) fn value(
         &self,
         quantity: impl FnOnce(&str) -> Result<&'static Quantity, FormulaError>,
@@ -146,7 +147,7 @@ impl Reference {
 
 /// A row of a table.
 pub(crate) struct Row<'a> {
-    /// The quantity's name in small letters.
+    /// The quantity's name in lower case.
     pub(crate) quantity: String,
     /// The inputs, a JSON object.
     pub(crate) cells: &'a Value,
@@ -175,46 +176,46 @@ fn fits(pattern: &str, name: &str) -> bool {
     !to_end || rest.is_empty()
 }
 
-/// A column of a table: its names, how its cells read, and what holds where it is absent.
+/// A column of a table: its names, the format of its cells, and its value if it is absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its names; the first that is filled counts.
+    /// Its names; the first that is filled is used.
     names: &'static [&'static str],
     reading: Reading,
     absent: Absent,
 }
 
-/// How a cell reads.
+/// The format of a cell.
 #[derive(Clone, Copy, Debug)]
 enum Reading {
     /// A number.
     Number,
-    /// A list of numbers, or one.
+    /// A list of numbers, or one number.
     List,
-    /// One of these words, in small letters, as its number.
+    /// One of these words, in lower case, with its number.
     Word(&'static [(&'static str, f64)]),
     /// A number, or a multiple of this column: "0.4K".
     MultipleOf(&'static str),
-    /// 1 where it is true or a text with this word, else 0.
+    /// A flag: 1 if the cell is true or a text with this word, otherwise 0.
     Flag(&'static str),
 }
 
-/// What holds where a column is absent.
+/// The rule for a column that is absent.
 #[derive(Clone, Copy, Debug)]
 enum Absent {
     /// The row is refused.
     Refused,
-    /// The row is refused where the other column is filled; else the argument is NaN.
+    /// The row is refused if the other column is filled. Otherwise the argument is NaN.
     RefusedWith(&'static str),
-    /// The row is refused where the other column is absent; else the argument is NaN.
+    /// The row is refused if the other column is absent. Otherwise the argument is NaN.
     RefusedWithout(&'static str),
     /// This value.
     Value(f64),
-    /// The number after this word in the quantity's name, else the value.
+    /// The number after this word in the quantity's name, otherwise the value.
     After(&'static str, Option<f64>),
-    /// The number of percent in the quantity's name, else the value.
+    /// The percentage in the quantity's name, otherwise the value.
     Percent(f64),
-    /// 1 where the quantity's name has this word, else 0.
+    /// A flag: 1 if the quantity's name contains this word, otherwise 0.
     Word(&'static str),
 }
 
@@ -246,56 +247,58 @@ impl Column {
         self
     }
 
-    /// 1 where it is true or says `word`, else 0.
+    /// A flag: 1 if the cell is true or contains `word`, otherwise 0.
     pub(crate) const fn flag(mut self, word: &'static str) -> Self {
         self.reading = Reading::Flag(word);
         self.absent = Absent::Value(0.0);
         self
     }
 
-    /// Where absent, this value.
+    /// If absent, the argument is this value.
     pub(crate) const fn or(mut self, value: f64) -> Self {
         self.absent = Absent::Value(value);
         self
     }
 
-    /// Where absent, the number after `word` in the quantity's name, which must be there.
+    /// If absent, the argument is the number after `word` in the quantity's name, which must be
+    /// there.
     pub(crate) const fn or_after(mut self, word: &'static str) -> Self {
         self.absent = Absent::After(word, None);
         self
     }
 
-    /// Where absent, the number after `word` in the quantity's name, else this value.
+    /// If absent, the argument is the number after `word` in the quantity's name, otherwise this
+    /// value.
     pub(crate) const fn or_after_or(mut self, word: &'static str, value: f64) -> Self {
         self.absent = Absent::After(word, Some(value));
         self
     }
 
-    /// Where absent, the percent in the quantity's name, else this value.
+    /// If absent, the argument is the percentage in the quantity's name, otherwise this value.
     pub(crate) const fn or_percent_or(mut self, value: f64) -> Self {
         self.absent = Absent::Percent(value);
         self
     }
 
-    /// Where absent, 1 if the quantity's name has this word, else 0.
+    /// If absent, the argument is 1 if the quantity's name contains this word, otherwise 0.
     pub(crate) const fn or_named(mut self, word: &'static str) -> Self {
         self.absent = Absent::Word(word);
         self
     }
 
-    /// Needed where the other column is filled; else NaN.
+    /// Required if the other column is filled; otherwise NaN.
     pub(crate) const fn with(mut self, column: &'static str) -> Self {
         self.absent = Absent::RefusedWith(column);
         self
     }
 
-    /// Needed where the other column is absent; else NaN.
+    /// Required if the other column is absent; otherwise NaN.
     pub(crate) const fn without(mut self, column: &'static str) -> Self {
         self.absent = Absent::RefusedWithout(column);
         self
     }
 
-    /// Its cell in the row, with the name under which it stands there.
+    /// Its cell in the row, with the name of the column there.
     fn cell<'a>(&self, row: &Row<'a>) -> Option<(&'static str, &'a Value)> {
         self.names
             .iter()
@@ -348,7 +351,7 @@ impl Column {
         }
     }
 
-    /// The argument where the column is absent.
+    /// The argument if the column is absent.
     fn otherwise(&self, row: &Row) -> Result<f64, FormulaError> {
         let filled = |column| row.cells.get(column).is_some();
         let found = match self.absent {
@@ -366,7 +369,7 @@ impl Column {
     }
 }
 
-/// A JSON number, decimal string or ratio of two decimals.
+/// Parses a JSON number, a decimal string or a ratio of two decimals.
 fn number(name: &str, value: &Value) -> Result<f64, FormulaError> {
     let malformed = || FormulaError::Malformed {
         parameter: name.to_owned(),
@@ -398,7 +401,7 @@ fn number_after(name: &str, word: &str) -> Option<f64> {
         .find_map(|end| digits.get(..end)?.parse().ok())
 }
 
-/// The number that stands just before `word` in `name`.
+/// The number immediately before `word` in `name`.
 fn number_before(name: &str, word: &str) -> Option<f64> {
     let head = &name[..name.find(word)?];
     head.rsplit([' ', ',']).next()?.parse().ok()

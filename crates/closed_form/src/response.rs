@@ -1,7 +1,8 @@
-//! What a controller's formula must give: its mean window at a loss probability, and its cut.
+//! Response functions of controllers: the mean window at a loss probability, and the multiplicative
+//! decrease.
 //!
-//! Every law is evaluated as ln(window) against ln(loss), so that a loss probability of e^-600000
-//! (a nearly idle link with a million-packet buffer) is an ordinary argument.
+//! Every function takes ln(loss) and returns ln(window). A loss probability of e^-600000 (a nearly
+//! idle link with a million-packet buffer) is thus an ordinary argument.
 
 use std::fmt::Debug;
 
@@ -9,14 +10,14 @@ use crate::error::{FormulaError, open_unit, positive, probability, representable
 
 /// The response function of a family of controllers.
 pub trait Response: Debug {
-    /// The parameters, or the error naming the one that is out of range.
+    /// Checks the parameters. The error names the one that is out of range.
     fn validate(&self) -> Result<(), FormulaError>;
 
-    /// ln(window in packets) at ln(loss) and a round-trip time in seconds, for valid parameters;
-    /// finite for every finite argument.
+    /// The ln(window in packets) at ln(loss) and a round-trip time in seconds, for valid
+    /// parameters. It is finite for every finite argument.
     fn ln_window(&self, ln_loss: f64, rtt_s: f64) -> f64;
 
-    /// Fraction of a window of `window` packets that is kept at a cut.
+    /// Fraction of a window of `window` packets that is kept at a multiplicative decrease.
     fn kept(&self, window: f64) -> f64;
 
     /// Standard deviation over mean of the window between two cuts.
@@ -29,12 +30,12 @@ pub trait Response: Debug {
         false
     }
 
-    /// Packets per round-trip time by which the window grows, where that is a constant.
+    /// Packets per round-trip time by which the window grows, if that is a constant.
     fn additive_increase(&self) -> Option<f64> {
         None
     }
 
-    /// Whether it is Reno in all but name.
+    /// Whether it equals Reno, whatever its name.
     fn is_reno(&self) -> bool {
         false
     }
@@ -49,7 +50,8 @@ pub trait Response: Debug {
     }
 }
 
-/// kappa = b / (sqrt 3 (2 - b)): coefficient of variation of a linear sawtooth with cut fraction b.
+/// Coefficient of variation of a linear sawtooth that removes the fraction b: kappa = b / (sqrt 3
+/// (2 - b)).
 pub fn sawtooth_variation(cut: f64) -> Result<f64, FormulaError> {
     open_unit("cut fraction", cut)?;
     Ok(cut / (3.0_f64.sqrt() * (2.0 - cut)))

@@ -1,5 +1,5 @@
-//! The models that speak about links, held against a scenario: which assumptions hold, the buffer
-//! asked for, what is predicted at the scenario's buffer.
+//! Rules: the models that describe links, applied to a scenario. They give the checked assumptions,
+//! the recommended buffer and the predictions at the scenario's buffer.
 
 use std::sync::LazyLock;
 
@@ -27,10 +27,10 @@ pub fn rules() -> &'static [&'static dyn ClosedForm] {
     &ALL
 }
 
-/// The rule of this name.
+/// The rule with this name.
 ///
 /// # Errors
-/// The names that exist.
+/// The existing names, if `name` is unknown.
 pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, ModelError> {
     let found = rules().iter().find(|rule| rule.name() == name);
     found.copied().ok_or_else(|| {
@@ -40,7 +40,7 @@ pub fn rule(name: &str) -> Result<&'static dyn ClosedForm, ModelError> {
 }
 
 impl Model {
-    /// Its view of links, or that it has none.
+    /// Its rule for links, or the error that it has none.
     fn sizing(&self) -> Result<&Sizing, ModelError> {
         let none = || "the model says nothing about a link".to_owned();
         self.sizing
@@ -136,7 +136,7 @@ impl ClosedForm for Model {
     }
 }
 
-/// How many other links there are, in words.
+/// The number of other links, in words.
 fn on_the_paths(others: f64) -> String {
     match others {
         1.0 => "one more link is on the paths".into(),

@@ -1,6 +1,6 @@
-//! Figures as they stand in sentences for engineers.
+//! Figures in the sentences of reasons.
 
-/// A share: "60 %", "1.5 %", "under 0.1 %"; never 100 % for less.
+/// A share: "60 %", "1.5 %", "under 0.1 %". A smaller share is never printed as 100 %.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
@@ -33,7 +33,7 @@ pub(crate) fn count(number: f64, thing: &str) -> String {
     }
 }
 
-/// The same behind "there is" or "there are".
+/// The same after "there is" or "there are".
 pub(crate) fn there_are(number: f64, thing: &str) -> String {
     let said = count(number, thing);
     format!(
@@ -42,7 +42,7 @@ pub(crate) fn there_are(number: f64, thing: &str) -> String {
     )
 }
 
-/// What a number of things does: "one long flow fills", "12 long flows fill".
+/// A number of things with a verb: "one long flow fills", "12 long flows fill".
 pub(crate) fn act(number: f64, thing: &str, (one, many): (&str, &str)) -> String {
     let said = count(number, thing);
     format!("{said} {}", if is_single(&said) { one } else { many })
@@ -62,7 +62,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Three significant digits, without trailing zeros.
+/// Formats three significant digits, without trailing zeros.
 pub(crate) fn figure(number: f64) -> String {
     let size = number.abs();
     if size >= 99.95 || number == 0.0 {

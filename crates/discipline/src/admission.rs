@@ -1,4 +1,5 @@
-//! Disciplines that decide when a packet arrives, for one first-in-first-out queue.
+//! Admission control for one first-in-first-out queue: disciplines that decide when a packet
+//! arrives. Links use it directly, because departures are then known at arrival.
 
 use std::collections::VecDeque;
 
@@ -9,44 +10,44 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::Admission;
 
-/// What becomes of an arrival.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may wait.
+    /// The packet may wait.
     Accept,
-    /// It may wait, with a congestion mark. Only for packets that can carry one.
+    /// The packet may wait, with a congestion mark. Only for packets that can carry a mark.
     Mark,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
 }
 
-/// What an arrival finds.
+/// The state of the queue when a packet arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// What waits.
+    /// The packets that wait.
     pub backlog: Backlog,
-    /// Since when nothing is in transmission; none while something is.
+    /// The time since which nothing is in transmission; `None` while a packet is.
     pub idle_since: Option<Time>,
-    /// Since when nothing of this queue waits or is in transmission: the same, but for one of several
-    /// classes at the link.
+    /// The time since which nothing of this queue waits or is in transmission. It equals
+    /// `idle_since` unless the queue belongs to one of several classes.
     pub empty_since: Option<Time>,
-    /// Whether there is no room: the packet will be dropped whatever the verdict.
+    /// Whether the buffer is full: the packet will then be dropped whatever the verdict.
     pub full: bool,
 }
 
 /// A discipline whose departures are known at arrival.
 pub trait AdmissionControl: Sized {
-    /// What the registry knows of it.
+    /// The registry's description of the discipline.
     const DESCRIPTION: Description;
 
-    /// The discipline with these parameters on a link.
+    /// Creates the discipline for a link.
     fn new(parameters: &Parameters, setting: &Setting) -> Self;
 
-    /// Decides on an arriving packet. The limit itself is enforced by the link.
+    /// Decides on an arriving packet. The link enforces the limit itself.
     fn admit(&mut self, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict;
 }
 
-/// A first-in-first-out queue that holds its packets, behind any admission control.
+/// A first-in-first-out queue that holds its packets, with an admission control.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     admission: Admission,
@@ -56,7 +57,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(admission: Admission, limit: Limit) -> Self {
         Self {
             admission,
@@ -66,7 +67,7 @@ impl Fifo {
         }
     }
 
-    /// A packet arrives.
+    /// Handles the arrival of a packet: queues or discards it.
     #[inline]
     pub fn enqueue(&mut self, mut packet: Packet, port: &mut Port) {
         let idle = port.idle_since;
@@ -89,7 +90,7 @@ impl Fifo {
         self.packets.push_back(packet);
     }
 
-    /// The next packet to transmit.
+    /// Removes and returns the next packet to transmit.
     #[inline]
     pub fn dequeue(&mut self, _port: &mut Port) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
@@ -97,20 +98,20 @@ impl Fifo {
         Some(packet)
     }
 
-    /// Size of the next packet to transmit.
+    /// Size of the next packet to transmit, in bytes.
     #[inline]
     pub fn head(&self) -> Option<u32> {
         self.packets.front().map(|packet| packet.size)
     }
 
-    /// The last packet to have come, taken out again.
+    /// Removes and returns the packet that arrived last.
     pub(crate) fn take_last(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_back()?;
         self.backlog.remove(packet.size);
         Some(packet)
     }
 
-    /// What waits.
+    /// The packets that wait.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         self.backlog
@@ -121,7 +122,7 @@ impl Fifo {
 pub(crate) mod testing {
     use super::*;
 
-    /// An arrival that finds so many packets of 1000 bytes at a busy link, and room.
+    /// An arrival at a busy link that finds `packets` packets of 1000 bytes and a free place.
     pub(crate) fn found(packets: u64) -> Arrival {
         Arrival {
             backlog: Backlog {

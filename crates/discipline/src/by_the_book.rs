@@ -1,5 +1,5 @@
-//! Flow queueing a second time, from the text of RFC 8290 on plain lists: what leaves, and what a full
-//! buffer drops, is held against it packet by packet.
+//! A second implementation of flow queueing, from the text of RFC 8290 on plain lists. Tests
+//! compare departures and drops packet by packet with it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,8 +20,9 @@ const QUANTUM: i64 = 1200;
 const BATCH: usize = 5;
 const QUEUES: u32 = 7;
 
-/// The scheduler of sections 4.1 and 4.2. As Linux has it, a queue with no credits left gets a quantum (in the
-/// RFC only below zero), and an empty new queue is old only where there are others that are.
+/// The scheduler of sections 4.1 and 4.2, with two choices of Linux. A queue with no credits left
+/// gets a quantum (in the RFC only below zero). An empty new queue becomes old only if there are
+/// other old queues.
 #[derive(Debug, Default)]
 struct Naive {
     waiting: BTreeMap<u32, VecDeque<Packet>>,
@@ -77,8 +78,8 @@ impl Naive {
         sizes.sum()
     }
 
-    /// Section 4.1: from the head of the queue with the most bytes, of which there may be several, as much as
-    /// is half of them, and no more than a batch.
+    /// Section 4.1: drops packets from the head of the queue with the most bytes (one of them, if
+    /// there are several). It drops half of its bytes, but at most a batch of packets.
     fn drop_from_longest(&mut self, queue: u32) -> Vec<Packet> {
         let longest = (0..QUEUES).map(|each| self.bytes(each)).max().unwrap();
         assert_eq!(self.bytes(queue), longest, "the longest queue loses");
@@ -92,7 +93,7 @@ impl Naive {
     }
 }
 
-/// An arrival of a flow with so many bytes, or a departure.
+/// Arrivals (flow, size in bytes) and departures (`None`).
 fn steps() -> impl Strategy<Value = Vec<Option<(u32, u32)>>> {
     let arrival = (0u32..12, prop_oneof![Just(40u32), Just(576), 100u32..1500]);
     prop::collection::vec(prop::option::weighted(0.6, arrival), 1..400)
@@ -103,7 +104,7 @@ fn parameters(of: &Description, changes: &[(&'static str, Value)]) -> Parameters
     let common = [
         ("quantum", Value::Bytes(Bytes::new(QUANTUM as u64))),
         ("flows", Value::Number(f64::from(QUEUES))),
-        // Nothing is dropped for having waited.
+        // No packet is dropped because of its sojourn time.
         ("target", Value::Time(Time::from_secs(1_000_000))),
     ];
     for (name, value) in common.iter().chain(changes) {

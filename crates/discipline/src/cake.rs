@@ -1,13 +1,14 @@
-//! CAKE-like host isolation (Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, 2018): fair queueing
-//! first among hosts and then among the flows of each, with COBALT in each queue. A host is a flow
-//! group here. As in Linux (net/sched/sch_cake.c) a flow's quantum is divided by the number of
-//! backlogged flows of its host, new flows go first, and a full buffer drops the head of the longest
-//! queue.
+//! Host isolation as in CAKE (Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, 2018). Hosts
+//! share the link fairly, then the flows of each host share the host's part. Each queue has COBALT.
+//! A host is a flow group here.
 //!
-//! BLUE answers full buffers only, unless `blue_threshold` is given, which Linux does not have.
+//! As in Linux (net/sched/sch_cake.c), a flow's quantum is divided by the number of backlogged
+//! flows of its host. New flows go first. A full buffer drops the head of the longest queue.
 //!
-//! Left out: the shaper, tins of priority and acknowledgment filtering. Each flow has a queue of
-//! its own, where CAKE hashes into 1024 queues with eight ways.
+//! BLUE reacts to full buffers only, unless `blue_threshold` is given, which Linux does not have.
+//!
+//! The shaper, the priority tins and acknowledgment filtering are left out. Each flow has a queue
+//! of its own, whereas CAKE hashes into 1024 queues with eight ways.
 
 use forebay_units::Time;
 use forebay_units::parameter::{Description, Evidence, Parameter, Parameters, Value};
@@ -19,7 +20,7 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// No packet waits that long.
+/// A sojourn time that no packet reaches.
 const NEVER: Time = Time::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,14 +29,14 @@ struct SubQueue {
     host: u8,
 }
 
-/// CAKE-like host isolation.
+/// The discipline `cake`: host isolation with COBALT.
 #[derive(Clone, Debug)]
 pub struct Cake {
     limit: Limit,
     tuning: Tuning,
     quantum: f64,
     scheduler: FlowScheduler<SubQueue>,
-    /// Flows of each host in the list of old ones.
+    /// Number of flows of each host in the list of old ones.
     backlogged: Vec<u32>,
 }
 
@@ -100,7 +101,7 @@ impl QueueDiscipline for Cake {
             let number = self.scheduler.next(|flow, from| {
                 let load = &mut self.backlogged[usize::from(flow.host)];
                 *load += u32::from(from == Place::New);
-                // At least a byte a turn: more flows than bytes must not stand still.
+                // At least one byte per turn, so that more flows than bytes still make progress.
                 (self.quantum / f64::from(*load)).max(1.0)
             })?;
             if let Some(packet) = self.next(number, port) {
@@ -118,7 +119,7 @@ impl QueueDiscipline for Cake {
 }
 
 impl Cake {
-    /// The next packet of a queue that COBALT lets pass.
+    /// The next packet of a queue that COBALT does not drop.
     fn next(&mut self, number: u32, port: &mut Port) -> Option<Packet> {
         let (flow, queues) = self.scheduler.state_and_queues(number);
         loop {
@@ -173,8 +174,8 @@ mod tests {
         packet
     }
 
-    /// One host with one flow, another with nine, a third with ninety: a third of the link for each,
-    /// and the same for each flow of a host, whatever the packets' sizes.
+    /// Three hosts have one, nine and ninety flows. Each host gets a third of the link. The flows
+    /// of a host get equal shares, whatever their packets' sizes.
     #[test]
     fn hosts_share_evenly_and_so_do_their_flows() {
         let (mut cake, mut port) = (cake(1_000_000), port());
@@ -185,11 +186,11 @@ mod tests {
                 cake.enqueue(of_host(host(flow), flow, 300 + 12 * flow), &mut port);
             }
         }
-        // Each new flow has a turn of its own first.
+        // Each new flow first has a turn as a new flow.
         for _ in 0..1000 {
             cake.dequeue(&mut port).unwrap();
         }
-        // Without time passing nothing is dropped.
+        // The clock does not move, so nothing is dropped.
         for _ in 0..9000 {
             let packet = cake.dequeue(&mut port).unwrap();
             bytes[packet.flow as usize] += u64::from(packet.size);
@@ -205,7 +206,7 @@ mod tests {
             );
         }
         for bytes in &bytes[10..] {
-            // A packet more or less of about nine.
+            // The tolerance is one packet of about nine.
             let share = *bytes as f64 / (ninety / 90.0);
             assert!((share - 1.0).abs() < 0.15, "{share}");
         }
@@ -223,9 +224,10 @@ mod tests {
         assert_eq!(dropped, [0, 1]);
     }
 
-    /// cake_enqueue and cake_dequeue of Linux 6.18 by hand: flows 1 and 2 of one host, flow 3 of another, packets and
-    /// quantum of 1500 bytes. Each has its first turn as a new flow. Then a turn of flow 3 is worth a packet
-    /// and one of the others half of one, so that they come every other time.
+    /// cake_enqueue and cake_dequeue of Linux 6.18, traced by hand. Flows 1 and 2 belong to one
+    /// host, flow 3 to another. Packets and quantum are 1500 bytes. Each flow has its first turn as
+    /// a new flow. A later turn of flow 3 is worth one packet, a turn of the others half a packet.
+    /// The others therefore send in every other turn.
     #[test]
     fn turns_are_those_of_the_kernel() {
         let (mut cake, mut port) = (cake(1000), port());

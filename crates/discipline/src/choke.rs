@@ -1,10 +1,11 @@
 //! CHOKe (Pan, Prabhakar and Psounis, "CHOKe, A Stateless Active Queue Management Scheme for
-//! Approximating Fair Bandwidth Allocation", INFOCOM 2000): while RED's average is at its lower
-//! threshold or above, an arrival is compared with a packet drawn at random from the queue. Are both
-//! of one flow, both are dropped; so a flow pays twice for what it has in the queue, and no state per
-//! flow is kept. All other arrivals are RED's. Follows Linux's net/sched/sch_choke.c where the paper
-//! leaves a choice: one packet is drawn, also above the upper threshold and at a full buffer; such
-//! drops are no drops of RED's.
+//! Approximating Fair Bandwidth Allocation", INFOCOM 2000). If RED's average is at or above its
+//! lower threshold, each arrival is compared with a random packet of the queue. If both belong to
+//! one flow, both are dropped. A flow is thus penalized for its share of the queue, without any
+//! state per flow. RED decides on all other arrivals.
+//!
+//! The paper leaves choices open; they follow Linux's net/sched/sch_choke.c. One packet is drawn,
+//! also above the upper threshold and at a full buffer. Such drops do not count as drops of RED.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ use crate::port::{Backlog, Limit, Port, Setting};
 use crate::red::Red;
 use crate::registry::QueueDiscipline;
 
-/// CHOKe.
+/// The discipline `choke`.
 #[derive(Clone, Debug)]
 pub struct Choke {
     red: Red,
@@ -91,7 +92,7 @@ impl QueueDiscipline for Choke {
 }
 
 impl Choke {
-    /// Draws a packet of the queue; takes it out where it is of this flow.
+    /// Draws a random packet of the queue and removes it if it belongs to this flow.
     fn draw_of(&mut self, flow: u32, port: &mut Port) -> Option<Packet> {
         if self.packets.is_empty() {
             return None;
@@ -118,7 +119,7 @@ mod tests {
 
     const LIMIT: Limit = Limit::Packets(1000);
 
-    /// Thresholds of 20 and 60 packets that stay.
+    /// Fixed thresholds of 20 and 60 packets.
     fn parameters(weight: f64) -> Parameters {
         let mut parameters = Parameters::defaults(Choke::DESCRIPTION.parameters);
         for (name, value) in [
@@ -141,7 +142,8 @@ mod tests {
         Queue::Fifo(Fifo::new(Admission::Red(red), LIMIT))
     }
 
-    /// What a queue does with arrivals of these flows, so many in each packet time.
+    /// The result of an overload: the flows of the packets sent, and the numbers of packets dropped
+    /// and left.
     struct Outcome {
         sent: Vec<u32>,
         dropped: u64,
@@ -167,8 +169,8 @@ mod tests {
         }
     }
 
-    /// The share that flow 0 gets of the link, of whose arrivals in random order it has `times` for
-    /// each one of twenty others; all of those together would just fill the link.
+    /// The share of the link that flow 0 gets. In random order, `times` arrivals of flow 0 come for
+    /// each arrival of twenty other flows. The twenty others together would just fill the link.
     fn share_of_flood(queue: &mut Queue, times: u32) -> f64 {
         let flow = |number: u32| {
             let mixed =
@@ -180,7 +182,7 @@ mod tests {
             }
         };
         let outcome = overload(queue, times + 1, flow);
-        // The link is busy, but where RED's average is slow to see that the first burst is over.
+        // The link is busy, except while RED's average has not yet fallen after the first burst.
         let slots = 400_000.0 / f64::from(times + 1);
         let busy = outcome.sent.len() as f64 / slots;
         assert!(busy > 0.98, "{times} {busy}");
@@ -188,9 +190,9 @@ mod tests {
         floods as f64 / outcome.sent.len() as f64
     }
 
-    /// From RED and drop-tail a flood gets what it has of the arrivals, from CHOKe 1 / (1 + e) of the
-    /// link at most, and the less the more it sends (Tang, Wang and Low, "Understanding CHOKe",
-    /// INFOCOM 2003).
+    /// RED and drop-tail give a flood its share of the arrivals. CHOKe gives it at most 1 / (1 + e)
+    /// of the link, and less as it sends more. Source: Tang, Wang and Low, "Understanding CHOKe",
+    /// INFOCOM 2003.
     #[test]
     fn a_flood_gets_less_the_more_it_sends() {
         let mut last = 1.0 / (1.0 + libm::exp(1.0));
@@ -204,7 +206,8 @@ mod tests {
         }
     }
 
-    /// Where no two packets are of one flow there is nothing to compare: RED's drops and queue.
+    /// If no two packets belong to one flow, no comparison matches. Drops and queue are then those
+    /// of RED.
     #[test]
     fn among_strangers_it_is_red() {
         let ours = overload(&mut choke(0.002), 2, |number| number);
@@ -214,8 +217,8 @@ mod tests {
         assert!(ours.left.abs_diff(theirs.left) < 20);
     }
 
-    /// Below the lower threshold nothing is compared, at it and above the whole of a lone flow's
-    /// arrivals goes, and a packet of the queue with each.
+    /// Below the lower threshold no packet is compared. From the threshold on, each arrival of a
+    /// single flow is dropped together with a packet of the queue.
     #[test]
     fn a_lone_flow_loses_two_at_a_time_from_the_lower_threshold_on() {
         let (mut queue, mut port) = (choke(1.0), port());
@@ -228,14 +231,14 @@ mod tests {
         assert_eq!((dropped.len(), dropped[1]), (2, 20));
         assert!(dropped[0] < 20);
         assert_eq!(queue.backlog().packets, 19);
-        // The others leave in their order.
+        // The other packets leave in their order.
         let sent: Vec<u32> = std::iter::from_fn(|| queue.dequeue(&mut port))
             .map(|packet| packet.number)
             .collect();
         assert!(sent.is_sorted() && sent.len() == 19);
     }
 
-    /// Every packet that waits is drawn as often as another.
+    /// Each waiting packet is drawn equally often.
     #[test]
     fn the_victim_is_drawn_uniformly() {
         let mut port = port();
@@ -249,7 +252,7 @@ mod tests {
             let twin = queue.clone().draw_of(0, &mut port);
             drawn[twin.map_or(0, |packet| packet.number as usize)] += 1;
         }
-        // Binomial: 1000, standard deviation 31.
+        // The count is binomial with mean 1000 and standard deviation 31.
         assert!(drawn.iter().all(|&count| count.abs_diff(1000) < 160));
     }
 }

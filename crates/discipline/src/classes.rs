@@ -1,13 +1,14 @@
 //! Classes: flow groups share a link by class, as at a router's port. Each class has a queue with a
-//! discipline and perhaps a buffer of its own; classes without one share the link's. Strict classes go
-//! first, in the order of the list; the others take turns, by whole packets (weighted round robin) or
-//! by bytes (deficit round robin, Shreedhar and Varghese 1996).
+//! discipline and perhaps a buffer of its own. Classes without one share the link's buffer.
 //!
-//! A deficit here may fall below zero: a class is served while it has any left, and what it overdraws
-//! is taken from its next turn, as in Cisco's modified deficit round robin and the surplus round robin
-//! of Adiseshu, Parulkar and Varghese (1996). The paper's form asks for the size of the next packet
-//! first, which is not known before a discipline such as CoDel has decided which one that is. Shares
-//! stay within a packet of those of the paper.
+//! Strict classes go first, in the order of the list. The others take turns by whole packets
+//! (weighted round robin) or by bytes (deficit round robin, Shreedhar and Varghese 1996).
+//!
+//! A deficit may fall below zero here. A class is served while its deficit is positive, and the
+//! excess is subtracted from its next turn. Cisco's modified deficit round robin and the surplus
+//! round robin of Adiseshu, Parulkar and Varghese (1996) do the same. The paper's form needs the
+//! size of the next packet in advance. A discipline such as CoDel knows that size only after it has
+//! decided which packet to send. Shares stay within a packet of those of the paper.
 
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Value,
@@ -24,75 +25,76 @@ use crate::registry::{
     Admission, Discipline, Queue, QueueDiscipline, Storage, discipline, storage,
 };
 
-/// How many classes a link may have.
+/// The largest number of classes of a link.
 pub const MAX_CLASSES: usize = 256;
 
-/// What a class is set up with.
+/// The configuration of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassSetting<'a> {
-    /// The name of its discipline.
+    /// The name of the class's discipline.
     pub discipline: &'static str,
-    /// The parameters of that.
+    /// The parameters of that discipline.
     pub parameters: &'a Parameters,
-    /// Its part of what the weighted classes send, at least 1.
+    /// Its share of the bandwidth of the weighted classes, relative to their weights; at least 1.
     pub weight: u64,
     /// Whether it goes before all weighted classes, whatever the schedule.
     pub priority: bool,
-    /// Its own buffer; without one it shares the link's.
+    /// Its own buffer; `None` if it shares the link's.
     pub limit: Option<Limit>,
     /// Mean size of its packets in bytes, at least 1.
     pub packet: f64,
 }
 
-/// Classes at a link.
+/// The discipline `classes`: several classes at a link.
 #[derive(Clone, Debug)]
 pub struct Classes {
     members: Vec<Class>,
-    /// The class of each flow group; groups beyond belong to the last.
+    /// The class of each flow group. Groups beyond the list belong to the last class.
     of_groups: Vec<u8>,
     schedule: Schedule,
     victim: Victim,
-    /// The buffer of the classes that have none of their own, and what waits in it.
+    /// The buffer of the classes without one of their own, and its backlog.
     limit: Limit,
     shared: Backlog,
     total: Backlog,
-    /// The weighted class whose turn it is, and whether it has had its allowance.
+    /// The weighted class whose turn it is, and whether it has received its allowance.
     turn: usize,
     served: bool,
     /// The class of the packet in transmission.
     sending: Option<usize>,
 }
 
-/// Who is served next.
+/// The rule that selects the next class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schedule {
     Strict,
     /// Turns of whole packets.
     Wrr,
-    /// Turns of bytes, so many for each unit of weight.
+    /// Turns of bytes: `quantum` for each unit of weight.
     Dwrr {
         quantum: u64,
     },
 }
 
-/// Whom a full shared buffer drops.
+/// The packet that a full shared buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
-    /// The last class of those that have something in it.
+    /// A packet of the last class that has any in the shared buffer.
     Lowest,
-    /// The arrival.
+    /// The arriving packet.
     Arrival,
 }
 
-/// A class.
+/// A class and its state in the schedule.
 #[derive(Clone, Debug)]
 struct Class {
     queue: Queue,
     buffer: Buffer,
     turns: Turns,
-    /// What it may still send in this turn, or below zero what it has sent beyond.
+    /// The remaining allowance of this turn in the schedule's unit; negative if the class has sent
+    /// more than that.
     balance: i64,
-    /// Since when nothing of it waits or is in transmission.
+    /// The time since which nothing of the class waits or is in transmission.
     empty_since: Option<Time>,
 }
 
@@ -104,9 +106,9 @@ enum Buffer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turns {
-    /// Before all that take turns.
+    /// The class goes before all that take turns.
     Strict,
-    /// With an allowance in the schedule's unit.
+    /// The class has this allowance in the schedule's unit.
     Weighted(i64),
 }
 
@@ -149,7 +151,7 @@ impl QueueDiscipline for Classes {
         ],
     };
 
-    /// One class of everything; [`Classes::of`] makes several.
+    /// Creates one class of all traffic; [`Classes::of`] creates several.
     fn new(parameters: &Parameters, setting: &Setting) -> Self {
         let mut all = Self::without_classes(parameters, setting);
         let gate = Admission::DropTail(DropTail);
@@ -179,7 +181,8 @@ impl QueueDiscipline for Classes {
         if let Some(at) = self.sending.take()
             && !self.members[at].is_backlogged()
         {
-            // As a link that runs out of packets asks once in vain: flow queues and CoDel note it.
+            // A link that runs out of packets also calls once in vain. Flow queues and CoDel change
+            // their state then.
             let none = self.members[at].queue.dequeue(port);
             debug_assert!(none.is_none());
             self.note_empty(at, port.now);
@@ -191,7 +194,7 @@ impl QueueDiscipline for Classes {
                 self.sending = Some(at);
                 return Some(packet);
             }
-            // Its discipline has dropped all that waited.
+            // The discipline has dropped all packets that waited.
             self.note_empty(at, port.now);
         }
         None
@@ -203,7 +206,7 @@ impl QueueDiscipline for Classes {
 }
 
 impl Classes {
-    /// What the queue of a class keeps.
+    /// Memory that the queue of a class needs.
     pub fn storage_of_class(name: &str, parameters: &Parameters) -> Storage {
         if name == Pie::DESCRIPTION.name {
             FqPie::storage_of_one_queue()
@@ -212,8 +215,7 @@ impl Classes {
         }
     }
 
-    /// Several classes, and the class of each flow group, at a link with this setting; `None` where a
-    /// discipline is unknown.
+    /// Creates several classes at a link. `None` if a discipline is unknown.
     pub fn of(
         parameters: &Parameters,
         setting: &Setting,
@@ -243,7 +245,7 @@ impl Classes {
             .then_some(all)
     }
 
-    /// With the class of each flow group; groups beyond belong to the last class.
+    /// Sets the class of each flow group. Groups beyond the list belong to the last class.
     #[must_use]
     pub fn for_groups(self, of_groups: Vec<u8>) -> Self {
         Self { of_groups, ..self }
@@ -268,18 +270,19 @@ impl Classes {
         }
     }
 
-    /// The queue of a class.
+    /// Creates the queue of a class.
     fn queue(&self, class: &ClassSetting<'_>, setting: &Setting) -> Option<Queue> {
         let chosen = discipline(class.discipline, class.parameters, setting)?;
         Some(match chosen {
-            // Its last packet is the one that a full shared buffer drops, whoever arrives.
+            // A full shared buffer drops the last packet of this queue, whichever packet arrives.
             Discipline::AtArrival(gate @ Admission::DropTail(_))
                 if class.limit.is_none() && self.victim == Victim::Lowest =>
             {
                 Queue::Fifo(Fifo::new(gate, Limit::Packets(u64::MAX)))
             }
-            // The link's rate does not say how fast one class drains: the controller goes by the
-            // packets' sojourn times instead (RFC 8033 section 4.2; the default in Linux).
+            // The link's rate does not give the rate at which one class drains. The controller
+            // therefore uses the packets' sojourn times (RFC 8033 section 4.2; the default in
+            // Linux).
             Discipline::AtArrival(Admission::Pie(_)) => {
                 Queue::FqPie(FqPie::of_one_queue(class.parameters, setting))
             }
@@ -293,13 +296,15 @@ impl Classes {
         known.map_or(last, |class| usize::from(*class).min(last))
     }
 
-    /// Whether the shared buffer takes a packet of `size` more for class `at`. Where all that waits is
-    /// of this class, its own discipline keeps to the limit, and may drop another than the arrival.
+    /// Whether the shared buffer has room for a packet of `size` bytes of class `at`. If all
+    /// waiting packets belong to this class, its own discipline enforces the limit and may drop
+    /// another packet.
     fn has_room(&self, at: usize, size: u32) -> bool {
         self.limit.fits(self.shared, size) || self.shared == self.members[at].queue.backlog()
     }
 
-    /// An arrival joins its class, whose discipline sees the class and not the whole link.
+    /// Passes an arrival to its class. The discipline sees the state of the class and not of the
+    /// whole link.
     fn pass_on(&mut self, at: usize, packet: Packet, port: &mut Port) {
         let memory = port.shared;
         let class = &self.members[at];
@@ -317,7 +322,7 @@ impl Classes {
         port.shared = memory;
     }
 
-    /// Does something to a class's queue and takes over how that changed what waits.
+    /// Applies `change` to a class's queue and updates the backlogs.
     fn changing<T>(&mut self, at: usize, change: impl FnOnce(&mut Queue) -> T) -> T {
         let class = &mut self.members[at];
         let before = class.queue.backlog();
@@ -331,7 +336,7 @@ impl Classes {
         result
     }
 
-    /// Makes room in the shared buffer: the last class that has something in it loses.
+    /// Makes room in the shared buffer: the last class that has a packet in it loses one.
     fn push_out(&mut self, port: &mut Port) {
         while self.limit.exceeded(self.shared) {
             let holds = |class: &Class| class.buffer == Buffer::Shared && class.is_backlogged();
@@ -347,7 +352,7 @@ impl Classes {
         }
     }
 
-    /// The class's packet has left, or was dropped.
+    /// Updates the class after a packet of it has left or was dropped.
     fn note_empty(&mut self, at: usize, now: Time) {
         let class = &mut self.members[at];
         if !class.is_backlogged() {
@@ -355,7 +360,7 @@ impl Classes {
         }
     }
 
-    /// The class to serve next, if any has something.
+    /// The class to serve next, if any has a packet.
     fn next(&mut self) -> Option<usize> {
         if self.total.packets == 0 {
             return None;
@@ -374,7 +379,7 @@ impl Classes {
                         return Some(self.turn);
                     }
                 }
-                // Who has nothing to send saves nothing up; what it overdrew it still owes.
+                // A class without packets saves no allowance. It still owes its excess.
                 _ => class.balance = class.balance.min(0),
             }
             self.served = false;
@@ -382,7 +387,7 @@ impl Classes {
         }
     }
 
-    /// A class has sent a packet.
+    /// Charges a sent packet to its class.
     fn charge(&mut self, at: usize, size: u32) {
         let class = &mut self.members[at];
         class.balance -= match (class.turns, self.schedule) {
@@ -394,7 +399,7 @@ impl Classes {
 }
 
 impl Schedule {
-    /// So that no balance overflows.
+    /// These bounds keep balances from overflowing.
     const MOST_QUANTUM: u64 = 1 << 32;
     const MOST_WEIGHT: u64 = 1 << 24;
 

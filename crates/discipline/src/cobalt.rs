@@ -1,7 +1,7 @@
 //! COBALT (CoDel and BLUE Alternate; Palmei et al., Design and evaluation of COBALT queue
-//! discipline, 2019): CoDel's control law with a count that falls as it rose instead of being
-//! forgotten, and BLUE's probability (Feng et al. 2002) against senders that do not respond. It follows
-//! Linux (net/sched/sch_cake.c) and ns-3 (CobaltQueueDisc).
+//! discipline, 2019). It combines CoDel's control law with BLUE's probability (Feng et al. 2002).
+//! CoDel's count falls as gradually as it rose and is not forgotten. BLUE acts against senders that
+//! do not respond. The code follows Linux (net/sched/sch_cake.c) and ns-3 (CobaltQueueDisc).
 
 use std::collections::VecDeque;
 
@@ -15,19 +15,19 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// Parameters of COBALT.
+/// Parameter values of COBALT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
     target: Time,
     interval: Time,
     increment: f64,
     decrement: f64,
-    /// Sojourn time beyond which the probability rises as at a full buffer.
+    /// Sojourn time above which the probability rises as at a full buffer.
     blue_threshold: Time,
 }
 
 impl Tuning {
-    /// What [`PARAMETERS`] say.
+    /// Reads the values of [`PARAMETERS`].
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Self {
             target: parameters.time("target"),
@@ -38,14 +38,14 @@ impl Tuning {
         }
     }
 
-    /// t + interval / sqrt(count), as in CoDel.
+    /// The time t + interval / sqrt(count), as in CoDel.
     fn next(&self, from: Time, count: u32) -> Time {
         let gap = self.interval.as_picos() as f64 / f64::from(count.max(1)).sqrt();
         from.saturating_add(Time::from_picos(gap as u64))
     }
 }
 
-/// The parameters of COBALT.
+/// Descriptions of the parameters of COBALT.
 pub(crate) const PARAMETERS: [Parameter; 5] = [
     TARGET,
     INTERVAL,
@@ -69,7 +69,7 @@ pub(crate) const PARAMETERS: [Parameter; 5] = [
     },
 ];
 
-/// COBALT.
+/// The discipline `cobalt`.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     limit: Limit,
@@ -84,9 +84,10 @@ pub struct Cobalt {
 pub(crate) struct CobaltState {
     count: u32,
     dropping: bool,
-    /// The next signal; without a count the time up to which the state is worth keeping.
+    /// The time of the next signal. With a count of zero, the time after which a packet above the
+    /// target arms the signal at once.
     drop_next: Time,
-    /// BLUE's probability and its last change.
+    /// BLUE's probability and the time of its last change.
     probability: f64,
     changed: Time,
 }
@@ -142,7 +143,7 @@ impl QueueDiscipline for Cobalt {
             };
             self.backlog.remove(packet.size);
             let drop = self.state.should_drop(&self.tuning, &mut packet, port);
-            // The last packet is sent in any case, as in Linux.
+            // The last packet is always sent, as in Linux.
             if !drop || self.packets.is_empty() {
                 return Some(packet);
             }
@@ -170,7 +171,7 @@ impl CobaltState {
         self.probability
     }
 
-    /// The buffer is full: CoDel signals at once, BLUE more often.
+    /// Reacts to a full buffer: CoDel signals at once, and BLUE's probability rises.
     pub(crate) fn full(&mut self, tuning: &Tuning, now: Time) {
         self.raise(tuning, now);
         self.dropping = true;
@@ -178,7 +179,7 @@ impl CobaltState {
         self.count = self.count.max(1);
     }
 
-    /// Nothing waits: both recover.
+    /// Reacts to an empty queue: the probability and the count fall.
     pub(crate) fn empty(&mut self, tuning: &Tuning, now: Time) {
         if self.probability > 0.0 && now.saturating_sub(self.changed) > tuning.target {
             self.probability = (self.probability - tuning.decrement).max(0.0);
@@ -191,7 +192,8 @@ impl CobaltState {
         }
     }
 
-    /// Whether the packet at the head is dropped, if it cannot be marked.
+    /// Whether the packet at the head is to be dropped. A packet that can be marked is marked
+    /// instead, except by BLUE.
     pub(crate) fn should_drop(
         &mut self,
         tuning: &Tuning,
@@ -201,8 +203,8 @@ impl CobaltState {
         let now = port.now;
         let sojourn = now.saturating_sub(packet.arrival);
         let over = sojourn > tuning.target;
-        // As of before the schedule is renewed: a queue that had nothing to send for an interval and
-        // finds its first packet late signals at the next one (`schedule` of cobalt_should_drop).
+        // These values precede the update of the schedule. After an interval without packets, a
+        // late first packet only makes the next packet signal (`schedule` of cobalt_should_drop).
         let mut late = now > self.drop_next;
         let mut due = self.count > 0 && now >= self.drop_next;
         if over && !self.dropping {
@@ -228,7 +230,7 @@ impl CobaltState {
         if sojourn > tuning.blue_threshold {
             self.raise(tuning, now);
         }
-        // Drops of BLUE are deliberately never marks.
+        // BLUE deliberately drops and never marks.
         if self.probability > 0.0 && port.random.uniform() < self.probability {
             drop = true;
         }
@@ -259,8 +261,8 @@ mod tests {
         (port.discards.drain(..).count(), sent)
     }
 
-    /// Everything waits too long from 10 ms on: the first signal an interval later, then closer
-    /// and closer by the square root.
+    /// Every packet waits too long from 10 ms on. The first signal comes an interval later, the
+    /// others at gaps that shrink with the square root.
     #[test]
     fn signals_follow_the_control_law() {
         for ecn in [Ecn::NotCapable, Ecn::Classic] {
@@ -268,10 +270,10 @@ mod tests {
             for number in 0..3000 {
                 cobalt.enqueue(with_ecn(ecn, number), &mut port);
             }
-            // A packet in time before them.
+            // A packet in time precedes them.
             assert!(take(&mut cobalt, &mut port, 1).1.is_some());
             let mut times = Vec::new();
-            // Before 400 ms nothing has waited long enough for BLUE.
+            // Before 400 ms no packet has waited long enough for BLUE.
             for ms in 10..400 {
                 let (dropped, sent) = take(&mut cobalt, &mut port, ms);
                 let marked = sent.is_some_and(|packet| packet.marked());
@@ -289,7 +291,7 @@ mod tests {
         }
     }
 
-    /// CoDel forgets its count after a while; here it falls at the pace at which it rose.
+    /// CoDel forgets its count after a while. Here the count falls at the pace at which it rose.
     #[test]
     fn the_count_falls_gradually() {
         let (mut cobalt, mut port) = (cobalt(1_000_000), port());
@@ -301,7 +303,7 @@ mod tests {
         }
         let high = cobalt.state.count;
         assert!(high >= 4, "{high}");
-        // Now nothing waits any more.
+        // From now on no packet waits.
         let mut counts = Vec::new();
         for ms in 390..2000 {
             let mut packet = packet(0, 0, 1000);
@@ -322,8 +324,8 @@ mod tests {
         assert!(halfway > 50, "{halfway}");
     }
 
-    /// `cobalt_should_drop`: a wait beyond the threshold is a full buffer's worth to BLUE, a wait of the
-    /// threshold is not; once per target.
+    /// `cobalt_should_drop`: for BLUE a wait above the threshold counts as a full buffer. A wait
+    /// equal to the threshold does not. It counts at most once per target time.
     #[test]
     fn a_wait_beyond_the_threshold_raises_the_probability() {
         let (mut cobalt, mut port) = (cobalt(1000), port());
@@ -356,7 +358,7 @@ mod tests {
         assert_eq!(cobalt.state.probability(), 2.0 * step);
     }
 
-    /// The count of the state and the time of its next signal, in ms.
+    /// The count of the state, and the time of its next signal in ms.
     fn state(cobalt: &Cobalt) -> (u32, f64) {
         (
             cobalt.state.count,
@@ -364,8 +366,8 @@ mod tests {
         )
     }
 
-    /// cobalt_should_drop of Linux 6.18 by hand, with interval 100 ms and target 5 ms: (time in ms, wait
-    /// in ms, dropped, count, next signal in ms) of packets that reach the head one after the other.
+    /// cobalt_should_drop of Linux 6.18, traced by hand with interval 100 ms and target 5 ms. Each
+    /// row is a packet at the head: (time in ms, wait in ms, dropped, count, next signal in ms).
     #[test]
     fn the_state_goes_the_way_of_the_kernel() {
         let root = |count: f64| 100.0 / f64::sqrt(count);
@@ -373,17 +375,18 @@ mod tests {
         let third = second + root(3.0);
         let fourth = third + root(4.0);
         let trace = [
-            // Nothing to say: without a count the next signal is an interval away.
+            // No signal: with a count of zero the next signal is an interval away.
             (50.0, 1.0, false, 0, 150.0),
-            // Over the target: a count of one, and a signal in an interval.
+            // Above the target: the count becomes one, and the signal is an interval away.
             (60.0, 6.0, false, 1, 160.0),
             (159.9, 6.0, false, 1, 160.0),
             (160.0, 6.0, true, 2, second),
             (232.0, 7.0, true, 3, third),
             (232.1, 7.0, false, 3, third),
-            // Late by more than the next gap: the signal, and the next one from where it was due.
+            // Late by more than the next gap: a signal, and the next one counts from the time at
+            // which this one was due.
             (400.0, 9.0, true, 4, fourth),
-            // That one is due as well, and the packet after it is dropped, too.
+            // The next signal is due as well, so the following packet is dropped, too.
             (400.0, 9.0, true, 5, fourth + root(5.0)),
         ];
         let run = |trace: &[(f64, f64, bool, u32, f64)]| {
@@ -411,7 +414,8 @@ mod tests {
             ],
         ]
         .concat());
-        // After an interval without packets the first late one is a warning, and the next is dropped.
+        // After an interval without packets the first late packet only arms the signal, and the
+        // next is dropped.
         run(&[
             (50.0, 1.0, false, 0, 150.0),
             (151.0, 6.0, false, 1, 151.0),
@@ -428,7 +432,7 @@ mod tests {
             packet.arrival = port.now;
             cobalt.enqueue(packet, &mut port);
         }
-        // Full from the eleventh on: a step each 6 ms.
+        // The buffer is full from the eleventh packet on: one step every 6 ms.
         let expected = (1989.0_f64 / 6.0).floor() / 256.0;
         assert!((cobalt.state.probability - expected.min(1.0)).abs() <= 1.0 / 256.0);
         port.discards.clear();

@@ -1,6 +1,7 @@
-//! Controlled delay (Nichols, Jacobson, McGregor and Iyengar, RFC 8289): drops at the head once the
-//! sojourn time has stayed above a target for an interval, and then at times that shrink with the
-//! square root of the number of drops, until the sojourn time is below the target.
+//! CoDel, controlled delay (Nichols, Jacobson, McGregor and Iyengar, RFC 8289). It drops at the
+//! head once the sojourn time has stayed above a target for an interval. The gaps between further
+//! drops shrink with the square root of the number of drops. Dropping ends when the sojourn time is
+//! below the target.
 
 use std::collections::VecDeque;
 
@@ -18,12 +19,12 @@ use crate::registry::QueueDiscipline;
 pub(crate) struct ControlLaw {
     pub(crate) target: Time,
     pub(crate) interval: Time,
-    /// With no more than this many bytes waiting nothing is dropped (RFC 8289 section 5.2).
+    /// If at most this many bytes wait, no packet is dropped (RFC 8289 section 5.2).
     pub(crate) max_packet: u64,
 }
 
 impl ControlLaw {
-    /// What [`Self::PARAMETERS`] say.
+    /// Reads the values of the parameters.
     pub(crate) fn new(parameters: &Parameters, setting: &Setting) -> Self {
         Self {
             target: parameters.time("target"),
@@ -32,7 +33,7 @@ impl ControlLaw {
         }
     }
 
-    /// t + interval / sqrt(count) (RFC 8289 section 5.3).
+    /// The time t + interval / sqrt(count) (RFC 8289 section 5.3).
     fn next(&self, from: Time, count: u32) -> Time {
         let interval = self.interval.as_picos() as f64;
         let gap = interval / f64::from(count.max(1)).sqrt();
@@ -56,7 +57,7 @@ pub(crate) const INTERVAL: Parameter = Parameter {
     default: Value::Time(Time::from_millis(100)),
 };
 
-/// Where packets wait for CoDel.
+/// A queue of packets that CoDel controls.
 pub(crate) trait Source {
     /// Removes the packet at the head.
     fn pop(&mut self) -> Option<Packet>;
@@ -68,7 +69,8 @@ pub(crate) trait Source {
 /// The state of one CoDel queue (RFC 8289 section 5.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CoDelState {
-    /// When the delay will have been above the target for an interval; none while it is below.
+    /// The time at which the delay will have been above the target for an interval; `None` while it
+    /// is below.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -77,7 +79,8 @@ pub(crate) struct CoDelState {
 }
 
 impl CoDelState {
-    /// The next packet and whether it may be dropped (RFC 8289 section 5.4, `dodequeue`).
+    /// Removes the next packet and returns whether it may be dropped (RFC 8289 section 5.4,
+    /// `dodequeue`).
     fn take(
         &mut self,
         law: &ControlLaw,
@@ -92,7 +95,7 @@ impl CoDelState {
         Some((packet, may_drop))
     }
 
-    /// Whether a packet that arrived at a time may be dropped, where so many bytes are left behind it.
+    /// Whether a packet that arrived at `arrival` may be dropped, with `left` bytes behind it.
     #[inline]
     fn may_drop(&mut self, law: &ControlLaw, now: Time, (arrival, left): (Time, u64)) -> bool {
         if now.saturating_sub(arrival) < law.target || left <= law.max_packet {
@@ -108,8 +111,7 @@ impl CoDelState {
         }
     }
 
-    /// The packet to transmit (RFC 8289 section 5.5). Where a packet can be marked it is not
-    /// dropped.
+    /// The packet to transmit (RFC 8289 section 5.5). A packet that can be marked is not dropped.
     #[expect(
         clippy::inline_always,
         reason = "a call would pass the packet in memory"
@@ -133,7 +135,7 @@ impl CoDelState {
         Some(packet)
     }
 
-    /// The packet to transmit, where this one may be dropped.
+    /// The packet to transmit if this one may be dropped.
     #[inline(never)]
     fn control(
         &mut self,
@@ -172,7 +174,7 @@ impl CoDelState {
         Some(packet)
     }
 
-    /// Starts dropping, at the rate that controlled the queue last if that is not long ago
+    /// Starts dropping. If the last dropping phase was recent, it starts at the rate of that phase
     /// (RFC 8289 section 5.5: within 16 intervals).
     fn enter(&mut self, law: &ControlLaw, now: Time) {
         self.dropping = true;
@@ -184,7 +186,7 @@ impl CoDelState {
     }
 }
 
-/// CoDel.
+/// The discipline `codel`.
 #[derive(Clone, Debug)]
 pub struct CoDel {
     limit: Limit,
@@ -280,8 +282,8 @@ mod tests {
         CoDel::new(&parameters, &setting(Limit::Packets(1_000_000)))
     }
 
-    /// Fills with packets that arrived at time zero, then takes one each millisecond from
-    /// `from_ms` on, and returns when each drop or mark happened.
+    /// Fills the queue with packets that arrived at time zero and takes one every millisecond from
+    /// `from_ms` on. Returns the time of each drop or mark, in ms.
     fn signals(ecn: Ecn, from_ms: u64, until_ms: u64) -> Vec<u64> {
         let (mut codel, mut port) = (codel(), port());
         for number in 0..10_000 {
@@ -299,7 +301,8 @@ mod tests {
 
     #[test]
     fn drops_follow_the_control_law() {
-        // Above the target from the first dequeue at 10 ms: the first drop an interval later.
+        // The delay is above the target from the first dequeue at 10 ms. The first drop comes an
+        // interval later.
         let times = signals(Ecn::NotCapable, 10, 2000);
         let mut expected = vec![110.0];
         for count in 1..times.len() {
@@ -307,7 +310,7 @@ mod tests {
         }
         assert!(times.len() > 10, "{times:?}");
         for (time, expected) in times.iter().zip(&expected) {
-            // Noticed at the first dequeue, each millisecond, at or after its time.
+            // A drop happens at the first dequeue, one per millisecond, at or after its time.
             let late = *time as f64 - expected;
             assert!((-1e-6..1.0).contains(&late), "{times:?} {expected}");
         }
@@ -351,7 +354,7 @@ mod tests {
         assert!(port.discards.is_empty());
     }
 
-    /// A queue among others, which hold many bytes, so that its own last packet may be dropped.
+    /// A queue among others that hold many bytes, so its own last packet may be dropped.
     struct AmongOthers(VecDeque<Packet>);
 
     impl Source for AmongOthers {
@@ -364,14 +367,14 @@ mod tests {
         }
     }
 
-    /// RFC 8289 section 5.4: where nothing is left, `first_above_time` is 0.
+    /// RFC 8289 section 5.4: if the queue is empty, `first_above_time` is 0.
     #[test]
     fn an_empty_queue_forgets_that_its_delay_was_above_the_target() {
         let parameters = Parameters::defaults(CoDel::DESCRIPTION.parameters);
         let law = ControlLaw::new(&parameters, &setting(Limit::Packets(1000)));
         let mut port = port();
         let mut state = CoDelState::default();
-        // Each waits 10 ms; the second would be due to be dropped 100 ms after the first.
+        // Each packet waits 10 ms. The second would be due to be dropped 100 ms after the first.
         for (sent, empties) in [(10, true), (115, false), (220, false)] {
             let mut packet = packet(0, sent, 1000);
             packet.arrival = Time::from_millis(u64::from(sent) - 10);
@@ -403,7 +406,7 @@ mod tests {
         assert!(!codel.state.dropping);
     }
 
-    /// RFC 8289 section 5.5: the old rate counts up to 16 intervals after the next drop was due.
+    /// RFC 8289 section 5.5: the old rate counts until 16 intervals after the next drop was due.
     #[test]
     fn the_rate_is_forgotten_after_sixteen_intervals() {
         for (after_ms, count) in [(1_599, 20), (1_600, 1)] {
@@ -420,8 +423,8 @@ mod tests {
         }
     }
 
-    /// Whether packets that all waited so long are dropped within ten intervals while so many bytes
-    /// wait behind each.
+    /// Whether packets with this sojourn time are dropped within ten intervals, with a packet of
+    /// `behind` bytes behind each.
     fn drops(wait: Time, behind: u32) -> bool {
         let (mut codel, mut port) = (codel(), port());
         for ms in 0..1000 {
@@ -437,8 +440,8 @@ mod tests {
         !port.discards.is_empty()
     }
 
-    /// RFC 8289 section 5.4: a wait of the target is too long already, and a packet's worth behind
-    /// is little enough.
+    /// RFC 8289 section 5.4: a wait equal to the target counts as above it. One packet behind does
+    /// not count as a queue.
     #[test]
     fn the_target_itself_is_above_it_and_one_packet_behind_is_no_queue() {
         let target = Time::from_millis(5);

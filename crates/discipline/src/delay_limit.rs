@@ -1,5 +1,5 @@
-//! A buffer that is truly in time: a byte limit of a time at the rate that the link has now, where one in
-//! bytes stays what it was at another rate.
+//! A buffer limit in time: the byte limit is `limit` times the present rate of the link. A plain
+//! byte limit stays the same if the rate changes.
 
 use std::sync::Arc;
 
@@ -12,11 +12,12 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
 use crate::port::{Limit, Port, Setting};
 
-/// A limit in time.
+/// The discipline `delay_limit`.
 #[derive(Clone, Debug)]
 pub struct DelayLimit {
     limit: Time,
-    /// The limit in bytes at the rate of now, and until when that stays, where it changes.
+    /// The limit in bytes at the present rate, and the time until which it is valid if the rate
+    /// changes.
     bytes: Limit,
     until: Time,
     steps: Option<Arc<RateSteps>>,
@@ -61,7 +62,7 @@ impl AdmissionControl for DelayLimit {
         if port.now >= self.until {
             self.step(port.now);
         }
-        // What goes into transmission at once does not wait.
+        // A packet that goes into transmission at once does not wait.
         if arrival.idle_since.is_some() || self.bytes.fits(arrival.backlog, packet.size) {
             Verdict::Accept
         } else {
@@ -75,7 +76,7 @@ impl DelayLimit {
         self.bytes = Limit::Bytes(rate.bytes_in(self.limit).get());
     }
 
-    /// The rate of another stretch of time.
+    /// Adopts the rate of the current interval.
     #[cold]
     fn step(&mut self, now: Time) {
         if let Some(steps) = self.steps.clone() {
@@ -93,7 +94,7 @@ mod tests {
     use crate::port::testing::{port, setting};
     use crate::registry::Admission;
 
-    /// 8 Mb/s, 1 Mb/s from 1 s on and none from 2 s on.
+    /// A queue at 8 Mb/s, 1 Mb/s from 1 s on, and 0 from 2 s on.
     fn queue(limit: &str) -> (Fifo, Port) {
         let rate = |text: &str| text.parse::<Rate>().unwrap();
         let steps = [
@@ -113,7 +114,7 @@ mod tests {
         (Fifo::new(admission, Limit::Packets(1000)), port())
     }
 
-    /// 10 ms are 10,000 bytes at 8 Mb/s and 1,250 at 1 Mb/s, also in the outage behind that.
+    /// 10 ms are 10,000 bytes at 8 Mb/s and 1,250 at 1 Mb/s, also in the outage after that.
     #[test]
     fn as_many_bytes_wait_as_the_rate_sends_in_time() {
         for (at, most) in [(0.5, 100), (1.0, 12), (1.9, 12), (2.5, 12), (3.0, 100)] {
@@ -126,7 +127,8 @@ mod tests {
         }
     }
 
-    /// After a fall nothing that waits is dropped, and nothing comes in until less waits than then may.
+    /// After a fall of the rate no waiting packet is dropped. No packet is accepted until the
+    /// backlog is below the new limit.
     #[test]
     fn what_waits_stays_and_nothing_comes_behind_it() {
         let (mut fifo, mut port) = queue("10ms");
@@ -148,7 +150,7 @@ mod tests {
         }
     }
 
-    /// What finds the link idle goes, however little may wait.
+    /// A packet that finds the link idle is accepted, however small the limit is.
     #[test]
     fn an_idle_link_takes_a_packet() {
         let (mut fifo, mut port) = queue("1us");

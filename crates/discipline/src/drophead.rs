@@ -1,6 +1,6 @@
-//! Drop-head (Lakshman, Neidhardt and Ott 1996, "drop from front"): first in, first out; an arrival
-//! at a full buffer pushes out the packets that have waited longest, so that senders hear of the
-//! congestion a queueing delay sooner.
+//! Drop-head (Lakshman, Neidhardt and Ott 1996, "drop from front"): first in, first out. An arrival
+//! at a full buffer pushes out the oldest packets. Senders then detect the congestion one queueing
+//! delay earlier.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
 
-/// Drop-head.
+/// The discipline `drophead`.
 #[derive(Clone, Debug)]
 pub struct DropHead {
     limit: Limit,

@@ -1,5 +1,5 @@
-//! Drop-tail: first in, first out; arrivals at a full buffer are dropped. The limit is the link's
-//! and enforced there, so nothing is left to decide.
+//! Drop-tail: first in, first out; arrivals at a full buffer are dropped. The link enforces the
+//! limit, so this discipline decides nothing.
 
 use forebay_units::parameter::{Description, Evidence, Parameters};
 
@@ -7,7 +7,7 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
 use crate::port::{Port, Setting};
 
-/// Drop-tail.
+/// The discipline `droptail`.
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail;
 

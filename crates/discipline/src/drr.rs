@@ -1,6 +1,6 @@
 //! Deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round-Robin",
-//! 1995): flows take turns; each turn a flow may send a quantum of bytes more, and what a packet
-//! did not need is carried to its next turn. One queue per flow.
+//! 1995). Flows take turns. In each turn a flow may send a further quantum of bytes. The unused
+//! part is carried over to its next turn. Each flow has a queue.
 
 use forebay_units::Bytes;
 use forebay_units::parameter::{
@@ -12,25 +12,25 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// Whom a full buffer drops.
+/// The packet that a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     /// The head of the queue with the most bytes (McKenney 1990; Suter et al. 1998).
     Longest,
-    /// The arrival.
+    /// The arriving packet.
     Arrival,
 }
 
-/// Deficit round robin.
+/// The discipline `drr`.
 #[derive(Clone, Debug)]
 pub struct DeficitRoundRobin {
     limit: Limit,
     quantum: u64,
     victim: Victim,
-    /// Each with the bytes that its flow may send.
+    /// The queue of each flow, with the bytes that the flow may send.
     queues: FlowQueues<u64>,
     active: QueueList,
-    /// Whether the flow at the list's head has had its quantum.
+    /// Whether the flow at the list's head has received its quantum.
     served: bool,
     turn: u64,
 }
@@ -163,7 +163,8 @@ impl DeficitRoundRobin {
         self.take_turn(flow);
     }
 
-    /// Behind all others: of equally long queues the next to be served is the longest.
+    /// Moves the flow behind all others. Among equally long queues the next to be served counts as
+    /// the longest.
     #[inline]
     fn take_turn(&mut self, flow: u32) {
         self.turn += 1;
@@ -257,8 +258,8 @@ mod tests {
     }
 
     proptest! {
-        /// Lemma 2 and Theorem 1 of the paper: while two flows stay backlogged, what they were
-        /// served differs by less than a quantum and two largest packets.
+        /// Lemma 2 and Theorem 1 of the paper: two backlogged flows differ in service by less than
+        /// a quantum and two largest packets.
         #[test]
         fn the_fairness_bound_holds(
             sizes in prop::collection::vec((40u32..1500, 40u32..1500, 40u32..1500), 200),

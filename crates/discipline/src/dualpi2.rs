@@ -1,10 +1,11 @@
-//! DualPI2 (De Schepper, Briscoe and White, RFC 9332): one queue for scalable traffic (ECT(1)),
-//! kept at a millisecond by marking, and one for classic traffic, kept at a target by a PI
-//! controller. The controller's probability p' is squared for classic traffic and doubled for
-//! scalable traffic, so that flows of both kinds get about the same rate.
+//! DualPI2 (De Schepper, Briscoe and White, RFC 9332). Scalable traffic (ECT(1)) has a queue that
+//! marks hold at a millisecond. Classic traffic has a queue that a PI controller holds at a target.
+//! The controller's probability p' is squared for classic traffic and doubled for scalable traffic.
+//! Flows of both kinds then get about the same rate.
 //!
-//! Two choices that the RFC leaves open are those of Linux (net/sched/sch_dualpi2.c): the scalable queue's own
-//! control is a step instead of the ramp of appendix A.1, and the classic queue is sure of a tenth of the link.
+//! The RFC leaves two choices open; both follow Linux (net/sched/sch_dualpi2.c). The scalable
+//! queue's own control is a step instead of the ramp of appendix A.1. The classic queue is
+//! guaranteed a tenth of the link.
 
 use std::collections::VecDeque;
 
@@ -22,29 +23,29 @@ use crate::registry::{QueueDiscipline, Storage};
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     limit: Limit,
-    /// Seconds.
+    /// Target delay of the classic queue, in seconds.
     target: f64,
     update: Time,
-    /// Gains in 1/s: of the distance from the target and of the change, per update.
+    /// Gains in 1/s, per update: of the distance from the target, and of the change of the delay.
     alpha: f64,
     beta: f64,
     coupling: f64,
     /// Sojourn time from which scalable packets are marked.
     step: Time,
-    /// Share of the link that the classic queue is sure of.
+    /// Guaranteed share of the classic queue at the link.
     classic_share: f64,
     packet: u64,
     scalable: VecDeque<Packet>,
     classic: VecDeque<Packet>,
     scalable_bytes: u64,
     classic_bytes: u64,
-    /// p'.
+    /// The controller's probability p'.
     base: f64,
     delay_before: f64,
     next_update: Time,
     /// Remainder of the even spacing of scalable packets' marks (appendix A.1, `recur`).
     scalable_remainder: f64,
-    /// Bytes that the classic queue has been served beyond its share (deficit round robin).
+    /// Service of the classic queue beyond its share, in bytes (deficit round robin).
     credit: f64,
 }
 
@@ -176,12 +177,12 @@ impl QueueDiscipline for DualPi2 {
 }
 
 impl DualPi2 {
-    /// Largest probability of dropping classic packets; beyond, scalable ones are dropped too
-    /// (RFC 9332 appendix A.2, overload).
+    /// Largest drop probability of classic packets. Above it, scalable packets are dropped too (RFC
+    /// 9332 appendix A.2, overload).
     const MOST_CLASSIC: f64 = 0.25;
 
-    /// Scalable packets go first, but the classic queue has its share: weighted round robin by
-    /// bytes (RFC 9332 section 4.2.2).
+    /// Whether the classic queue is served next. Scalable packets go first, but the classic queue
+    /// has its share: weighted round robin by bytes (RFC 9332 section 4.2.2).
     fn classic_turn(&self) -> bool {
         if self.classic.is_empty() {
             return false;
@@ -224,21 +225,21 @@ impl DualPi2 {
         Some(packet)
     }
 
-    /// Probability p'^2, as the larger of two random numbers (De Schepper et al. 2016, "PI2"; the
-    /// RFC's example code spaces the drops evenly).
+    /// Draws a classic drop with probability p'^2: p' exceeds the larger of two random numbers (De
+    /// Schepper et al. 2016, "PI2"). The RFC's example code spaces the drops evenly.
     fn classic_drop(&self, port: &mut Port) -> bool {
         let (a, b) = (port.random.uniform(), port.random.uniform());
         a.max(b) < self.base
     }
 
-    /// The scalable queue's own control: a step on the sojourn time, not for a packet that leaves
-    /// none behind.
+    /// The mark probability of the scalable queue's own control: a step in the sojourn time. It is
+    /// zero for a packet that leaves the queue empty.
     fn laqm(&self, packet: &Packet, now: Time) -> f64 {
         let sojourn = now.saturating_sub(packet.arrival);
         f64::from(sojourn >= self.step && sojourn > Time::ZERO && self.scalable_bytes > 0)
     }
 
-    /// Updates of the probability that were due by `now`.
+    /// Performs the updates of the probability that were due by `now`.
     fn catch_up(&mut self, now: Time) {
         while self.next_update <= now {
             let delay = self.delay(self.next_update);
@@ -251,7 +252,8 @@ impl DualPi2 {
         }
     }
 
-    /// Sojourn time so far of the oldest packet in either queue (RFC 9332 appendix A.1).
+    /// Sojourn time so far of the oldest packet in either queue, in seconds (RFC 9332 appendix
+    /// A.1).
     fn delay(&self, at: Time) -> f64 {
         let oldest = |queue: &VecDeque<Packet>| {
             let arrival = queue.front().map(|packet| packet.arrival);
@@ -279,8 +281,8 @@ mod tests {
         }
     }
 
-    /// Keeps both queues backlogged with fresh packets for `ms` at one packet a millisecond and
-    /// returns the packets sent.
+    /// Keeps both queues backlogged with new packets for `ms` milliseconds at one packet per
+    /// millisecond. Returns the packets sent.
     fn both(dual: &mut DualPi2, port: &mut Port, ms: u64) -> Vec<Packet> {
         let mut sent = Vec::new();
         for _ in 0..ms {
@@ -318,7 +320,8 @@ mod tests {
             count += 1.0;
             marked += f64::from(packet.marked());
         }
-        // k p' = 0.4, evenly spaced; p'^2 = 0.04 of 20,000 at random (standard error 0.0014).
+        // The mark share is k p' = 0.4, evenly spaced. The drop share is p'^2 = 0.04 of 20,000 at
+        // random (standard error 0.0014).
         assert!((marked / count - 0.4_f64).abs() < 1e-3);
         let dropped = port.discards.len() as f64;
         let classic = sent.len() as f64 - count + dropped;
@@ -338,10 +341,10 @@ mod tests {
         port.now = Time::from_micros(999);
         assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(false));
         port.now = Time::from_millis(1);
-        // The first beyond the step only fills the remainder to one.
+        // The first packet beyond the step only raises the remainder to one.
         dual.scalable_remainder = 0.5;
         assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(true));
-        // The last one leaves nothing behind.
+        // The last packet leaves the queue empty.
         assert_eq!(dual.dequeue(&mut port).map(|p| p.marked()), Some(false));
     }
 
@@ -356,10 +359,10 @@ mod tests {
         assert!((dual.base - expected).abs() < 1e-12);
     }
 
-    /// dualpi2_update of RFC 9332 appendix A.1 by hand: target 15 ms, updates every 16 ms, alpha 0.16 Hz, beta
-    /// 3.2 Hz, p' between 0 and 1. A classic packet comes at 24 ms and stays until 160 ms, so that the delay is 0 at the
-    /// first update, then 8, 24, 40, ... 136 ms, and 0 again. Each step is 0.16 (delay - 0.015) + 3.2 (delay - delay
-    /// before).
+    /// dualpi2_update of RFC 9332 appendix A.1, traced by hand. The target is 15 ms, updates come
+    /// every 16 ms, alpha is 0.16 Hz, beta 3.2 Hz, p' between 0 and 1. A classic packet arrives at
+    /// 24 ms and stays until 160 ms. The delay is 0 at the first update, then 8, 24, 40, ... 136
+    /// ms, and 0 after that. Each step is 0.16 (delay - 0.015) + 3.2 (delay - previous delay).
     #[test]
     fn the_probability_is_that_of_the_rfcs_pseudo_code() {
         let expected = [
@@ -381,7 +384,8 @@ mod tests {
         }
     }
 
-    /// The overload variant of appendix A.2 and Linux's calculate_probability look at the longer wait of both.
+    /// The overload variant of appendix A.2 and Linux's calculate_probability use the longer delay
+    /// of both queues.
     #[test]
     fn the_longer_of_both_queues_counts() {
         let (mut dual, mut port) = (dualpi2(), port());
@@ -390,8 +394,9 @@ mod tests {
         assert_eq!(dual.delay(Time::from_millis(16)), 0.012);
     }
 
-    /// recur of appendix A.1 by hand: the count passes 1, and is not only 1, where a packet is marked. With p' = 3/16 and
-    /// k = 2 it goes 3/8, 6/8, 9/8 (marked, 1/8 left), 4/8, 7/8, 10/8 (marked), 5/8, 8/8, 11/8 (marked), and so on.
+    /// recur of appendix A.1, traced by hand: a packet is marked if the count exceeds 1, not if it
+    /// equals 1. With p' = 3/16 and k = 2 the count is 3/8, 6/8, 9/8 (marked, 1/8 left), 4/8, 7/8,
+    /// 10/8 (marked). It continues with 5/8, 8/8, 11/8 (marked), and so on.
     #[test]
     fn marks_of_scalable_packets_are_spaced_as_in_the_rfc() {
         let (mut dual, mut port) = (dualpi2(), port());

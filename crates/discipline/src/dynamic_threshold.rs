@@ -1,6 +1,6 @@
-//! Dynamic thresholds (Choudhury and Hahne 1998): the ports of a switch share one memory, and each
-//! queue may hold alpha times what is free of it. With S ports overloaded each holds
-//! alpha B / (1 + alpha S), and B / (1 + alpha S) stays free for those that become busy.
+//! Dynamic thresholds (Choudhury and Hahne 1998) for the ports of a switch that share one memory.
+//! Each queue may hold alpha times the free part of the memory. If S ports are overloaded, each
+//! holds alpha B / (1 + alpha S). The part B / (1 + alpha S) stays free for other ports.
 
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Value,
@@ -10,10 +10,10 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
 use crate::port::{Limit, Port, Setting};
 
-/// Dynamic thresholds.
+/// The discipline `dynamic_threshold`.
 #[derive(Clone, Copy, Debug)]
 pub struct DynamicThreshold {
-    /// The port's own limit: the memory where it shares none.
+    /// The port's own limit; it acts as the memory if the port shares none.
     limit: Limit,
     alpha: f64,
 }
@@ -71,7 +71,7 @@ mod tests {
     use crate::port::Shared;
     use crate::port::testing::{port, setting};
 
-    /// Three of four ports overloaded fill their queues in turn until none may grow.
+    /// Three overloaded ports of four fill their queues in turn until none may grow.
     #[test]
     fn overloaded_ports_share_evenly_and_leave_a_reserve() {
         for (alpha, each) in [(0.5, 240.0), (1.0, 300.0), (4.0, 369.0)] {

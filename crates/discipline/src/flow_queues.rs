@@ -1,5 +1,5 @@
-//! Many first-in-first-out queues over one pool of packets, with lists of active queues and the
-//! longest queue at hand: what all fair queueing disciplines share.
+//! First-in-first-out queues over one pool of packets, with lists of active queues and the longest
+//! queue. All fair queueing disciplines are built on it.
 
 use forebay_random::{GOLDEN_GAMMA, mix};
 
@@ -7,29 +7,29 @@ use crate::packet::Packet;
 use crate::port::Backlog;
 use crate::registry::Storage;
 
-/// No packet, queue or place.
+/// Marks the absence of a packet, queue or place.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     packet: Packet,
-    /// The packet before it in its queue; anything for the first one.
+    /// The preceding packet in its queue; arbitrary for the first one.
     before: u32,
     after: u32,
 }
 
-/// A queue, with what its discipline keeps of it.
+/// A queue and the state that its discipline stores with it.
 #[derive(Clone, Copy, Debug)]
 struct FlowQueue<S> {
     first: u32,
     last: u32,
     backlog: Backlog,
-    /// Neighbors in the list that it is in.
+    /// Neighbors in the list that contains it.
     before: u32,
     after: u32,
-    /// Its place in the heap of lengths.
+    /// Index in the heap of lengths.
     place: u32,
-    /// Among queues of one length that with the lowest turn counts as the longest.
+    /// Among queues of equal length the one with the lowest turn counts as the longest.
     turn: u64,
     state: S,
 }
@@ -49,7 +49,7 @@ impl<S: Default> Default for FlowQueue<S> {
     }
 }
 
-/// A list of queues. A queue is in one list at most.
+/// A list of queues. A queue is in at most one list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueList {
     first: u32,
@@ -81,19 +81,20 @@ pub(crate) fn hashed(flow: u32, salt: u64, count: usize) -> u32 {
     ((u128::from(x) * count as u128) >> 64) as u32
 }
 
-/// Whether the longest queue is wanted: keeping it at hand has its cost.
+/// Whether the longest queue is tracked, which has a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Longest {
-    /// A binary heap of the queues by length in bytes; among equals without turns its history decides.
+    /// A binary heap of the queues by length in bytes. Among equals without turns its history
+    /// decides.
     Tracked,
-    /// The same, made when somebody asks and forgotten when nobody has for a while. Each queue has a
-    /// turn of its own.
+    /// The same heap, built when the longest queue is requested and discarded after a while without
+    /// requests. Each queue needs a distinct turn.
     OnDemand,
-    /// Nobody asks.
+    /// The longest queue is never requested.
     Untracked,
 }
 
-/// Queues numbered from zero, created as they are used, each with a state of its discipline.
+/// Queues numbered from zero, created when first used, each with a state of its discipline.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<S = ()> {
     nodes: Vec<Node>,
@@ -101,16 +102,16 @@ pub(crate) struct FlowQueues<S = ()> {
     queues: Vec<FlowQueue<S>>,
     total: Backlog,
     longest: Longest,
-    /// Whether there is a heap now.
+    /// Whether the heap exists now.
     tracked: bool,
-    /// Packets that have come since somebody asked for the longest queue.
+    /// Number of packets that have arrived since the last request for the longest queue.
     unasked: usize,
     /// Non-empty queues as a binary heap, the longest first.
     heap: Vec<u32>,
 }
 
 impl<S: Clone + Default> FlowQueues<S> {
-    /// What they keep of each packet, and of each queue with its place in the heap.
+    /// Memory per packet, and per queue with its place in the heap.
     pub(crate) const STORAGE: Storage = Storage {
         packet: size_of::<Node>(),
         flow: size_of::<FlowQueue<S>>() + size_of::<u32>(),
@@ -130,25 +131,25 @@ impl<S: Clone + Default> FlowQueues<S> {
         }
     }
 
-    /// What waits in all queues.
+    /// The packets that wait in all queues.
     #[inline]
     pub(crate) fn total(&self) -> Backlog {
         self.total
     }
 
-    /// What waits in one.
+    /// The packets that wait in one queue.
     #[inline]
     pub(crate) fn backlog(&self, queue: u32) -> Backlog {
         self.queues[queue as usize].backlog
     }
 
-    /// What its discipline keeps of one.
+    /// The state that the discipline stores with a queue.
     #[inline]
     pub(crate) fn state(&mut self, queue: u32) -> &mut S {
         &mut self.queues[queue as usize].state
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.queues.len()
@@ -257,7 +258,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         Some(packet)
     }
 
-    /// A queue in the heap has become shorter, or empty.
+    /// Restores the heap after a queue in it has become shorter or empty.
     #[inline]
     fn shortened(&mut self, queue: u32) {
         let empty = self.queues[queue as usize].first == NONE;
@@ -269,7 +270,7 @@ impl<S: Clone + Default> FlowQueues<S> {
 
     // --- The longest queue ---
 
-    /// The queue with the most bytes; among equals the one of the lowest turn.
+    /// The queue with the most bytes; among equals the one with the lowest turn.
     #[inline]
     pub(crate) fn longest(&mut self) -> Option<u32> {
         if !self.tracked {
@@ -279,7 +280,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         self.heap.first().copied()
     }
 
-    /// Makes the heap.
+    /// Builds the heap.
     #[cold]
     #[inline(never)]
     fn track(&mut self) {
@@ -293,7 +294,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         }
     }
 
-    /// Forgets the heap once more packets have come than it takes to look at all queues anew.
+    /// Discards the heap if more packets than there are queues have arrived since the last request.
     #[inline(never)]
     fn forget_unasked(&mut self) {
         self.unasked += 1;
@@ -305,7 +306,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         }
     }
 
-    /// Sets a queue's turn.
+    /// Sets the turn of a queue.
     #[inline]
     pub(crate) fn set_turn(&mut self, queue: u32, turn: u64) {
         self.queues[queue as usize].turn = turn;
@@ -322,7 +323,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         (a.backlog.bytes, b.turn) > (b.backlog.bytes, a.turn)
     }
 
-    /// A queue in the heap has become longer.
+    /// Restores the heap after a queue in it has become longer.
     #[inline]
     fn rise(&mut self, queue: u32) {
         let at = self.queues[queue as usize].place as usize;
@@ -345,7 +346,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         self.put(queue, at);
     }
 
-    /// A queue in the heap has become shorter.
+    /// Restores the heap after a queue in it has become shorter.
     #[inline]
     fn fall(&mut self, queue: u32) {
         let at = self.queues[queue as usize].place as usize;
@@ -374,14 +375,14 @@ impl<S: Clone + Default> FlowQueues<S> {
         self.put(queue, at);
     }
 
-    /// Gives a queue its place in the heap.
+    /// Puts a queue at a place of the heap.
     #[inline]
     fn put(&mut self, queue: u32, at: usize) {
         self.heap[at] = queue;
         self.queues[queue as usize].place = at as u32;
     }
 
-    /// An empty queue leaves the heap.
+    /// Removes an empty queue from the heap.
     fn leave_heap(&mut self, queue: u32) {
         let at = self.queues[queue as usize].place as usize;
         self.queues[queue as usize].place = NONE;
@@ -395,7 +396,7 @@ impl<S: Clone + Default> FlowQueues<S> {
 
     // --- Lists of queues ---
 
-    /// Puts a queue that is in no list at a list's tail.
+    /// Appends a queue that is in no list to a list.
     #[inline]
     pub(crate) fn append(&mut self, list: &mut QueueList, queue: u32) {
         let flow = &mut self.queues[queue as usize];
@@ -408,7 +409,7 @@ impl<S: Clone + Default> FlowQueues<S> {
         list.last = queue;
     }
 
-    /// Takes a queue out of the list that it is in.
+    /// Removes a queue from the list that contains it.
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut QueueList, queue: u32) {
         let &FlowQueue { before, after, .. } = &self.queues[queue as usize];
@@ -441,10 +442,10 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// The same as plain queues and a search through all of them.
+        /// The results agree with plain queues and a search through all of them.
         #[test]
         fn queues_and_the_longest_are_those_of_a_plain_model(
-            // Few sizes, so that turns often decide.
+            // Few sizes occur, so that turns often decide.
             steps in prop::collection::vec((0u32..7, prop_oneof![Just(100u32), Just(200), 1u32..1600], 0u8..5), 1..400),
             longest in prop::sample::select(vec![Longest::Tracked, Longest::OnDemand]),
             asked in prop::sample::select(vec![1, 2, 10, 40]),
@@ -461,7 +462,7 @@ mod tests {
                     0 => prop_assert_eq!(queues.pop(queue), model[queue as usize].pop_front()),
                     1 => prop_assert_eq!(queues.pop_last(queue), model[queue as usize].pop_back()),
                     2 => {
-                        // Each turn is one queue's.
+                        // Each turn belongs to one queue.
                         turns[queue as usize] = 7 * number as u64 + 7 + u64::from(queue);
                         queues.set_turn(queue, turns[queue as usize]);
                     }
@@ -482,7 +483,7 @@ mod tests {
                 prop_assert_eq!(queues.total().bytes, (0..7).map(bytes).sum::<u64>());
                 prop_assert_eq!(queues.backlog(queue).bytes, bytes(queue));
             }
-            // Freed places are used again.
+            // Freed places are reused.
             prop_assert!(queues.nodes.len() <= 400);
         }
 

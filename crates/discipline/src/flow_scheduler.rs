@@ -1,5 +1,6 @@
 //! The scheduler of flow queueing (RFC 8290 sections 4.1 and 4.2): deficit round robin over the
-//! queues, where those that have just become active, the new ones, go before the old ones.
+//! queues. New queues, which have just become active, go before the old ones. FQ-CoDel, FQ-PIE and
+//! CAKE use it.
 
 use forebay_units::Bytes;
 use forebay_units::parameter::{Parameter, ParameterKind, Parameters, Value};
@@ -27,30 +28,31 @@ pub(crate) const QUANTUM: Parameter = Parameter {
     default: Value::Bytes(Bytes::new(1514)),
 };
 
-/// Its value.
+/// The value of the parameter `quantum`, in bytes.
 pub(crate) fn quantum(parameters: &Parameters) -> f64 {
     parameters.bytes("quantum").get().clamp(64, 1 << 40) as f64
 }
 
-/// Which list a queue is in.
+/// The list that a queue is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In none: it is empty and has had its turn.
+    /// In no list: the queue is empty and has had its turn.
     #[default]
     Nowhere,
     New,
     Old,
 }
 
-/// A queue's part in the scheduler.
+/// The scheduler's state of a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Member {
-    /// Bytes it may send (negative: it has sent more). Whole bytes are exact, far below 2^53.
+    /// Bytes that the queue may send; negative if it has sent more. Whole bytes are exact, far
+    /// below 2^53.
     credits: f64,
     place: Place,
 }
 
-/// Queues that take turns, each with a state of the discipline's own.
+/// Queues that take turns, each with a state of the discipline.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowScheduler<S> {
     pub(crate) queues: FlowQueues<Member>,
@@ -60,7 +62,8 @@ pub(crate) struct FlowScheduler<S> {
 }
 
 impl<S: Clone> FlowScheduler<S> {
-    /// What it keeps; a discipline that drops at departure may discard all that waits at once.
+    /// Memory of the scheduler. A discipline that drops at departure may discard all waiting
+    /// packets at once.
     pub(crate) const STORAGE: Storage = {
         let queues = FlowQueues::<Member>::STORAGE.with_flow(size_of::<S>());
         Storage {
@@ -78,7 +81,7 @@ impl<S: Clone> FlowScheduler<S> {
         }
     }
 
-    /// Makes sure that queue number `queue` exists; those that did not begin with `state`.
+    /// Makes sure that queue number `queue` exists. New queues begin with `state`.
     #[inline]
     pub(crate) fn ensure(&mut self, queue: u32, state: S) {
         self.queues.ensure(queue);
@@ -88,20 +91,20 @@ impl<S: Clone> FlowScheduler<S> {
         }
     }
 
-    /// How many queues there are.
+    /// The number of queues.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// What the discipline knows of a queue, and the packets of all.
+    /// The discipline's state of a queue, and the packets of all queues.
     #[inline]
     pub(crate) fn state_and_queues(&mut self, queue: u32) -> (&mut S, &mut FlowQueues<Member>) {
         (&mut self.states[queue as usize], &mut self.queues)
     }
 
-    /// Adds a packet at a queue's tail. A queue that becomes active thereby is new, with the
-    /// `quantum` of its state (RFC 8290 section 4.1).
+    /// Adds a packet at a queue's tail. A queue that becomes active is new and gets the `quantum`
+    /// of its state (RFC 8290 section 4.1).
     #[expect(
         clippy::inline_always,
         reason = "a call would pass the packet in memory"
@@ -117,15 +120,16 @@ impl<S: Clone> FlowScheduler<S> {
         self.queues.push(queue, packet);
     }
 
-    /// The queue whose turn it is: the first with credits left. Those before it get the `quantum`
-    /// of their state and of the list that they leave, and go to the end of the old ones (RFC 8290
-    /// section 4.2). What it sends is to be charged; where it has nothing, it is to be retired.
+    /// The queue whose turn it is: the first with credits left. Each queue before it gets the
+    /// `quantum` of its state and of the list that it leaves. It then goes to the end of the old
+    /// queues (RFC 8290 section 4.2). The caller charges the bytes sent, or retires the queue if it
+    /// has no packet.
     #[inline]
     pub(crate) fn next(&mut self, mut quantum: impl FnMut(&mut S, Place) -> f64) -> Option<u32> {
         loop {
             let queue = self.new.first().or_else(|| self.old.first())?;
             let member = self.queues.state(queue);
-            // As in Linux; below zero in the RFC.
+            // As in Linux; the RFC has below zero.
             if member.credits > 0.0 {
                 return Some(queue);
             }
@@ -134,15 +138,16 @@ impl<S: Clone> FlowScheduler<S> {
         }
     }
 
-    /// The queue has sent so many bytes.
+    /// Charges `size` bytes to the queue.
     #[inline]
     pub(crate) fn charge(&mut self, queue: u32, size: u32) {
         self.queues.state(queue).credits -= f64::from(size);
     }
 
-    /// The queue whose turn it is has nothing to send; says which list it leaves and where it goes.
-    /// An empty new queue takes a turn among the old ones, if there are any, before it may be new
-    /// again, so that no flow is always new (RFC 8290 section 4.2).
+    /// Retires the queue whose turn it is, because it has no packet. Returns the list that it
+    /// leaves and the place where it goes. An empty new queue takes a turn among the old queues, if
+    /// there are any, before it may be new again. No flow is therefore always new (RFC 8290 section
+    /// 4.2).
     pub(crate) fn retire(&mut self, queue: u32) -> (Place, Place) {
         let from = self.queues.state(queue).place;
         if from == Place::New && self.old.first().is_some() {
@@ -158,7 +163,7 @@ impl<S: Clone> FlowScheduler<S> {
         (from, Place::Nowhere)
     }
 
-    /// The queue at the head of its list goes to the end of the old ones.
+    /// Moves the queue at the head of its list to the end of the old ones.
     fn move_to_old(&mut self, queue: u32) {
         let member = self.queues.state(queue);
         if member.place == Place::Old {
@@ -226,7 +231,7 @@ mod tests {
         scheduler
     }
 
-    /// The packet to send; each queue's state is how many times it was given a quantum.
+    /// The packet to send. Each queue's state is the number of quanta that it received.
     fn pop(scheduler: &mut FlowScheduler<u32>) -> Option<Packet> {
         loop {
             let queue = scheduler.next(|given, _| {
@@ -249,7 +254,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as plain lists.
+        /// The turns agree with plain lists.
         #[test]
         fn turns_are_those_of_a_plain_model(
             steps in prop::collection::vec((0u32..5, 40u32..3000, 0u8..2), 1..400),
@@ -279,14 +284,15 @@ mod tests {
             push(&mut scheduler, packet(queue, 0, 100));
             assert_eq!(next(&mut scheduler), Some(0));
         }
-        // The first goes to the old ones with its credits used up; then those wait for a turn.
+        // The first queue goes to the old ones with its credits used up. The empty ones then wait
+        // for a turn.
         scheduler.charge(0, 1000);
         assert_eq!(next(&mut scheduler), Some(1));
         assert_eq!(scheduler.retire(1), (Place::New, Place::Old));
         assert_eq!(next(&mut scheduler), Some(0));
         assert_eq!(scheduler.retire(0), (Place::Old, Place::Nowhere));
         assert_eq!(scheduler.retire(1), (Place::Old, Place::Nowhere));
-        // Nothing is old: it need not wait.
+        // No queue is old, so this one does not wait.
         push(&mut scheduler, packet(2, 0, 100));
         assert_eq!(scheduler.retire(2), (Place::New, Place::Nowhere));
         assert_eq!(next(&mut scheduler), None);

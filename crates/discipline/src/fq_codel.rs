@@ -1,5 +1,5 @@
-//! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290): flows are hashed into queues, served by
-//! deficit round robin with new queues first, and each queue is controlled by CoDel.
+//! FQ-CoDel (Hoeiland-Joergensen et al., RFC 8290). Flows are hashed into queues. Deficit round
+//! robin serves the queues, new queues first. CoDel controls each queue.
 
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Value,
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// FQ-CoDel.
+/// The discipline `fq_codel`.
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     limit: Limit,
@@ -109,7 +109,7 @@ impl QueueDiscipline for FqCoDel {
 }
 
 impl FqCoDel {
-    /// Half of the bytes of the longest queue, from its head, and no more than a batch of packets.
+    /// Drops half of the bytes of the longest queue, from its head, but at most a batch of packets.
     fn drop_from_longest(&mut self, port: &mut Port) {
         let queues = &mut self.scheduler.queues;
         while self.limit.exceeded(queues.total()) {
@@ -130,8 +130,8 @@ impl FqCoDel {
     }
 }
 
-/// One queue, for CoDel. As in Linux, whether one packet is left is asked of all queues together:
-/// else a hundred flows of one packet each would wait for as long as they like.
+/// One queue as CoDel sees it. As in Linux, the bytes left are those of all queues together.
+/// Otherwise a hundred flows with one packet each could wait without limit.
 struct OneOf<'a> {
     queues: &'a mut FlowQueues<Member>,
     number: u32,
@@ -161,7 +161,7 @@ mod tests {
         FqCoDel::new(&parameters, &setting(Limit::Packets(limit)))
     }
 
-    /// Flows hashed into queues of their own.
+    /// Flows that are hashed into different queues.
     fn apart(discipline: &FqCoDel, count: usize) -> Vec<u32> {
         let mut taken = Vec::new();
         let mut flows = Vec::new();
@@ -185,14 +185,15 @@ mod tests {
         for number in 0..10 {
             fq.enqueue(packet(flows[0], number, 300), &mut port);
         }
-        // The bulk flow uses its quantum up and is old.
+        // The bulk flow uses up its quantum and becomes old.
         for _ in 0..7 {
             assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
         }
         fq.enqueue(packet(flows[1], 0, 100), &mut port);
         assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[1]));
         assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
-        // Empty now, it waits for its turn among the old queues: it is not new a second time.
+        // The queue is empty now and waits for its turn among the old queues: it is not new a
+        // second time.
         fq.enqueue(packet(flows[1], 1, 100), &mut port);
         assert_eq!(fq.dequeue(&mut port).map(|p| p.flow), Some(flows[0]));
     }

@@ -1,7 +1,9 @@
-//! FQ-PIE: flows are hashed into queues, served by deficit round robin with new queues first, and
-//! the arrivals of each queue are dropped by a PIE controller of its own. It follows Linux
-//! (net/sched/sch_fq_pie.c, Ramakrishnan et al. 2019): a queue's delay is the sojourn time of the last
-//! packet that left it, zero where that left it empty, and a full buffer drops the arrival.
+//! FQ-PIE. Flows are hashed into queues. Deficit round robin serves the queues, new queues first.
+//! Each queue has a PIE controller that drops its arrivals.
+//!
+//! The code follows Linux (net/sched/sch_fq_pie.c, Ramakrishnan et al. 2019). A queue's delay is
+//! the sojourn time of the last packet that left it, or zero if that packet left it empty. A full
+//! buffer drops the arrival.
 
 use forebay_units::parameter::{Description, Evidence, Parameters};
 
@@ -16,11 +18,11 @@ use crate::registry::{QueueDiscipline, Storage};
 #[derive(Clone, Copy, Debug)]
 struct SubQueue {
     control: Control,
-    /// Sojourn time of the last packet that left, seconds.
+    /// Sojourn time of the last packet that left, in seconds.
     delay: f64,
 }
 
-/// FQ-PIE.
+/// The discipline `fq_pie`.
 #[derive(Clone, Debug)]
 pub struct FqPie {
     limit: Limit,
@@ -112,12 +114,12 @@ impl QueueDiscipline for FqPie {
 }
 
 impl FqPie {
-    /// PIE by sojourn times on one queue of everything, with the parameters of PIE.
+    /// PIE by sojourn times on one queue of all traffic, with the parameters of PIE.
     pub(crate) fn of_one_queue(parameters: &Parameters, setting: &Setting) -> Self {
         Self::of_queues(1, setting.packet, (parameters, setting))
     }
 
-    /// What [`Self::of_one_queue`] keeps.
+    /// Memory of [`Self::of_one_queue`].
     pub(crate) fn storage_of_one_queue() -> Storage {
         FlowScheduler::<SubQueue>::STORAGE.of_queues(1)
     }
@@ -140,8 +142,8 @@ impl FqPie {
         }
     }
 
-    /// The ticks of a queue's controller that are due; its delay has not changed since the last
-    /// of its departures.
+    /// Performs the controller updates that are due in a queue. Its delay has not changed since its
+    /// last departure.
     #[inline]
     fn tick(&mut self, number: u32, port: &Port) {
         let (flow, _) = self.scheduler.state_and_queues(number);
@@ -163,9 +165,9 @@ mod tests {
         FqPie::new(&parameters, &setting(Limit::Packets(limit)))
     }
 
-    /// A link of 1000 packets a second with one flow at twice that and one at a tenth of it:
-    /// only the first is dropped, and its queue ends near the target of 15 ms, which half of the
-    /// link's rate and more make 15 packets.
+    /// A link of 1000 packets a second carries one flow at twice that rate and one at a tenth of
+    /// it. Only the first has drops. Its queue ends near the target of 15 ms, which is 13.5 packets
+    /// at its 900 packets a second.
     #[test]
     fn each_queue_has_its_own_probability() {
         let (mut queue, mut port) = (fq_pie(10_000), port());
@@ -195,7 +197,7 @@ mod tests {
             }
         }
         assert_eq!(dropped[1], 0);
-        // The first gets 900 of its 2000 packets a second through.
+        // The first flow sends 2000 packets a second, of which 900 pass.
         let expected = 100.0 * 1100.0;
         assert!(
             (f64::from(dropped[0]) / expected - 1.0).abs() < 0.02,
@@ -205,7 +207,7 @@ mod tests {
         assert!((9.0..20.0).contains(&waiting), "{waiting}");
     }
 
-    /// RFC 8033 section 5.3, queue by queue: where no more than two packets' bytes wait nothing is dropped.
+    /// RFC 8033 section 5.3 for each queue: if at most two packets' bytes wait, nothing is dropped.
     #[test]
     fn a_queue_of_two_packets_loses_nothing() {
         let (mut queue, mut port) = (fq_pie(1000), port());
@@ -215,7 +217,7 @@ mod tests {
         for number in 0..20 {
             queue.enqueue(packet(0, number, 1000), &mut port);
         }
-        // With a probability of one whatever finds more than 2000 bytes is lost.
+        // With a probability of one every arrival that finds more than 2000 bytes is lost.
         assert_eq!(queue.backlog().packets, 3);
     }
 
@@ -241,7 +243,7 @@ mod tests {
             let sent = queue.dequeue(&mut port).unwrap();
             bytes[sent.flow as usize] += sent.size;
         }
-        // Within a quantum and a packet of each other.
+        // The difference is at most a quantum and a packet.
         assert!(bytes[0].abs_diff(bytes[1]) <= 1514 + 1500, "{bytes:?}");
     }
 }

@@ -1,36 +1,35 @@
-//! A packet as a queue discipline sees it: 24 bytes.
+//! The packet record of queue disciplines: 24 bytes.
 
 use forebay_units::Time;
 
-/// What a packet's sender understands of explicit congestion notification (RFC 3168 section 5,
-/// RFC 9331 section 2).
+/// The ECN capability of a packet's sender (RFC 3168 section 5, RFC 9331 section 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion is signaled by dropping it.
+    /// Not ECN-capable: congestion is signaled by a drop.
     #[default]
     NotCapable,
-    /// ECT(0): a mark means what a drop means.
+    /// ECT(0): a mark means the same as a drop.
     Classic,
     /// ECT(1): a mark is one of many small signals (L4S).
     Scalable,
 }
 
-/// A packet, waiting or about to.
+/// A packet that waits or is about to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When it arrived here.
+    /// The time of its arrival at this queue.
     pub arrival: Time,
     /// Its flow, numbered densely from zero.
     pub flow: u32,
-    /// What the engine knows it by; a discipline does not look at it.
+    /// The engine's number of the packet; disciplines do not use it.
     pub number: u32,
-    /// Bytes, headers included.
+    /// Size in bytes, headers included.
     pub size: u32,
-    /// What else is known of it.
+    /// Its hop, flow group, codepoint and mark.
     pub label: Label,
 }
 
-/// A packet's hop, flow group, codepoint and mark in one word: records of whole words are copied
+/// A packet's hop, flow group, codepoint and mark in one word. Records of whole words are copied
 /// several times faster than records of single bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label(u32);
@@ -39,9 +38,8 @@ impl Label {
     const ECN: u32 = 3 << 24;
     const MARKED: u32 = 1 << 26;
 
-    /// The label of a packet without a mark: where on its path it is (a discipline does not look
-    /// at it), the flow group it belongs to (the first is 0) for disciplines that tell groups apart,
-    /// and what its sender understands.
+    /// Creates the label of a packet without a mark. `hop` is its place on its path; disciplines do
+    /// not use it. `group` is its flow group, counted from zero. `ecn` is its sender's capability.
     #[inline]
     pub fn new(hop: u8, group: u16, ecn: Ecn) -> Self {
         let ecn = match ecn {
@@ -52,14 +50,14 @@ impl Label {
         Self(u32::from(hop) | u32::from(group) << 8 | ecn << 24)
     }
 
-    /// The same of a packet whose sender understands nothing.
+    /// The same label for a sender that is not ECN-capable.
     #[inline]
     #[must_use]
     pub fn not_capable(self) -> Self {
         Self(self.0 & !Self::ECN)
     }
 
-    /// The same with a congestion mark.
+    /// The same label with a congestion mark.
     #[inline]
     #[must_use]
     pub fn with_mark(self) -> Self {
@@ -68,19 +66,19 @@ impl Label {
 }
 
 impl Packet {
-    /// Where on its path it is.
+    /// The number of the hop on its path.
     #[inline]
     pub fn hop(&self) -> usize {
         usize::from(self.label.0 as u8)
     }
 
-    /// Its flow group.
+    /// Its flow group, counted from zero.
     #[inline]
     pub fn group(&self) -> u16 {
         (self.label.0 >> 8) as u16
     }
 
-    /// What its sender understands.
+    /// The ECN capability of its sender.
     #[inline]
     pub fn ecn(&self) -> Ecn {
         match (self.label.0 >> 24) & 3 {
@@ -101,7 +99,7 @@ impl Packet {
 pub(crate) mod testing {
     use super::*;
 
-    /// A packet of `size` bytes.
+    /// A packet of `size` bytes that arrived at time zero.
     pub(crate) fn packet(flow: u32, number: u32, size: u32) -> Packet {
         Packet {
             arrival: Time::ZERO,
@@ -112,7 +110,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// A packet of 1000 bytes whose sender understands this.
+    /// A packet of 1000 bytes with this ECN capability.
     pub(crate) fn with_ecn(ecn: Ecn, number: u32) -> Packet {
         Packet {
             label: Label::new(0, 0, ecn),

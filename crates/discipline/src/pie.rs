@@ -1,9 +1,9 @@
-//! Proportional integral controller enhanced (Pan et al., RFC 8033): arrivals are dropped with a
-//! probability that a controller moves every 15 ms by how far the queueing delay is from its
-//! target and how fast it changes.
+//! PIE, the proportional integral controller enhanced (Pan et al., RFC 8033). Arrivals are dropped
+//! with a probability that a controller updates every 15 ms. The update depends on the distance of
+//! the queueing delay from its target and on the change of the delay.
 //!
-//! The controller's timer is evaluated at arrivals: between them the queue drains at the link's
-//! rate, so what it was at each missed tick is known.
+//! The controller's timer is evaluated at arrivals. Between them the queue drains at the link's
+//! rate, so its length at each missed tick is known.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Port, Setting};
 
-/// Parameters of PIE.
+/// Parameter values of PIE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// QDELAY_REF, seconds.
+    /// QDELAY_REF, in seconds.
     target: f64,
-    /// T_UPDATE.
+    /// T_UPDATE: the time between two updates.
     update: Time,
     /// Weight of the delay's distance from the target, per second.
     alpha: f64,
-    /// Weight of its change, per second.
+    /// Weight of the change of the delay, per second.
     beta: f64,
-    /// MAX_BURST.
+    /// MAX_BURST: the time for which bursts are let through.
     burst: Time,
-    /// Beyond this probability capable packets are dropped too.
+    /// Probability up to which ECN-capable packets are marked; above it they are dropped too.
     mark_below: f64,
 }
 
-/// The parameters of PIE.
+/// Descriptions of the parameters of PIE.
 pub(crate) const PARAMETERS: [Parameter; 6] = [
     Parameter {
         name: "target",
@@ -73,27 +73,27 @@ pub(crate) const PARAMETERS: [Parameter; 6] = [
     },
 ];
 
-/// What the controller of one queue remembers.
+/// The controller's state of one queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
     probability: f64,
-    /// Delay at the last update, seconds.
+    /// Delay at the last update, in seconds.
     delay_before: f64,
     burst_allowance: Time,
     accumulated: f64,
     next_update: Time,
 }
 
-/// PIE.
+/// The discipline `pie`.
 #[derive(Clone, Debug)]
 pub struct Pie {
     tuning: Tuning,
     bytes_per_second: f64,
-    /// The rate where it changes.
+    /// The steps of the rate, if it changes.
     steps: Option<Arc<RateSteps>>,
     packet: f64,
     control: Control,
-    /// Bytes waiting after the last arrival, and when that was.
+    /// Bytes that wait after the last arrival, and the time of that arrival.
     waiting: f64,
     waiting_since: Time,
 }
@@ -142,7 +142,7 @@ impl AdmissionControl for Pie {
         } else {
             f64::from(packet.size)
         };
-        // What goes into transmission at once does not wait.
+        // A packet that goes into transmission at once does not wait.
         let behind = if arrival.idle_since.is_some() {
             0.0
         } else {
@@ -155,7 +155,7 @@ impl AdmissionControl for Pie {
 }
 
 impl Pie {
-    /// Delay that a packet arriving at `at` would see, seconds.
+    /// Delay that a packet arriving at `at` would have, in seconds.
     fn delay(&self, at: Time) -> f64 {
         let (bytes_per_second, since) = if let Some(steps) = &self.steps {
             measured(steps, self.waiting_since, at)
@@ -167,9 +167,9 @@ impl Pie {
     }
 }
 
-/// The rate in bytes/s at which a queue on a link whose rate changes has been seen to drain by `at`, and the
-/// seconds that what has left since `since` took at that rate. RFC 8033 section 4.3 measures it where packets
-/// leave; in an outage none does, and the estimate stays.
+/// The drain rate measured by `at` in bytes/s on a link with a changing rate. The second value is
+/// the time in seconds that the work since `since` takes at that rate. RFC 8033 section 4.3
+/// measures the rate at departures. In an outage there are none, and the estimate stays.
 fn measured(steps: &RateSteps, since: Time, at: Time) -> (f64, f64) {
     let phase = steps.sending(at);
     let bytes_per_second = phase.rate.as_bytes_per_second();
@@ -181,7 +181,7 @@ fn measured(steps: &RateSteps, since: Time, at: Time) -> (f64, f64) {
 }
 
 impl Tuning {
-    /// What [`PARAMETERS`] say.
+    /// Reads the values of [`PARAMETERS`].
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Self {
             target: parameters.time("target").as_secs_f64(),
@@ -205,7 +205,7 @@ impl Control {
         }
     }
 
-    /// Whatever may be dropped is.
+    /// Sets a state in which every packet that may be dropped is dropped.
     #[cfg(test)]
     pub(crate) fn drop_all(&mut self) {
         self.probability = 1.0;
@@ -213,13 +213,14 @@ impl Control {
         self.burst_allowance = Time::ZERO;
     }
 
-    /// The next tick, where it is due.
+    /// The next tick, if it is due.
     #[inline]
     pub(crate) fn due(&self, now: Time) -> Option<Time> {
         (self.next_update <= now).then_some(self.next_update)
     }
 
-    /// RFC 8033 section 4.2: one tick of the controller, at which the queue's delay is `delay` seconds.
+    /// Performs one tick of the controller (RFC 8033 section 4.2), with a queueing delay of `delay`
+    /// seconds.
     pub(crate) fn update(&mut self, tuning: &Tuning, delay: f64, now: Time) {
         let mut step =
             tuning.alpha * (delay - tuning.target) + tuning.beta * (delay - self.delay_before);
@@ -242,7 +243,8 @@ impl Control {
         self.next_update = next_tick(self.next_update, tuning.update, now, settled);
     }
 
-    /// RFC 8033 sections 4.1 and 5.3 to 5.6. `small` says that hardly anything waits.
+    /// Decides on an arrival (RFC 8033 sections 4.1 and 5.3 to 5.6). `small` says that the queue is
+    /// nearly empty.
     pub(crate) fn decide(
         &mut self,
         tuning: &Tuning,
@@ -257,7 +259,7 @@ impl Control {
         if self.burst_allowance > Time::ZERO || mild || small {
             return Verdict::Accept;
         }
-        // Drops neither too close together nor too far apart (section 5.4).
+        // Drops are neither too close together nor too far apart (section 5.4).
         self.accumulated += self.probability;
         let drop = if self.accumulated < 0.85 {
             false
@@ -276,8 +278,8 @@ impl Control {
     }
 }
 
-/// The tick after `tick`. Ticks at which nothing would change, and all but the last million of a
-/// pause, are passed over up to `now`.
+/// The tick after `tick`. It skips up to `now` the ticks that would change nothing, and otherwise
+/// all but the last million of a pause.
 pub(crate) fn next_tick(tick: Time, every: Time, now: Time, settled: bool) -> Time {
     const MOST: u64 = 1_000_000;
     let next = tick.saturating_add(every);
@@ -290,7 +292,7 @@ pub(crate) fn next_tick(tick: Time, every: Time, now: Time, settled: bool) -> Ti
     next.saturating_add(every.saturating_mul(passed))
 }
 
-/// Smaller steps at smaller probabilities (RFC 8033 section 4.2).
+/// The factor of a step, smaller at smaller probabilities (RFC 8033 section 4.2).
 fn scale(probability: f64) -> f64 {
     match probability {
         p if p < 1e-6 => 1.0 / 2048.0,
@@ -317,7 +319,8 @@ mod tests {
         Pie::new(&parameters, &setting(Limit::Packets(1000)))
     }
 
-    /// One arrival a millisecond that finds `packets` waiting; returns the drops and marks.
+    /// Offers one packet per millisecond that finds `packets` waiting. Returns the numbers of drops
+    /// and marks.
     fn constant(pie: &mut Pie, port: &mut Port, packets: u64, ms: u64, ecn: Ecn) -> (u64, u64) {
         let (mut drops, mut marks) = (0, 0);
         for _ in 0..ms {
@@ -340,7 +343,7 @@ mod tests {
         pie.waiting_since = Time::from_millis(15);
         port.now = Time::from_millis(15);
         pie.admit(&packet(0, 0, 1000), &found(30), &mut port);
-        // (0.125 (30 ms - 15 ms) + 1.25 (30 ms - 29 ms)) / 2
+        // The step is (0.125 (30 ms - 15 ms) + 1.25 (30 ms - 29 ms)) / 2.
         let step = 0.5 * (0.125 * 0.015 + 1.25 * 0.001);
         assert!((pie.control.probability - 0.05 - step).abs() < 1e-12);
         assert!((pie.control.delay_before - 0.030).abs() < 1e-12);
@@ -353,10 +356,10 @@ mod tests {
         pie.control.probability = 0.05;
         pie.control.delay_before = 0.015;
         pie.waiting = 15_000.0;
-        // Each tick sees the 16 packets after an arrival less what has been sent since: 15 ms.
+        // Each tick sees the 16 packets after an arrival minus the work since: 15 ms.
         let (drops, _) = constant(&mut pie, &mut port, 15, 100_000, Ecn::NotCapable);
-        // Derandomization: a drop once 0.85 has accumulated, then with p each; mean gap
-        // ceil(0.85/p) - 1 + 1/p = 36 arrivals.
+        // Derandomization: a drop is possible once 0.85 has accumulated, then each arrival drops
+        // with p. The mean gap is ceil(0.85/p) - 1 + 1/p = 36 arrivals.
         let expected = 100_000.0 / 36.0;
         assert!((drops as f64 / expected - 1.0).abs() < 0.15, "{drops}");
         assert!(
@@ -366,7 +369,7 @@ mod tests {
         );
     }
 
-    /// RFC 8033 section 5.4: at a probability p no drop is closer to the one before than 0.85/p.
+    /// RFC 8033 section 5.4: at a probability p, two drops are at least 0.85/p arrivals apart.
     #[test]
     fn drops_are_no_closer_than_the_derandomization_lets_them() {
         let (mut pie, mut port) = (pie(), port());
@@ -384,8 +387,8 @@ mod tests {
         assert_eq!(shortest, 17, "0.85/0.05");
     }
 
-    /// RFC 8033 sections 4.2 and 5.5: from 10 % on a tick adds 2 % at most, and two ticks without a
-    /// queue take 2 % of the probability away.
+    /// RFC 8033 sections 4.2 and 5.5: from 10 % on a tick adds at most 2 %. Two ticks without a
+    /// queue reduce the probability by 2 % of itself.
     #[test]
     fn a_tick_adds_two_points_at_most_and_silence_takes_a_fiftieth() {
         let mut pie = pie();
@@ -396,7 +399,7 @@ mod tests {
             pie.control.update(&tuning, 10.0, Time::ZERO);
             assert!((pie.control.probability - after).abs() < 1e-12, "{before}");
         }
-        // alpha (0 - target) is taken off, too.
+        // The term alpha (0 - target) is subtracted, too.
         pie.control.probability = 0.5;
         pie.control.delay_before = 0.0;
         pie.control.update(&tuning, 0.0, Time::ZERO);
@@ -404,7 +407,7 @@ mod tests {
         assert!((pie.control.probability - expected).abs() < 1e-12);
     }
 
-    /// RFC 8033 section 5.1: two packets waiting are let be, whatever the probability.
+    /// RFC 8033 section 5.1: two waiting packets cause no drop, whatever the probability.
     #[test]
     fn a_queue_of_two_packets_loses_nothing() {
         for (waiting, lossless) in [(2, true), (3, false)] {
@@ -418,8 +421,8 @@ mod tests {
         }
     }
 
-    /// The table of RFC 8033 section 4.2, and what it is for: a step is between 1/2048 of itself and all of it,
-    /// by powers of four below a hundredth.
+    /// The table of RFC 8033 section 4.2 and its purpose. A step is scaled by 1/2048 to 1, by
+    /// powers of four below a probability of a hundredth.
     #[test]
     fn steps_are_smaller_at_smaller_probabilities() {
         let table = [
@@ -474,8 +477,8 @@ mod tests {
         assert_eq!(pie.control.burst_allowance, Time::from_millis(150));
     }
 
-    /// Where the rate changes, the delay is what is left at the rate at which it was seen to leave: worked
-    /// by hand for 1000 bytes in a millisecond, a tenth of that, and an outage.
+    /// If the rate changes, the delay is the backlog divided by the measured rate. The values are
+    /// worked by hand for 1000 bytes in a millisecond, a tenth of that, and an outage.
     #[test]
     fn the_delay_is_of_the_rate_that_is_seen() {
         let rate = Rate::from_bits_per_second;

@@ -1,5 +1,5 @@
-//! What a discipline knows of its link: the limit, the rate, the time, randomness, and where its
-//! discards and marks are counted.
+//! The discipline's view of its link: the limit, the rate, the time and random numbers. The
+//! discipline reports its discards and marks here.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use forebay_units::{Rate, RateSteps, Time};
 
 use crate::packet::{Ecn, Packet};
 
-/// A limit on what waits. The packet in transmission is not counted.
+/// A limit on the waiting packets. The packet in transmission is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most this many packets.
@@ -18,24 +18,24 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// What waits.
+/// The packets that wait, without the one in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Backlog {
-    /// One packet more.
+    /// Adds a packet of `size` bytes.
     #[inline]
     pub fn add(&mut self, size: u32) {
         self.packets += 1;
         self.bytes += u64::from(size);
     }
 
-    /// One packet less.
+    /// Removes a packet of `size` bytes.
     #[inline]
     pub fn remove(&mut self, size: u32) {
         self.packets -= 1;
@@ -62,7 +62,7 @@ impl Limit {
         }
     }
 
-    /// What is left of the limit behind `backlog`, in the limit's unit.
+    /// The part of the limit that `backlog` leaves free, in the limit's unit.
     #[inline]
     pub fn free(self, backlog: Backlog) -> f64 {
         let (Self::Packets(limit) | Self::Bytes(limit)) = self;
@@ -79,17 +79,16 @@ impl Limit {
     }
 }
 
-/// The link on which a discipline is set up.
+/// The link that a discipline is created for.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What may wait.
+    /// The limit on the waiting packets.
     pub limit: Limit,
-    /// The link's rate for packets as they are counted here, as a discipline is told it: the average
-    /// where it changes.
+    /// The link's rate for packets as they are counted here; the average if the rate changes.
     pub rate: Rate,
-    /// The same as time goes on, where it changes: for a discipline that measures it.
+    /// The steps of the rate, if it changes, for a discipline that measures it.
     pub steps: Option<Arc<RateSteps>>,
-    /// One-way propagation of the link, zero where it is not known.
+    /// One-way propagation delay of the link; zero if it is not known.
     pub delay: Time,
     /// Mean packet size in bytes, at least 1.
     pub packet: f64,
@@ -124,43 +123,43 @@ impl Setting {
 /// A memory that several ports share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// What may wait at all of them together.
+    /// The limit on the packets that wait at all ports together.
     pub limit: Limit,
-    /// What waits at all of them together.
+    /// The packets that wait at all ports together.
     pub used: Backlog,
 }
 
-/// What one of several classes at a port knows of itself.
+/// The state of one of several classes at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfClass {
-    /// Since when nothing of the class waits or is in transmission.
+    /// The time since which nothing of the class waits or is in transmission.
     pub empty_since: Option<Time>,
 }
 
-/// A link's port: the time, randomness, and what became of packets that did not wait to the end.
+/// A link's port: the time, random numbers, and the packets that were discarded or marked.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The time now.
+    /// The current time.
     pub now: Time,
-    /// Since when nothing is in transmission; none while something is. What arrives at an idle
-    /// link is transmitted at once, so no limit on what waits holds it up.
+    /// The time since which nothing is in transmission; `None` while a packet is. An arrival at an
+    /// idle link is transmitted at once, so no limit on waiting packets applies to it.
     pub idle_since: Option<Time>,
     /// The memory that this port shares with others, as the arriving packet finds it.
     pub shared: Option<Shared>,
-    /// The class whose queue the arriving packet joins, where there are classes.
+    /// The class whose queue the arriving packet joins, if there are classes.
     pub class: Option<OfClass>,
-    /// Randomness of this link.
+    /// Random stream of this link.
     pub random: Stream,
-    /// Packets discarded in the last call, for the engine to take.
+    /// Packets discarded in the last call; the engine takes them.
     pub discards: Vec<Packet>,
-    /// Packets marked, of those that arrived at `since` or later.
+    /// Number of packets marked that arrived at `since` or later.
     pub marks: u64,
-    /// Since when packets are counted, the warm-up's end.
+    /// The time from which packets are counted: the end of the warm-up.
     pub since: Time,
 }
 
 impl Port {
-    /// The port of an idle link at time zero.
+    /// Creates the port of an idle link at time zero.
     pub fn new(random: Stream) -> Self {
         Self {
             now: Time::ZERO,
@@ -174,20 +173,21 @@ impl Port {
         }
     }
 
-    /// Since when the queue that an arriving packet joins has had nothing to send.
+    /// The time since which the queue that an arriving packet joins has had no packet; `None` while
+    /// it has one.
     #[inline]
     pub fn empty_since(&self) -> Option<Time> {
         self.class
             .map_or(self.idle_since, |class| class.empty_since)
     }
 
-    /// The packet goes no further.
+    /// Discards the packet.
     #[inline]
     pub fn discard(&mut self, packet: Packet) {
         self.discards.push(packet);
     }
 
-    /// Marks the packet where its sender understands that; says whether it does.
+    /// Marks the packet if its sender is ECN-capable. Returns whether it is.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         if packet.ecn() == Ecn::NotCapable {
             return false;

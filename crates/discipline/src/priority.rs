@@ -1,5 +1,5 @@
-//! Strict priority: the flow groups of the scenario, in the order of the file, are bands; a packet
-//! leaves only when no band before its own has one. The buffer is shared.
+//! Strict priority: the flow groups of the scenario, in the order of the file, are bands. A packet
+//! leaves only if no band before its own has a packet. The bands share the buffer.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,16 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::QueueDiscipline;
 
-/// Whom a full buffer drops.
+/// The packet that a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     /// The last packet of the last band that has one.
     Lowest,
-    /// The arrival.
+    /// The arriving packet.
     Arrival,
 }
 
-/// Strict priority.
+/// The discipline `priority`.
 #[derive(Clone, Debug)]
 pub struct StrictPriority {
     limit: Limit,

@@ -1,9 +1,10 @@
-//! Random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
-//! Avoidance", 1993): drops or marks at random as the average queue grows, so that flows are told
-//! of congestion before the buffer is full and not all at once. With the gentle variant (Floyd
-//! 2000) and Adaptive RED (Floyd, Gummadi and Shenker 2001), which moves the largest probability so
-//! that the average stays between the thresholds. Follows ns-2.35's `red.cc` where the papers
-//! leave a choice.
+//! RED, random early detection (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
+//! Avoidance", 1993). It drops or marks at random as the average queue grows. Flows thus receive
+//! signals before the buffer is full, and not all at once.
+//!
+//! The gentle variant (Floyd 2000) and Adaptive RED (Floyd, Gummadi and Shenker 2001) are included.
+//! Adaptive RED moves the largest probability so that the average stays between the thresholds. The
+//! papers leave choices open; they follow ns-2.35's `red.cc`.
 
 use forebay_units::Time;
 use forebay_units::parameter::{
@@ -14,22 +15,24 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Limit, Port, Setting};
 
-/// The automatic smallest `max_p` is this by the link's rate: one over the packets of 1000 bytes sent
-/// in 100 ms, whatever the size of the packets (ns-2.35 red.cc: `initialize_params`).
+/// Numerator of the automatic smallest `max_p`; the denominator is the link's rate in bytes/s. The
+/// quotient is one over the number of 1000-byte packets sent in 100 ms, whatever the packet size
+/// (ns-2.35 red.cc: `initialize_params`).
 const BOTTOM_BYTES_PER_SECOND: f64 = 1e4;
 
-/// Beyond the upper threshold the probability rises to one at twice the threshold (gentle), or is
-/// one at once.
+/// The probability beyond the upper threshold: it rises to one at twice the threshold (gentle), or
+/// is one at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// It rises on, to one at twice the threshold.
+    /// It rises further, to one at twice the threshold.
     Gentle,
     /// It is one.
     Abrupt,
 }
 
-/// The drop probability against the average queue, in the unit of the queue's limit: 0 up to `min`,
-/// from there linear to `max_p` at `max`, then as `beyond` says (1993 paper section 4; Floyd 2000).
+/// The drop probability as a function of the average queue, in the unit of the queue's limit. It is
+/// 0 up to `min`, then linear to `max_p` at `max`, then as `beyond` says (1993 paper section 4;
+/// Floyd 2000).
 ///
 /// ```
 /// use forebay_discipline::{Beyond, DropCurve};
@@ -40,15 +43,15 @@ pub enum Beyond {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropCurve {
-    /// Nothing is dropped below.
+    /// Average queue below which nothing is dropped.
     pub min: f64,
-    /// The probability is `max_p` here.
+    /// Average queue at which the probability is `max_p`.
     pub max: f64,
-    /// Largest probability below `max`; where `range` says so, at the start.
+    /// Largest probability below `max`; with `range` only the initial value.
     pub max_p: f64,
-    /// What happens from `max` on.
+    /// The probability from `max` on.
     pub beyond: Beyond,
-    /// Smallest and largest `max_p` of Adaptive RED; none where it stays.
+    /// Smallest and largest `max_p` of Adaptive RED; `None` if `max_p` is fixed.
     pub range: Option<(f64, f64)>,
 }
 
@@ -59,7 +62,7 @@ impl DropCurve {
         Self::with_levels(parameters, setting.rate.as_bytes_per_second(), level)
     }
 
-    /// The same for a queue counted in any unit: `level` gives a threshold in it, the link sends
+    /// The same for a queue in any unit. `level` converts a threshold to this unit; the link sends
     /// `bytes_per_second`.
     pub fn with_levels(
         parameters: &Parameters,
@@ -111,23 +114,24 @@ impl DropCurve {
         p.min(1.0)
     }
 
-    /// Between which averages Adaptive RED leaves `max_p` as it is (2001 paper section 3).
+    /// The averages between which Adaptive RED leaves `max_p` unchanged (2001 paper section 3).
     pub fn target(&self) -> (f64, f64) {
         let part = 0.4 * (self.max - self.min);
         (self.min + part, self.max - part)
     }
 }
 
-/// How drops are spread over the arrivals (1993 paper section 8; ns-2's `wait_`).
+/// The spacing of drops over the arrivals (1993 paper section 8; ns-2's `wait_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spacing {
-    /// Uniform from 1/p to 2/p - 1 arrivals apart: never two soon after one another.
+    /// Uniform from 1/p to 2/p - 1 arrivals apart: two drops are never close together.
     Wait,
     /// Uniform from 1 to 1/p - 1 arrivals apart, as in the paper.
     Uniform,
 }
 
-/// What Adaptive RED moves and by how much (2001 paper section 3, with ns-2's bounds).
+/// State of Adaptive RED: the bounds of `max_p` and the time of its last change (2001 paper section
+/// 3, with ns-2's bounds).
 #[derive(Clone, Copy, Debug)]
 struct Adaptation {
     bottom: f64,
@@ -141,11 +145,11 @@ impl Adaptation {
     const DECREASE: f64 = 0.9;
 }
 
-/// RED.
+/// The discipline `red`.
 #[derive(Clone, Debug)]
 pub struct Red {
     limit: Limit,
-    /// In the limit's unit; Adaptive RED moves its `max_p`.
+    /// The drop curve in the limit's unit; Adaptive RED moves its `max_p`.
     curve: DropCurve,
     weight: f64,
     spacing: Spacing,
@@ -153,7 +157,7 @@ pub struct Red {
     packets_per_second: f64,
     packet: f64,
     average: f64,
-    /// Arrivals (of the mean size, for a byte limit) since the last drop or mark.
+    /// Arrivals since the last drop or mark; with a byte limit in units of the mean size.
     count: f64,
     /// Whether the average was at or above the lower threshold at the last arrival.
     above: bool,
@@ -277,7 +281,7 @@ impl AdmissionControl for Red {
 }
 
 impl Red {
-    /// What an arrival finds, whatever becomes of it: the average and Adaptive RED take it in.
+    /// Updates the average and Adaptive RED with the queue that an arrival finds.
     pub(crate) fn observe(&mut self, arrival: &Arrival, now: Time) {
         self.measure(arrival, now);
         self.adapt(now);
@@ -288,7 +292,7 @@ impl Red {
         self.average >= self.curve.min
     }
 
-    /// What becomes of an arrival that was observed.
+    /// Decides on an arrival after [`Self::observe`].
     pub(crate) fn decide(
         &mut self,
         packet: &Packet,
@@ -308,8 +312,8 @@ impl Red {
         verdict
     }
 
-    /// The average takes in the queue that this arrival finds. While the link was idle, as many
-    /// packets as it could have sent would have found an empty queue (1993 paper section 4).
+    /// Updates the average with the queue that this arrival finds. An idle link counts as the
+    /// packets that it could have sent, each of which finds an empty queue (1993 paper section 4).
     fn measure(&mut self, arrival: &Arrival, now: Time) {
         if let Some(since) = arrival.empty_since {
             let idle = now.saturating_sub(since).as_secs_f64();
@@ -341,7 +345,7 @@ impl Red {
         }
     }
 
-    /// The verdict without regard to the limit.
+    /// The verdict without the limit.
     fn early(&mut self, size: f64, packet: &Packet, arrival: &Arrival, port: &mut Port) -> Verdict {
         if !self.congested() || arrival.backlog.packets <= 1 {
             self.above = false;

@@ -6,26 +6,26 @@ use crate::admission::{AdmissionControl, Arrival, Fifo, Verdict};
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, Setting};
 
-/// What a discipline keeps, in bytes, without the room by which containers are larger than what they hold.
+/// The memory of a discipline in bytes, without the spare capacity of its containers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
-    /// Of each packet that waits.
+    /// Bytes per waiting packet.
     pub packet: usize,
-    /// Of each number up to the largest of a flow that has sent.
+    /// Bytes per flow number up to the largest number of a flow that has sent.
     pub flow: usize,
-    /// Of a queue where nothing has been sent.
+    /// Bytes of a queue before its first packet.
     pub empty: usize,
 }
 
 impl Storage {
-    /// Of first-in-first-out queues.
+    /// Memory of a first-in-first-out queue.
     pub(crate) const QUEUE: Self = Self {
         packet: size_of::<Packet>(),
         flow: 0,
         empty: 0,
     };
 
-    /// The same with so many bytes more for each flow.
+    /// The same with `bytes` more for each flow.
     pub(crate) const fn with_flow(self, bytes: usize) -> Self {
         Self {
             flow: self.flow + bytes,
@@ -33,7 +33,7 @@ impl Storage {
         }
     }
 
-    /// Where there is a fixed number of queues into which flows are hashed.
+    /// The memory if flows are hashed into a fixed number of queues.
     pub(crate) const fn of_queues(self, count: usize) -> Self {
         Self {
             flow: 0,
@@ -42,39 +42,40 @@ impl Storage {
         }
     }
 
-    /// The same of a discipline that may discard all that waits at once.
+    /// The memory of a discipline that may discard all waiting packets at once.
     pub(crate) const DISCARDING: Self = Self {
         packet: 2 * size_of::<Packet>(),
         ..Self::QUEUE
     };
 }
 
-/// A discipline that holds the packets waiting.
+/// A discipline that holds the waiting packets.
 pub trait QueueDiscipline: Sized {
-    /// What the registry knows of it.
+    /// The registry's description of the discipline.
     const DESCRIPTION: Description;
 
-    /// The discipline with these parameters on a link.
+    /// Creates the discipline for a link.
     fn new(parameters: &Parameters, setting: &Setting) -> Self;
 
-    /// What it keeps with these parameters.
+    /// The memory that the discipline needs with these parameters.
     fn storage(_parameters: &Parameters) -> Storage {
         Storage::QUEUE
     }
 
-    /// A packet arrives. What is dropped for it, or it itself, is discarded at the port. Where the
-    /// link is idle, a packet that is accepted leaves at the [`Self::dequeue`] that follows.
+    /// Handles the arrival of a packet. Any packet that is dropped, the arrival included, is
+    /// discarded at the port. If the link is idle, an accepted packet leaves at the
+    /// [`Self::dequeue`] that follows.
     fn enqueue(&mut self, packet: Packet, port: &mut Port);
 
-    /// The packet to transmit next; `None` only where nothing waits.
+    /// Removes and returns the packet to transmit next; `None` only if nothing waits.
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet>;
 
-    /// What waits.
+    /// The packets that wait.
     fn backlog(&self) -> Backlog;
 }
 
-/// What holds the packets that wait: a discipline that does, or a first-in-first-out queue behind one that
-/// decides at arrival.
+/// A queue of waiting packets. It is a discipline that holds them, or a first-in-first-out queue
+/// with an admission control.
 pub trait PacketQueue {
     /// See [`QueueDiscipline::enqueue`].
     fn enqueue(&mut self, packet: Packet, port: &mut Port);
@@ -85,8 +86,8 @@ pub trait PacketQueue {
     /// See [`QueueDiscipline::backlog`].
     fn backlog(&self) -> Backlog;
 
-    /// Size of the packet that is the next to go, whatever happens until then; none where that is only
-    /// known when it is taken out.
+    /// Size in bytes of the packet that leaves next, whatever happens until then. `None` if it is
+    /// only known at the departure.
     fn head(&self) -> Option<u32> {
         None
     }
@@ -143,13 +144,14 @@ impl PacketQueue for Fifo {
     }
 }
 
-/// Work on a queue, compiled for each of them: what is done many times asks once which it is.
+/// Work on a queue, compiled for each discipline. Repeated work then selects the discipline only
+/// once.
 pub trait QueueWork {
-    /// Does it.
+    /// Does the work on `queue`.
     fn run<Q: PacketQueue>(self, queue: &mut Q);
 }
 
-/// Makes the enums of all disciplines and their dispatch out of the two lists of files.
+/// Defines the enums of all disciplines and their dispatch from the two lists of files.
 macro_rules! disciplines {
     (
         at_arrival: { $($admission:ident($gate:ty),)+ }
@@ -186,7 +188,7 @@ macro_rules! disciplines {
         }
 
         impl Queue {
-            /// Has work done on the queue.
+            /// Runs `work` on the queue.
             pub fn work(&mut self, work: impl QueueWork) {
                 match self {
                     Self::Fifo(queue) => work.run(queue),
@@ -223,15 +225,15 @@ macro_rules! disciplines {
         }
 
         impl Queue {
-            /// A packet less, to make room for another: the last of a first-in-first-out queue, of
-            /// others the one that would have gone next.
+            /// Removes a packet to make room for another: the last of a first-in-first-out queue,
+            /// otherwise the one that would leave next.
             pub(crate) fn push_out(&mut self, port: &mut Port) -> Option<Packet> {
                 if let Self::Fifo(queue) = self {
                     return queue.take_last();
                 }
                 let marks = port.marks;
                 let packet = self.dequeue(port);
-                // It carries no mark to anybody.
+                // The packet is dropped, so its mark does not count.
                 port.marks = marks;
                 packet
             }
@@ -242,8 +244,8 @@ macro_rules! disciplines {
             $(&<$type as QueueDiscipline>::DESCRIPTION,)+
         ];
 
-        /// What the discipline `name` keeps, where it holds the packets that wait; `None` where it
-        /// decides at arrival, and for an unknown name.
+        /// The memory of the discipline `name`. `None` if it decides at arrival, and for an unknown
+        /// name.
         pub fn storage(name: &str, parameters: &Parameters) -> Option<Storage> {
             $(
                 if name == <$type as QueueDiscipline>::DESCRIPTION.name {
@@ -253,7 +255,7 @@ macro_rules! disciplines {
             None
         }
 
-        /// The discipline `name` on a link; `None` for an unknown name.
+        /// Creates the discipline `name` for a link; `None` for an unknown name.
         pub fn discipline(
             name: &str,
             parameters: &Parameters,

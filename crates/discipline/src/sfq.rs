@@ -1,7 +1,7 @@
-//! Stochastic fairness queueing (McKenney, "Stochastic Fairness Queueing", 1990): flows are hashed
-//! into queues that are served in turn, packet by packet where packets are of one size, and a full
-//! buffer drops from the longest queue. The hash changes now and then, so that flows that share a
-//! queue do not share it for ever.
+//! Stochastic fairness queueing (McKenney, "Stochastic Fairness Queueing", 1990). Flows are hashed
+//! into queues that take turns. If all packets have one size, a turn is a packet. A full buffer
+//! drops from the longest queue. The hash changes at intervals, so two flows do not share a queue
+//! for ever.
 
 use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters, Value};
 use forebay_units::{Bytes, Time};
@@ -11,14 +11,14 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// Which end of the longest queue loses.
+/// The end of the longest queue that loses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Tail,
     Head,
 }
 
-/// Stochastic fairness queueing.
+/// The discipline `sfq`.
 #[derive(Clone, Debug)]
 pub struct StochasticFairnessQueueing {
     limit: Limit,
@@ -29,7 +29,7 @@ pub struct StochasticFairnessQueueing {
     salt: u64,
     queues: FlowQueues,
     active: QueueList,
-    /// Bytes each queue may send.
+    /// Bytes that each queue may send.
     credits: Vec<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! Step marking, as data-center switches do for DCTCP (RFC 8257 section 3.1; Alizadeh et al.
-//! 2010): every arrival that finds more than a threshold waiting is marked.
+//! Step marking, as data-center switches do for DCTCP (RFC 8257 section 3.1; Alizadeh et al. 2010).
+//! Every arrival that finds more than a threshold waiting is marked.
 
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Threshold, Value,
@@ -9,18 +9,18 @@ use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::{Ecn, Packet};
 use crate::port::{Limit, Port, Setting};
 
-/// What becomes of packets beyond the threshold that cannot be marked.
+/// The treatment of packets beyond the threshold that cannot be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
     Queue,
     Drop,
 }
 
-/// Step marking.
+/// The discipline `step`.
 #[derive(Clone, Copy, Debug)]
 pub struct StepMarking {
     limit: Limit,
-    /// K, in the limit's unit.
+    /// The threshold K, in the limit's unit.
     threshold: f64,
     others: Others,
 }

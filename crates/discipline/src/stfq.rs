@@ -1,6 +1,6 @@
-//! Start-time fair queueing (Goyal, Vin and Cheng 1997): each packet has a start tag, the later of
-//! the virtual time and its flow's last finish tag; packets leave in the order of their start tags,
-//! and the virtual time is the start tag of the packet in transmission. One queue per flow.
+//! Start-time fair queueing (Goyal, Vin and Cheng 1997). A packet's start tag is the later of the
+//! virtual time and its flow's last finish tag. Packets leave in the order of their start tags. The
+//! virtual time is the start tag of the packet in transmission. Each flow has a queue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,40 +14,40 @@ use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
 use crate::registry::{QueueDiscipline, Storage};
 
-/// Whom a full buffer drops.
+/// The packet that a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     /// The head of the queue with the most bytes.
     Longest,
-    /// The arrival.
+    /// The arriving packet.
     Arrival,
 }
 
-/// Void entries that are kept in any case.
+/// Number of void entries that are always tolerated.
 const MOST_VOIDS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowTags {
     /// Finish tag of the last packet sent, in bytes.
     finish: u64,
-    /// Number of its entry in the heap; an entry with another number is void.
+    /// Number of its entry in the heap. Entries with another number are void.
     entry: u64,
 }
 
-/// Start-time fair queueing.
+/// The discipline `stfq`.
 #[derive(Clone, Debug)]
 pub struct StartTimeFairQueueing {
     limit: Limit,
     victim: Victim,
     queues: FlowQueues,
     flows: Vec<FlowTags>,
-    /// Start tag of each backlogged flow's head, entry number and flow: earlier entries first.
+    /// Start tag of each backlogged flow's head, entry number and flow. Earlier entries come first.
     tags: BinaryHeap<Reverse<(u64, u64, u32)>>,
     entries: u64,
-    /// Void entries in the heap.
+    /// Number of void entries in the heap.
     voids: usize,
     virtual_time: u64,
-    /// Largest finish tag given: the virtual time when nothing is left to send.
+    /// Largest finish tag so far: the virtual time when the queue is empty.
     last_finish: u64,
 }
 
@@ -158,8 +158,8 @@ impl QueueDiscipline for StartTimeFairQueueing {
 }
 
 impl StartTimeFairQueueing {
-    /// Tags the packet at the head of a flow's queue. The tag does not depend on its size, so a
-    /// packet dropped from the head leaves it to the next.
+    /// Tags the packet at the head of a flow's queue. The tag does not depend on the packet's size,
+    /// so the next packet inherits it after a drop at the head.
     fn tag(&mut self, flow: u32) {
         self.entries += 1;
         let tags = &mut self.flows[flow as usize];
@@ -168,8 +168,8 @@ impl StartTimeFairQueueing {
         self.tags.push(Reverse((start, self.entries, flow)));
     }
 
-    /// The queue of a flow has been dropped: its tag is void. Where most are they are thrown out, as a burst that finds no
-    /// room would leave one for each of its packets.
+    /// Voids the tag of a flow whose queue was dropped. If most tags are void they are removed.
+    /// Otherwise a burst without room would leave one for each of its packets.
     fn void(&mut self, flow: u32) {
         self.flows[flow as usize].entry = 0;
         self.voids += 1;
@@ -211,11 +211,12 @@ mod tests {
             .filter_map(|_| stfq.dequeue(&mut port))
             .map(|p| p.flow)
             .collect();
-        // Flow 1 starts at the virtual time, that of the packet sent last; then turns.
+        // Flow 1 starts at the virtual time, that of the packet sent last. The flows then take
+        // turns.
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
     }
 
-    /// Bursts that find no room leave nothing behind, whatever is waiting.
+    /// Bursts that find no room leave no tags, whatever waits.
     #[test]
     fn no_more_tags_are_kept_than_flows_wait() {
         let (mut stfq, mut port) = (stfq(Limit::Packets(3)), port());
@@ -262,8 +263,8 @@ mod tests {
     }
 
     proptest! {
-        /// Theorem 1 of the paper: between two backlogged flows the difference in service is at
-        /// most the sum of their largest packets.
+        /// Theorem 1 of the paper: two backlogged flows differ in service by at most the sum of
+        /// their largest packets.
         #[test]
         fn the_fairness_bound_holds(
             sizes in prop::collection::vec((40u32..1500, 40u32..1500), 100),

@@ -1,6 +1,7 @@
-//! The memory estimate of each scenario file beside the peak of one replication, in bytes.
+//! Prints the memory estimate of each scenario file and the peak of one replication, in bytes.
 //!
-//! `cargo run -p forebay-engines --example memory_estimate -- [--engine NAME] [--set KEY=VALUE]... FILE...`
+//! Run `cargo run -p forebay-engines --example memory_estimate -- [--engine NAME]
+//! [--set KEY=VALUE]... FILE...`
 
 use forebay_attack::allocations::{Counted, peak_of};
 use forebay_engines::engine;

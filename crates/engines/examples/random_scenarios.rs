@@ -1,8 +1,8 @@
-//! Runs random scenarios for as long as is asked: `make fuzz ONLY=scenarios SECONDS=7200`.
+//! Runs random scenarios for a given time: `make fuzz ONLY=scenarios SECONDS=7200`.
 //!
-//! `random_scenarios SECONDS [SEED]` goes through the cases of a seed; `random_scenarios 0 SEED CASE`
-//! repeats one. Each broken law is printed with the shortest scenario that breaks it and the command
-//! that repeats it; the exit code is then 1.
+//! `random_scenarios SECONDS [SEED]` runs the cases of a seed. `random_scenarios 0 SEED CASE`
+//! repeats one. Each broken invariant is printed with the shortest scenario that breaks it and the
+//! command that repeats it. The exit code is then 1.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use forebay_attack::{Runner, hostile, random_scenario};
 use forebay_engines::{aggregate, engines, rules};
 use forebay_scenario::Seed;
 
-/// What a run takes is held against what was said of it beforehand.
+/// The memory of a run is compared with its estimate.
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// What is asked on the command line.
+/// The arguments of the command line.
 struct Asked {
     seconds: u64,
     seed: u64,
@@ -98,7 +98,7 @@ struct Case {
     seed: u64,
     number: u64,
     words: Vec<u16>,
-    /// Which value is replaced by which hostile one, in every fourth.
+    /// The hostile value and the place that it takes, in every fourth case.
     hostile: Option<(u16, u16)>,
 }
 
@@ -130,7 +130,7 @@ impl Case {
         }
     }
 
-    /// How many engines answer, or which law is broken.
+    /// The number of engines that answer, or the invariant that is broken.
     fn breaks(&self) -> Result<usize, String> {
         let runner = Runner {
             engines: engines(),
@@ -143,7 +143,7 @@ impl Case {
         catch_unwind(AssertUnwindSafe(|| runner.check(&text))).map_err(|why| said(&*why))
     }
 
-    /// The same with fewer words, and more of them zero, that breaks a law still.
+    /// A case with fewer words, or more zeros, that still breaks an invariant.
     fn shrunk(&self) -> Self {
         let mut least = self.clone();
         let end = Instant::now() + Duration::from_secs(60);
@@ -167,7 +167,7 @@ impl Case {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(why: &(dyn Any + Send)) -> String {
     let text = why.downcast_ref::<String>().cloned();
     let text = text.or_else(|| why.downcast_ref::<&str>().map(|&text| text.to_owned()));

@@ -1,5 +1,6 @@
-//! Which jobs of a batch run side by side: as many as fit into the memory that is allowed. A job whose runs reach the
-//! limit together with others runs again alone; a job that reaches it alone ends with a line.
+//! Admission of a batch's jobs: as many run side by side as fit into the allowed memory. A run that
+//! shares the memory and reaches the limit is repeated alone. A job that reaches the limit alone
+//! ends with an error of one line.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,11 +10,11 @@ use forebay_scenario::{Cancel, DEFAULT_MEMORY, EngineError, MORE_MEMORY, rounded
 use crate::batch::Job;
 use crate::live_memory::LiveMemory;
 
-/// The jobs of a batch that wait and that run.
+/// The waiting and the running jobs of a batch.
 #[derive(Debug)]
 pub(crate) struct Admission {
     queues: Mutex<Queues>,
-    /// A job has ended, or the batch was stopped.
+    /// Signals that a job has ended or the batch was stopped.
     changed: Condvar,
 }
 
@@ -30,13 +31,13 @@ struct Waiting {
     index: usize,
     /// Estimate of its memory, in bytes.
     estimate: f64,
-    /// Memory that all jobs beside it may take together with it, in bytes.
+    /// Memory that all running jobs together may take while it runs, in bytes.
     allowed: f64,
     /// Whether it must run alone.
     alone: bool,
 }
 
-/// A job that runs.
+/// A running job.
 #[derive(Debug)]
 pub(crate) struct Running {
     job: Waiting,
@@ -45,12 +46,12 @@ pub(crate) struct Running {
     limit: Mutex<Option<Limit>>,
 }
 
-/// Why the batch ended a run.
+/// The reason why the batch ended a run.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
-    /// It holds so many bytes, alone.
+    /// The run alone holds this many bytes.
     Reached(f64),
-    /// It and the jobs beside it hold too much.
+    /// The run and its neighbors together hold too much.
     Shared,
 }
 
@@ -62,12 +63,12 @@ impl Running {
 }
 
 impl Admission {
-    /// Jobs in the order in which they are to begin.
+    /// Creates the queue of the jobs in the order in which they begin.
     pub(crate) fn new(jobs: &[Job], order: Vec<usize>) -> Self {
         let mut waiting: VecDeque<Waiting> = VecDeque::with_capacity(order.len());
         for index in order {
             let job = &jobs[index];
-            // Replications of one scenario need the same.
+            // Replications of one scenario have the same estimate.
             let same = waiting.back().filter(|before| {
                 let before = &jobs[before.index];
                 Arc::ptr_eq(&before.scenario, &job.scenario)
@@ -95,7 +96,8 @@ impl Admission {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job, as soon as it fits beside the jobs that run; none at the end of the batch.
+    /// Waits for the next job until it fits beside the running jobs; `None` at the end of the
+    /// batch.
     pub(crate) fn begin(&self) -> Option<Arc<Running>> {
         let mut queues = self.queues();
         loop {
@@ -110,7 +112,7 @@ impl Admission {
         }
     }
 
-    /// The outcome of a job that has ended; none where it is to run again, alone.
+    /// Returns the outcome of a job that has ended; `None` if it is to run a second time, alone.
     pub(crate) fn end<T>(
         &self,
         running: &Arc<Running>,
@@ -144,7 +146,7 @@ impl Admission {
         }
     }
 
-    /// Ends the run that began last, where the jobs that run hold more than is allowed.
+    /// Ends the run that began last if the running jobs hold more than is allowed.
     pub(crate) fn enforce(&self) {
         let queues = self.queues();
         let held: u64 = queues.running.iter().map(|each| each.memory.bytes()).sum();
@@ -152,7 +154,7 @@ impl Admission {
         if held as f64 <= allowed.fold(f64::INFINITY, f64::min) {
             return;
         }
-        // One at a time: the memory of a run that was ended is free soon.
+        // One run at a time is ended, because its memory is free soon.
         if queues.running.iter().any(|each| each.cancel.requested()) {
             return;
         }
@@ -167,7 +169,7 @@ impl Admission {
         last.cancel.request();
     }
 
-    /// Ends all runs; no other job begins.
+    /// Ends all runs. No other job begins.
     pub(crate) fn stop(&self) {
         let mut queues = self.queues();
         queues.stopped = true;
@@ -179,7 +181,7 @@ impl Admission {
 }
 
 impl Queues {
-    /// The first job that waits, where it fits beside the jobs that run.
+    /// Starts the first waiting job if it fits beside the running jobs.
     fn admit(&mut self) -> Option<Arc<Running>> {
         let first = self.waiting.front()?;
         if !self.running.is_empty() {
@@ -229,7 +231,7 @@ mod tests {
 
     const MB: usize = 1 << 20;
 
-    /// An engine whose runs hold memory until another run is there or some time has passed.
+    /// An engine whose runs hold memory until another run exists or some time has passed.
     #[derive(Debug, Default)]
     struct Holding {
         estimate: f64,

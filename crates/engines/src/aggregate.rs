@@ -1,4 +1,5 @@
-//! Replications become one report: means with Student-t intervals, reduced in replication order.
+//! Aggregation of replications into one report: means with Student-t intervals, reduced in
+//! replication order.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,10 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Combines the replications of one scenario, in replication order.
 ///
 /// Metrics become means with 95 % half widths (none from a single replication), as do those of
-/// groups and other links. Quantiles over flows and transfers are averaged, counts of completed
-/// transfers and of packets and events summed. A metric that only some replications could measure
-/// is left out with a warning. Histograms are added up. Of how late a machine was, each quantile is the worst
-/// of them. Warnings are kept once each; traces are the first replication's.
+/// groups and other links. Quantiles over flows and transfers are averaged. Counts of completed
+/// transfers, of packets and of events are summed. Histograms are added up. A metric that only some
+/// replications could measure is left out with a warning. Each quantile of the machine's lateness
+/// is the worst of them. Equal warnings are reported once. Traces are the first replication's.
 ///
 /// Returns `None` without a report.
 pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
@@ -28,11 +29,11 @@ pub fn aggregate(mut replications: Vec<Report>) -> Option<Report> {
     Some(combine(replications, Averages::Plain))
 }
 
-/// Combines one replication of each stratum of a scenario's random states into one observation: means weighted by the
-/// strata's probabilities (Cochran, Sampling techniques, 3rd edition, 5.3), without half widths. All else is as in
-/// [`aggregate`].
+/// Combines one replication of each stratum of a scenario's random states into one observation.
+/// Means are weighted by the strata's probabilities (Cochran, Sampling techniques, 3rd edition,
+/// 5.3), without half widths. Everything else is as in [`aggregate`].
 ///
-/// Returns `None` without a report, and where there is not one positive weight for each report.
+/// Returns `None` without a report, or if there is not one positive weight for each report.
 pub fn weighted(replications: Vec<Report>, weights: &[f64]) -> Option<Report> {
     let usable = weights
         .iter()
@@ -43,17 +44,17 @@ pub fn weighted(replications: Vec<Report>, weights: &[f64]) -> Option<Report> {
     Some(combine(replications, Averages::Weighted(weights)))
 }
 
-/// How numbers of several replications become one.
+/// The kind of average over replications.
 #[derive(Clone, Copy)]
 enum Averages<'a> {
-    /// Each counts the same, and their scatter gives a half width.
+    /// All count the same, and their scatter gives a half width.
     Plain,
     /// Each counts by its stratum's probability.
     Weighted(&'a [f64]),
 }
 
 impl Averages<'_> {
-    /// Weight of a replication, by its place.
+    /// Weight of the replication with this index.
     fn weight(self, at: usize) -> f64 {
         match self {
             Self::Plain => 1.0,
@@ -72,7 +73,7 @@ impl Averages<'_> {
         }
     }
 
-    /// Mean of the values of some replications, by their places.
+    /// Mean of the values of some replications, each with its index.
     fn mean(self, values: impl Iterator<Item = (usize, f64)>) -> f64 {
         let (mut sum, mut total) = (0.0, 0.0);
         for (at, value) in values {
@@ -113,7 +114,8 @@ fn combine(mut replications: Vec<Report>, averages: Averages<'_>) -> Report {
     }
     combined.distributions = merged(replications.iter().map(|report| &report.distributions));
     let cost = &mut combined.cost;
-    // A fluid may offer more packets than there are numbers for, and says so by the largest.
+    // The fluid engine may offer more packets than 64 bits can count, and then reports the largest
+    // number.
     let packets = replications.iter().map(|report| report.cost.data_packets);
     cost.data_packets = packets.fold(0, u64::saturating_add);
     cost.events = replications.iter().map(|report| report.cost.events).sum();
@@ -233,7 +235,7 @@ fn combine_group(
     combined
 }
 
-/// The histograms of all replications, added up.
+/// The sums of all replications' histograms.
 fn merged<'a>(
     parts: impl Iterator<Item = &'a BTreeMap<String, Distribution>>,
 ) -> BTreeMap<String, Distribution> {
@@ -244,7 +246,8 @@ fn merged<'a>(
     sums
 }
 
-/// The mean of each quantile over the replications that have it, each with its place.
+/// The mean of each quantile over the replications that have it. Each part has the index of its
+/// replication.
 fn mean_quantiles<'a>(
     averages: Averages<'_>,
     parts: impl Iterator<Item = (usize, &'a BTreeMap<String, f64>)>,
@@ -261,7 +264,7 @@ fn mean_quantiles<'a>(
         .collect()
 }
 
-/// Flow by flow: means over the replications, counts rounded to the nearest whole number.
+/// Means over the replications for each flow. Counts are rounded to the nearest whole number.
 fn mean_flows(parts: &[&GroupReport], averages: Averages<'_>) -> Vec<FlowReport> {
     let flows = parts
         .iter()
@@ -308,7 +311,7 @@ mod tests {
         let combined = aggregate([1.0, 2.0, 3.0, 4.0].map(report).into()).unwrap();
         let estimate = combined.metrics[&Metric::Utilization];
         assert_eq!(estimate.mean, 2.5);
-        // t(0.975, 3) s / sqrt(4) with s^2 = 5/3.
+        // The half width is t(0.975, 3) s / sqrt(4) with s^2 = 5/3.
         let expected = 3.182_446_305_284_263 * (5.0_f64 / 3.0 / 4.0).sqrt();
         assert!((estimate.half_width.unwrap() - expected).abs() < 1e-7);
         assert_eq!(combined.replications, 4);

@@ -1,5 +1,5 @@
-//! Many runs over the cores of one machine. Results come in job order, whatever the number of
-//! threads, so everything computed from them is independent of scheduling.
+//! Runs on the cores of one machine. Results come in job order, whatever the number of threads, so
+//! all results computed from them are independent of the scheduling.
 
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
@@ -16,22 +16,22 @@ use crate::meter::Meter;
 /// One replication of one scenario on one engine.
 #[derive(Clone)]
 pub struct Job {
-    /// What is run; shared, since many jobs differ in their seed only.
+    /// The scenario. It is shared, because many jobs differ only in their seed.
     pub scenario: Arc<Scenario>,
-    /// On what.
+    /// The engine that runs it.
     pub engine: &'static dyn Engine,
-    /// With which random streams, traces and model; the batch cancels it.
+    /// Random streams, traces and model of the run; the batch cancels it.
     pub options: RunOptions,
 }
 
 impl Job {
-    /// Whether other jobs beside it would falsify it.
+    /// Whether other jobs at the same time would falsify it.
     fn in_real_time(&self) -> bool {
         self.engine.description().real_time
     }
 }
 
-/// A job that cannot be answered, or a batch that was stopped.
+/// A job without an answer, or a batch that was stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// An engine has no answer.
@@ -46,15 +46,15 @@ pub enum BatchError {
     Defect {
         /// Name of the engine.
         engine: &'static str,
-        /// What replays it.
+        /// The seed that replays it.
         seed: Seed,
         /// The panic's message.
         what: String,
     },
-    /// The system gives no thread.
+    /// The system could not start a thread.
     #[error("no thread can be started: {0}")]
     Thread(std::io::Error),
-    /// The observer asked to stop.
+    /// The observer stopped the batch.
     #[error("interrupted")]
     Interrupted,
 }
@@ -68,19 +68,19 @@ pub enum Next {
     Stop,
 }
 
-/// Held while a job in real time runs, whichever batch it is of.
+/// Locked while a job in real time runs, in any batch.
 static REAL_TIME: Mutex<()> = Mutex::new(());
 
-/// How often the observer is called while no job finishes.
+/// Interval of calls to the observer while no job finishes.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
-/// Runs `job` here and now and measures its cost.
+/// Runs `job` in this thread and measures its cost.
 ///
 /// # Errors
-/// The engine's own; a panic of the engine becomes [`BatchError::Defect`].
+/// The engine's own. A panic of the engine becomes [`BatchError::Defect`].
 fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     let alone = job.in_real_time().then(|| REAL_TIME.lock());
-    // The batch may have been stopped while it waited for another's job.
+    // The batch may have been stopped while the job waited for another.
     job.options.cancel.check()?;
     let meter = Meter::start();
     let engine = job.engine.description();
@@ -109,17 +109,19 @@ fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     Ok(report)
 }
 
-/// What became of one job.
+/// The report of one job, or its error.
 pub type Outcome = Result<Report, BatchError>;
 
-/// Runs all jobs on `threads` threads; those of engines that run in real time come after the others and
-/// one at a time, with nothing beside them. `observe` is called in the calling thread with each
-/// outcome as it comes, in the order of finishing, and every 50 ms in between with `None`.
-/// A job that fails does not stop the others unless the observer says so.
+/// Runs all jobs on `threads` threads. Jobs of engines in real time come after the others, one at a
+/// time and with no others beside them.
+///
+/// The calling thread calls `observe` with each outcome, in the order of finishing. In between it
+/// calls `observe` with `None` every 50 ms. A failed job does not stop the others unless the
+/// observer stops the batch.
 ///
 /// # Errors
-/// [`BatchError::Interrupted`] as soon as `observe` says so. Jobs in progress are then canceled:
-/// each ends in the background at its engine's next look.
+/// [`BatchError::Interrupted`] when `observe` returns [`Next::Stop`]. Jobs in progress are then
+/// canceled: each ends in the background when its engine next checks for it.
 pub fn run_batch(
     jobs: Vec<Job>,
     threads: NonZeroUsize,
@@ -142,7 +144,7 @@ pub fn run_batch(
                     verdict
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => observe(None),
-                // Every thread has ended: nothing runs beside what comes next.
+                // Every thread has ended, so no job runs beside the next ones.
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             };
             if verdict == Next::Stop {
@@ -158,7 +160,7 @@ pub fn run_batch(
         .ok_or(BatchError::Interrupted)
 }
 
-/// Starts jobs on so many threads, as they are admitted; each ends by a message.
+/// Starts jobs on `threads` threads as they are admitted. Each sends its outcome when it ends.
 fn start(
     jobs: &Arc<Vec<Job>>,
     admission: &Arc<Admission>,
@@ -182,7 +184,7 @@ fn start(
                         ended.and_then(Result::ok)
                     }
                 };
-                // A batch that was stopped has no reader.
+                // A batch that was stopped has no receiver.
                 if outcome.is_some_and(|outcome| send.send((index, outcome)).is_err()) {
                     break;
                 }
@@ -190,7 +192,7 @@ fn start(
         });
         match thread {
             Ok(_) => {}
-            // Fewer threads take longer and find the same.
+            // Fewer threads take longer and give the same results.
             Err(_) if started > 0 => break,
             Err(error) => return Err(BatchError::Thread(error)),
         }
@@ -198,7 +200,7 @@ fn start(
     Ok(results)
 }
 
-/// One job per replication number of one scenario.
+/// Creates one job per replication number of one scenario.
 pub fn replications(
     scenario: &Arc<Scenario>,
     engine: &'static dyn Engine,
@@ -336,7 +338,7 @@ mod tests {
         Box::leak(Box::default())
     }
 
-    /// Nine jobs, every third in real time.
+    /// Nine jobs; every third runs in real time.
     fn mixed(neighbors: &'static Neighbors) -> Vec<Job> {
         let engine = |real_time| -> &'static Alone {
             Box::leak(Box::new(Alone {

@@ -1,5 +1,6 @@
-//! What stands around the engines: their registry, replications and their aggregation, and the
-//! batch runner over cores. The only place below Python that reads a clock or starts a thread.
+//! The frame around the engines: their registry, the replications and their aggregation, and the
+//! batch runner over cores. The Python crate calls it. Its batches read the clock and start
+//! threads; of the engines only the kernel engine does so.
 
 mod admission;
 mod aggregate;
@@ -13,7 +14,7 @@ mod student_t;
 mod testing;
 mod yardstick;
 
-/// The unit tests' own.
+/// The allocator of the unit tests.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -1,28 +1,29 @@
-//! The memory that each run holds while it runs. A program that makes [`CountingAllocator`] its global allocator lets
-//! [`crate::run_batch`] compare what its runs hold with their limit; in other programs nothing is counted.
+//! The memory that each run holds while it runs. [`crate::run_batch`] compares it with the limit if
+//! the program makes [`CountingAllocator`] its global allocator. In other programs the count is
+//! zero.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
-/// The system's allocator, which counts the bytes that each thread holds.
+/// The system's allocator with a count of the bytes that each thread holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// Runs at one time whose memory is counted; a run beyond them is not counted.
+/// The largest number of simultaneous runs whose memory is counted. Further runs are not counted.
 const PLACES: usize = 1024;
 
-/// Bytes by which a thread's count may differ from the published one.
+/// The largest difference between a thread's count and the published one, in bytes.
 const GRAIN: isize = 1 << 20;
 
-/// No place: nothing is published.
+/// Marks the absence of a place: nothing is published.
 const NOWHERE: usize = usize::MAX;
 
 static TAKEN: [AtomicBool; PLACES] = [const { AtomicBool::new(false) }; PLACES];
 static PUBLISHED: [AtomicIsize; PLACES] = [const { AtomicIsize::new(0) }; PLACES];
 
 thread_local! {
-    /// Bytes that the thread allocated and did not free since its run began.
+    /// Bytes that the thread allocated minus those that it freed, since its run began.
     static HELD: Cell<isize> = const { Cell::new(0) };
     /// The value of `HELD` that was published last.
     static TOLD: Cell<isize> = const { Cell::new(0) };
@@ -47,7 +48,7 @@ impl LiveMemory {
         Self { place }
     }
 
-    /// The bytes that `task` holds are counted from now on in this thread, until it ends.
+    /// Runs `task` and counts the bytes that this thread holds until it ends.
     pub(crate) fn count<T>(&self, task: impl FnOnce() -> T) -> T {
         let before = (HELD.replace(0), TOLD.replace(0), PLACE.replace(self.place));
         let answer = task();
@@ -57,7 +58,7 @@ impl LiveMemory {
         answer
     }
 
-    /// Bytes that the run holds, to a mebibyte.
+    /// Bytes that the run holds, with an error of at most a mebibyte.
     pub(crate) fn bytes(&self) -> u64 {
         let published = PUBLISHED.get(self.place);
         let bytes = published.map_or(0, |bytes| bytes.load(Ordering::Relaxed));

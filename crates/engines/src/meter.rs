@@ -1,4 +1,4 @@
-//! What a run costs: processor time of the calling thread, elapsed time and memory.
+//! The cost of a run: processor time of the calling thread, elapsed time and memory.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use forebay_scenario::Cost;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
-/// Measures from its creation on.
+/// A measurement from its creation on.
 pub(crate) struct Meter {
     wall: Instant,
     cpu_s: f64,
@@ -20,8 +20,8 @@ impl Meter {
         }
     }
 
-    /// Fills in what only the outside of an engine can measure. Processor time of threads of its own is in
-    /// `cost` already.
+    /// Adds the costs that only the caller of an engine can measure. `cost` already contains the
+    /// processor time of the engine's own threads.
     pub(crate) fn stop(&self, cost: &mut Cost) {
         cost.cpu_s += thread_cpu_s() - self.cpu_s;
         cost.wall_s = self.wall.elapsed().as_secs_f64();
@@ -29,16 +29,17 @@ impl Meter {
     }
 }
 
-/// Processor time of the calling thread; zero where the platform does not tell.
+/// Processor time of the calling thread, in seconds; zero if the platform does not report it.
 fn thread_cpu_s() -> f64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0.0, |time| {
         time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
     })
 }
 
-/// Largest resident memory of the process so far; zero where the platform does not tell.
+/// Largest resident memory of the process so far, in bytes; zero if the platform does not report
+/// it.
 fn peak_rss_bytes() -> u64 {
-    // The unit of ru_maxrss: kibibytes on Linux and the BSDs, bytes on macOS.
+    // The unit of `ru_maxrss` is the kibibyte on Linux and the BSDs, the byte on macOS.
     let unit = if cfg!(target_vendor = "apple") {
         1
     } else {

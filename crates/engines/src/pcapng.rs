@@ -1,12 +1,14 @@
-//! Traced packets as a capture in pcapng (draft-ietf-opsawg-pcapng) that tshark and Wireshark open.
+//! Export of traced packets as a capture in pcapng (draft-ietf-opsawg-pcapng) for tshark and
+//! Wireshark.
 //!
-//! One interface looks at the target link as tcpdump does: it sees each packet when its transmission begins.
-//! A scenario may ask for the side before the queue instead, which sees each packet when it arrives,
-//! with a comment where it is dropped, or for both. Packets are raw IPv4 (LINKTYPE_RAW) with TCP
-//! headers, or UDP for unresponsive traffic ([`headers`]); of each only the headers are captured, with the
-//! lengths that the whole has. Acknowledgments are there where they cross the link; those that come back past
-//! its router otherwise are seen by the same interfaces where the scenario asks for them. Times are nanoseconds
-//! since the start of the run.
+//! By default one interface sees each packet when its transmission begins, as tcpdump does. A
+//! scenario may choose the side before the queue, or both sides. That side sees each packet when it
+//! arrives, with a comment if it is dropped.
+//!
+//! Packets are raw IPv4 (LINKTYPE_RAW) with TCP headers, or UDP for unresponsive traffic
+//! ([`headers`]). Only the headers are captured, with the original lengths. Acknowledgments that
+//! cross the link are included. The same interfaces also see those of the reverse path if the
+//! scenario asks for them. Times are nanoseconds since the start of the run.
 
 mod headers;
 
@@ -24,7 +26,7 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Raw IP, version by the first nibble.
+/// Raw IP; the first four bits give the version.
 const LINKTYPE_RAW: u16 = 101;
 
 const OPTION_COMMENT: u16 = 1;
@@ -33,30 +35,30 @@ const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 
-/// Directions of a packet in its flags.
+/// Values of the direction in a packet's flags.
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
 /// Writes the traced packets to a file.
 ///
 /// # Errors
-/// The file cannot be written.
+/// The error of the file system if the file cannot be written.
 pub fn write_pcapng(traces: &Traces, path: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     pcapng(traces, &mut file)?;
     file.flush()
 }
 
-/// Writes the traced packets, in the order of their times.
+/// Writes the traced packets in the order of their times.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
     let mut section = Vec::new();
     section.extend(BYTE_ORDER_MAGIC.to_le_bytes());
     section.extend(1u16.to_le_bytes());
     section.extend(0u16.to_le_bytes());
-    // The section's length is not given.
+    // The length of the section is not given.
     section.extend(u64::MAX.to_le_bytes());
     option(
         &mut section,
@@ -70,7 +72,7 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
         let mut interface = Vec::new();
         interface.extend(LINKTYPE_RAW.to_le_bytes());
         interface.extend(0u16.to_le_bytes());
-        // No limit on captured lengths.
+        // The captured length has no limit.
         interface.extend(0u32.to_le_bytes());
         option(&mut interface, OPTION_NAME, side.name().as_bytes());
         option(&mut interface, OPTION_TIME_RESOLUTION, &[9]);
@@ -84,7 +86,7 @@ pub fn pcapng(traces: &Traces, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the scenario asks for the packets of both directions, and for what they say.
+/// Whether the trace contains header fields or acknowledgments of the reverse path.
 fn both_ways(traces: &Traces) -> bool {
     !(traces.headers.is_empty() && traces.acknowledgments.is_empty())
 }
@@ -105,7 +107,7 @@ impl Side {
         }
     }
 
-    /// When it sees a packet, in seconds; never one that is dropped before.
+    /// The time at which it sees a packet, in seconds; `None` for a packet dropped before.
     fn sees(self, packet: &PacketRecord) -> Option<f64> {
         match self {
             Self::Arrivals => Some(packet.time_s),
@@ -113,8 +115,8 @@ impl Side {
         }
     }
 
-    /// Which way past its port a packet goes: what arrives comes in, what departs goes out, and what comes back
-    /// does the opposite.
+    /// Direction of a packet at this port: arrivals are inbound, departures outbound. Packets of
+    /// the reverse path have the opposite direction.
     fn direction(self, way: Way) -> u32 {
         match (self, way) {
             (Self::Arrivals, Way::Link) | (Self::Departures, Way::Back) => INBOUND,
@@ -123,7 +125,7 @@ impl Side {
     }
 }
 
-/// The sides that a capture looks at, an interface each.
+/// The captured sides, one interface each.
 fn sides(traces: &Traces) -> &'static [Side] {
     match traces.capture {
         Capture::Departures => &[Side::Departures],
@@ -132,8 +134,8 @@ fn sides(traces: &Traces) -> &'static [Side] {
     }
 }
 
-/// A packet at one of the interfaces. An acknowledgment is seen before the packets of that instant that it lets
-/// its sender send.
+/// A packet at one of the interfaces. The order puts an acknowledgment before the packets that its
+/// sender sends at the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sight {
     nanoseconds: u64,
@@ -167,8 +169,8 @@ fn sights(traces: &Traces, sides: &[Side]) -> Vec<Sight> {
     all
 }
 
-/// What identifies packets in their IP headers, where a capture has both directions: each end of a connection
-/// counts its packets. Else the packet's number does.
+/// IP identifications of the packets. With both directions in the capture, each end of a connection
+/// counts its packets. Otherwise the packet's number is used.
 struct Identifications {
     packets: Vec<u16>,
     acknowledgments: Vec<u16>,
@@ -196,7 +198,7 @@ impl Identifications {
     }
 }
 
-/// What an interface sees.
+/// The frame that an interface sees.
 fn frame<'a>(traces: &'a Traces, sight: &Sight, all: &Identifications) -> Frame<'a> {
     let at = sight.record;
     let (record, header, identification) = match sight.way {
@@ -244,7 +246,7 @@ fn packet(out: &mut impl Write, sight: &Sight, frame: &Frame<'_>) -> io::Result<
     block(out, ENHANCED_PACKET, &body)
 }
 
-/// A block: type, length, body, length again.
+/// Writes a block: type, length, body, length.
 fn block(out: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
     let length = (body.len() as u32 + 12).to_le_bytes();
     out.write_all(&kind.to_le_bytes())?;
@@ -264,7 +266,7 @@ fn end_options(body: &mut Vec<u8>) {
     body.extend([0; 4]);
 }
 
-/// Up to the next multiple of four bytes.
+/// Pads to the next multiple of four bytes.
 fn pad(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
@@ -330,7 +332,7 @@ mod tests {
         }
     }
 
-    /// A block as it is in the file: type and body.
+    /// The blocks of a file: type and body.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let word =
             |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -345,8 +347,8 @@ mod tests {
         all
     }
 
-    /// A packet as it is in the file: interface, nanoseconds, length, ECN codepoint, whether it is
-    /// said to be dropped.
+    /// A packet in the file: interface, nanoseconds, length, ECN codepoint, and whether it is
+    /// marked as dropped.
     type Seen = (u32, u64, u32, u8, bool);
 
     /// The number of interfaces and the packets of a capture.
@@ -400,7 +402,7 @@ mod tests {
                 (0, 501_000_000, 52, 0, false),
                 (0, 1_001_000_001, 1500, 3, false),
                 (0, 1_001_800_000, 52, 0, false),
-                // Beyond 32 bits of nanoseconds.
+                // This time exceeds 32 bits of nanoseconds.
                 (0, 5_001_000_000, 65_535, 0, false),
             ]
         );
@@ -431,8 +433,8 @@ mod tests {
         assert_eq!(side(1), captured(Capture::Departures).1);
     }
 
-    /// The same with what the packets say, and three acknowledgments: one comes as data sets out, and one of
-    /// a real connection.
+    /// The same trace with header fields and three acknowledgments. One of them comes at the
+    /// instant of a data packet, and one belongs to a real connection.
     fn two_way(capture: Capture) -> Traces {
         let mut traces = traces(capture);
         let said = |timestamp| {
@@ -457,7 +459,7 @@ mod tests {
             marked: false,
             directed: true,
         });
-        // 60 bytes long, of which 52 are headers.
+        // The packet is 60 bytes long, of which 52 are headers.
         real[3] = 60;
         real[10..12].fill(0);
         let sum = checksum(&real[..20]).to_be_bytes();
@@ -484,7 +486,7 @@ mod tests {
         file
     }
 
-    /// What comes back has an interface of its own behind the others, which see the same packets as without it.
+    /// The same interfaces see the acknowledgments. The other packets are the same as without them.
     #[test]
     fn acknowledgments_come_back_past_the_queue() {
         for capture in [Capture::Departures, Capture::Arrivals, Capture::Both] {
@@ -492,7 +494,7 @@ mod tests {
             let (others, alone) = captured(capture);
             assert_eq!(interfaces, others);
             let without_growth = |seen: &[Seen]| -> Vec<_> {
-                // SYNs have their options.
+                // SYNs are longer, because they carry their options.
                 seen.iter()
                     .map(|each| (each.0, each.1, each.2.max(60), each.3, each.4))
                     .collect()
@@ -505,7 +507,7 @@ mod tests {
                 let first = !back
                     .iter()
                     .any(|other: &Seen| (other.0, other.1) == (each.0, each.1));
-                // Of one instant, what lets a sender send comes first.
+                // At one instant, the acknowledgment comes first.
                 if first && returning.contains(&(each.0, each.1)) {
                     back.push(each);
                 } else {
@@ -525,7 +527,8 @@ mod tests {
         }
     }
 
-    /// Each packet says which way it goes, and is told apart from all others of its sender.
+    /// Each packet has a direction and an identification that differs from all others of its
+    /// sender.
     #[test]
     fn packets_of_both_directions_are_told_apart() {
         let mut found = Vec::new();
@@ -544,7 +547,7 @@ mod tests {
             let half =
                 |at: usize| u64::from(u32::from_le_bytes(body[at..at + 4].try_into().unwrap()));
             let time = half(4) << 32 | half(8);
-            // At the port where data arrives what comes back goes out.
+            // At the port where data arrive, acknowledgments are outbound.
             let back = [1_001_000_001, 1_002_000_000, 4_000_000_000].contains(&time);
             assert_eq!(direction, if back { OUTBOUND } else { INBOUND });
             if identification != 77 {

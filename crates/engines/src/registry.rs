@@ -1,4 +1,4 @@
-//! The engines and the closed-form models by name.
+//! The registry of the engines and the closed-form models, by name.
 
 use forebay_closed_form::ClosedFormEngine;
 use forebay_fluid::FluidEngine;
@@ -6,7 +6,7 @@ use forebay_kernel::KernelEngine;
 use forebay_packet::PacketEngine;
 use forebay_scenario::{ClosedForm, Engine, Unknown};
 
-/// All engines, the default first. A new one is a line here.
+/// All engines, the default first. Add a new one as a line here.
 pub fn engines() -> &'static [&'static dyn Engine] {
     static ALL: [&dyn Engine; 4] = [
         &PacketEngine,
@@ -17,10 +17,10 @@ pub fn engines() -> &'static [&'static dyn Engine] {
     &ALL
 }
 
-/// The engine of this name.
+/// The engine with this name.
 ///
 /// # Errors
-/// The names that exist.
+/// The names that exist, if `name` is unknown.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, Unknown> {
     let named = |engine: &&&dyn Engine| engine.description().name == name;
     engines().iter().find(named).copied().ok_or_else(|| {
@@ -48,7 +48,8 @@ mod tests {
         options.cancel.request();
         for engine in engines() {
             let description = engine.description();
-            // Real time refuses such hours, or this machine, before it would look; its crate's tests ask it.
+            // An engine in real time would refuse hours, or this machine, before it looks. Its own
+            // crate tests it.
             if description.replicates && !description.real_time {
                 let answer = engine.run(&hours, &options);
                 let interrupted = matches!(answer, Err(EngineError::Interrupted));

@@ -1,12 +1,12 @@
 //! Student's t distribution, for intervals over few replications.
 //!
 //! Source: Abramowitz and Stegun 26.7.1 (the distribution as an incomplete beta function) and
-//! 26.5.8 (its continued fraction, evaluated by Lentz's method). Computed with the pinned `libm`,
-//! so that intervals in reports are the same bytes on every machine.
+//! 26.5.8 (its continued fraction, evaluated by Lentz's method). The pinned `libm` computes it, so
+//! intervals in reports are the same bytes on every machine.
 
-/// The value that |T| stays below with probability `confidence`, T having `degrees` degrees of
-/// freedom: the factor of a two-sided interval. Infinite without a degree of freedom; `confidence`
-/// outside of (0, 1) is clamped into it.
+/// The bound that |T| stays below with probability `confidence`, if T has `degrees` degrees of
+/// freedom. It is the factor of a two-sided interval. It is infinite without a degree of freedom. A
+/// `confidence` outside of (0, 1) is clamped into it.
 pub fn two_sided_quantile(confidence: f64, degrees: u64) -> f64 {
     if degrees == 0 {
         return f64::INFINITY;
@@ -18,7 +18,7 @@ pub fn two_sided_quantile(confidence: f64, degrees: u64) -> f64 {
         high *= 2.0;
     }
     let mut low = 0.0;
-    // Bisection to the last bit: 200 halvings of any double bracket.
+    // Bisection to the last bit: 200 halvings suffice for any double bracket.
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn quantiles_match_printed_tables() {
-        // A&S table 26.10 and its limit, the normal distribution.
+        // The values are from A&S table 26.10 and its limit, the normal distribution.
         for (confidence, degrees, expected) in [
             (0.95, 1, 12.706_204_736_174_7),
             (0.95, 2, 4.302_652_729_749_464),

@@ -1,4 +1,4 @@
-//! Engines whose answers are known, for the tests of this crate.
+//! Engines with known answers, for the tests of this crate.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ pub(crate) fn scenario() -> Scenario {
     Scenario::parse(text, Format::Toml, "test.toml", &[]).unwrap()
 }
 
-/// An engine that replicates and does nothing else.
+/// The description of an engine that replicates.
 pub(crate) const fn described(name: &'static str) -> EngineDescription {
     EngineDescription {
         name,
@@ -27,7 +27,7 @@ pub(crate) const fn described(name: &'static str) -> EngineDescription {
     }
 }
 
-/// Always the same utilization.
+/// An engine that always reports the same utilization.
 pub(crate) struct Constant(pub(crate) f64);
 
 impl Engine for Constant {
@@ -43,7 +43,7 @@ impl Engine for Constant {
     }
 }
 
-/// The replication's number, later replications finishing sooner.
+/// An engine that reports the replication's number. Later replications finish sooner.
 pub(crate) struct BySeed;
 
 impl Engine for BySeed {
@@ -60,7 +60,7 @@ impl Engine for BySeed {
     }
 }
 
-/// Never an answer.
+/// An engine that refuses every scenario.
 pub(crate) struct Failing;
 
 impl Engine for Failing {
@@ -76,7 +76,7 @@ impl Engine for Failing {
     }
 }
 
-/// A defect.
+/// An engine that panics in every run.
 pub(crate) struct Panicking;
 
 impl Engine for Panicking {
@@ -89,9 +89,9 @@ impl Engine for Panicking {
     }
 }
 
-/// The number of flows that the engine was given.
+/// An engine that reports the number of flows that it was given.
 pub(crate) struct Counting {
-    /// Whether it answers draws.
+    /// Whether it receives drawn scenarios.
     pub(crate) replicates: bool,
 }
 
@@ -114,7 +114,7 @@ impl Engine for Counting {
     }
 }
 
-/// Runs until it is canceled; counts those in progress.
+/// An engine that runs until it is canceled and counts the runs in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Endless {
     /// Runs in progress.
@@ -139,7 +139,7 @@ impl Engine for Endless {
     }
 }
 
-/// Who runs at one time.
+/// Counts of the jobs that run at one time.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbors {
     now: AtomicUsize,
@@ -149,23 +149,24 @@ pub(crate) struct Neighbors {
 }
 
 impl Neighbors {
-    /// How many ran at one time, at the most.
+    /// The largest number of jobs that ran at one time.
     pub(crate) fn most(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }
 
-    /// How many began.
+    /// The number of jobs that began.
     pub(crate) fn begun(&self) -> usize {
         self.begun.load(Ordering::SeqCst)
     }
 }
 
-/// The replication's number, or a refusal of its own run where one in real time had a neighbor.
+/// An engine that reports the replication's number. It refuses a run if a job in real time ran
+/// beside another.
 #[derive(Debug)]
 pub(crate) struct Alone {
-    /// Whether it is to be left alone.
+    /// Whether its jobs must run alone.
     pub(crate) real_time: bool,
-    /// Who else runs.
+    /// Counts of the other jobs.
     pub(crate) neighbors: &'static Neighbors,
 }
 

@@ -1,18 +1,18 @@
-//! A fixed piece of work, to be timed beside runs: figures of two machines, or of two minutes of one, compare in
-//! terms of it. It never changes, so it shares no code with the engines.
+//! A fixed amount of work to be timed beside runs. Figures of two machines, or of one at two times,
+//! are compared in units of it. It never changes, so it shares no code with the engines.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events that are pending at any time.
+/// Number of events that are pending at any time.
 const PENDING: u64 = 64;
 
-/// Counts that events add to: 32 KiB, so that they stay in a first-level cache, if only just.
+/// Number of counters that events increment: 32 KiB, which just fit into a first-level cache.
 const COUNTS: usize = 4096;
 
-/// An event loop of so many events over a binary heap: the first of 64 pending events is taken, counted, and
-/// followed by one after a pseudo-random time (Knuth's linear congruential generator MMIX). Returns a
-/// checksum, so that nothing of it is left out.
+/// An event loop of `events` events over a binary heap. The first of 64 pending events is removed
+/// and counted. Another follows after a pseudo-random time (Knuth's linear congruential generator
+/// MMIX). Returns a checksum, so that the compiler cannot remove any of the work.
 pub fn yardstick(events: u64) -> u64 {
     let mut state = 1u64;
     let mut draw = || {
@@ -62,7 +62,7 @@ mod tests {
         taken
     }
 
-    /// Figures of two versions compare only as long as it does the same.
+    /// Figures of two versions are comparable only if the work is the same.
     #[test]
     fn it_never_changes() {
         assert_eq!(yardstick(100_000), 16_422_914_182_221_139_140);

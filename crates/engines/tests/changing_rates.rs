@@ -1,4 +1,5 @@
-//! Links whose rate changes, by the packet engine and by the fluid engine: how far they are apart, and why.
+//! Links whose rate changes, in the packet-level and the fluid engine: the differences and their
+//! causes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +8,7 @@ use forebay_scenario::{Format, Metric, Report, RunOptions, Scenario, WarningKind
 
 const SQUARE: &str = r#"{ steps = [["0s", "50Mbps"], ["10s", "5Mbps"]], repeat = "20s" }"#;
 
-/// Four satellites of a constellation, each of them for 15 s.
+/// Four satellites of a constellation, 15 s each.
 const SATELLITES: &str = r#"{ steps = [["0s", "50Mbps"], ["15s", "250Mbps"], ["30s", "120Mbps"],
     ["45s", "180Mbps"]], repeat = "60s" }"#;
 
@@ -16,7 +17,7 @@ const OUTAGE: &str = r#"{ steps = [["0s", "50Mbps"], ["19s", "0bps"]], repeat = 
 const DRAWN: &str = r#"{ markov = [{ rate = "50Mbps", mean_time = "2s" }, { rate = "5Mbps", mean_time = "1s" },
     { rate = "0bps", mean_time = "100ms" }] }"#;
 
-/// The reports of both engines, the packets' first.
+/// The reports of both engines, the packet-level one first.
 fn both(rate: &str, buffer: &str, flows: &str) -> [Report; 2] {
     let text = format!(
         "[link]\nrate = {}\nbuffer = \"{buffer}\"\n[[flows]]\n{flows}\n[run]\nwarmup = \"40s\"\nmeasure = \"240s\"",
@@ -30,8 +31,10 @@ fn both(rate: &str, buffer: &str, flows: &str) -> [Report; 2] {
     })
 }
 
-/// Utilization is within two hundredths where the buffer holds what comes in a round trip after a drop. Mean delays are higher in the fluid as they are on constant links (12.5 to
-/// 10.8 ms with twenty New Reno flows and 1 MB at 50 Mb/s): its events cut fewer flows.
+/// Utilizations differ by less than two hundredths if the buffer holds the arrivals of a round trip
+/// after a drop. Mean delays are higher in the fluid engine, because its events reduce fewer
+/// windows. Constant links show the same: 12.5 and 10.8 ms with twenty New Reno flows and 1 MB at
+/// 50 Mb/s.
 #[test]
 fn both_engines_see_the_same_link() {
     for (rate, buffer, flows, (least, most)) in [
@@ -72,8 +75,8 @@ fn both_engines_see_the_same_link() {
     }
 }
 
-/// Timers of a second expire in an outage of a second, and the flow begins anew: the fluid leaves that out, and
-/// says so. With timers of three seconds both agree.
+/// Timers of a second expire in an outage of a second, and the flow restarts. The fluid model omits
+/// that and warns of it. With timers of three seconds it gives no warning.
 #[test]
 fn the_fluid_says_that_outages_outlast_timers() {
     let flows = "rtt = \"100ms\"\ncca = \"newreno\"";
@@ -95,7 +98,8 @@ fn the_fluid_says_that_outages_outlast_timers() {
     assert!(said(&patient).is_empty());
 }
 
-/// What does not respond is a packet's length off at most: evenly spaced packets wait as the fluid does.
+/// Unresponsive traffic differs by at most a packet's length: evenly spaced packets wait as long as
+/// the fluid.
 #[test]
 fn an_even_load_is_the_same_in_both() {
     for (rate, buffer) in [
@@ -116,7 +120,7 @@ fn an_even_load_is_the_same_in_both() {
             (Metric::QueueDelayP50, 5e-3),
             (Metric::QueueDelayP99, 5e-3),
             (Metric::QueueDelayMax, 2e-3),
-            // Of packets there are samples 59 ms apart, and the time to drain moves by up to 3 s in a second.
+            // Packets are sampled 59 ms apart, and the drain time changes by up to 3 s in a second.
             (Metric::QueueDelayP50Slow, 0.03),
             (Metric::QueueDelayP99Slow, 0.03),
             (Metric::QueueDelayP50Fast, 0.03),
@@ -133,13 +137,15 @@ fn an_even_load_is_the_same_in_both() {
     }
 }
 
-/// An even load fills a buffer, and each fall finds it full: what stands in it is sent at the rates that follow.
+/// An even load fills a buffer, and each fall of the rate finds it full. The queue is then sent at
+/// the rates that follow.
 #[test]
 fn a_standing_queue_takes_as_long_in_both() {
     let stairs = r#"{ steps = [["0s", "10Mbps"], ["10s", "8Mbps"], ["10100ms", "0bps"], ["11s", "4Mbps"],
         ["15s", "30Mbps"]], repeat = "60s" }"#;
-    // 0.8 Mbit in the first 0.1 s, none in 0.9 s, the rest at 4 Mb/s; of a full buffer at the second fall all of
-    // it is sent then; of one that goes on at 10 Mb/s the third begins empty.
+    // The link sends 0.8 Mbit in the first 0.1 s, nothing for 0.9 s, and the rest at 4 Mb/s. The
+    // second fall finds a full buffer, and all of it is sent after that. A buffer that drains at 10
+    // Mb/s is empty at the third.
     for (buffer, expected) in [
         ("50kB", 0.9 + 0.1),
         ("100kB", 0.9 + 0.2),
@@ -159,7 +165,7 @@ fn a_standing_queue_takes_as_long_in_both() {
     }
 }
 
-/// Steps of one rate are the constant link to the last byte.
+/// Steps of one rate give the constant link to the last byte.
 #[test]
 fn steps_of_one_rate_are_that_rate() {
     let list: Vec<String> = (0..10)

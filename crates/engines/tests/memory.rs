@@ -1,6 +1,6 @@
-//! Compares the memory estimate of a run with the bytes that the run allocates. A run takes at most twice its estimate,
-//! plus a few megabytes. If packets, flows or records reach the counts that the estimate assumes, the estimate is at
-//! most three times what the run takes.
+//! Compares the memory estimate of a run with the bytes that the run allocates. A run takes at most
+//! twice its estimate plus a few megabytes. If packets, flows or records reach the assumed counts,
+//! the estimate is at most three times the allocation.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use forebay_units::Bytes;
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// Bytes that an estimate may be wrong by in any case: histograms, samples and empty places of the calendar.
+/// Tolerance in bytes: histograms, samples and empty places of the calendar.
 const BESIDE: f64 = 3e6;
 
 /// The estimate and the measured peak of a run, in bytes.
@@ -62,7 +62,7 @@ fn link(rate: &str, buffer: &str, queue: &str) -> String {
     format!("[link]\nrate = \"{rate}\"\nbuffer = \"{buffer}\"\nqueue = {queue}\n")
 }
 
-/// A source that sends four times what a link of 100 Mb/s carries.
+/// Sources of 200 Mb/s each, one for each name and packet size.
 fn flood(packets: &[(&str, &str)]) -> String {
     let each = packets.iter().map(|(name, size)| {
         format!(
@@ -76,7 +76,7 @@ fn lasting(seconds: &str) -> String {
     format!("[run]\nwarmup = \"0s\"\nmeasure = \"{seconds}\"\n")
 }
 
-/// Every queue discipline by its name, and the fixed-size parameters that matter.
+/// Every queue discipline by its name, with the fixed-size parameters that matter.
 fn disciplines() -> Vec<(&'static str, String)> {
     let described = forebay_discipline::descriptions().iter();
     let plain = described.filter(|each| each.name != "classes");
@@ -95,7 +95,7 @@ fn disciplines() -> Vec<(&'static str, String)> {
     all
 }
 
-/// Disciplines whose own control keeps the queue far below the buffer.
+/// Disciplines that keep the queue far below the buffer.
 const KEEPS_SHORT: [&str; 8] = [
     "delay_limit",
     "red",
@@ -128,7 +128,7 @@ fn what_waits_is_told_by_discipline() {
     }
 }
 
-/// Packets of one size that nobody waits for leave nothing in a buffer that forgets them.
+/// A drop-tail buffer stores no records of unresponsive packets of one size.
 #[test]
 fn what_leaves_nothing_behind_is_not_told() {
     let text =
@@ -162,7 +162,7 @@ fn traffic_of_all_kinds_is_told() {
     let here = |flows: &str, seconds: &str| {
         link("50Mbps", "500p", "\"droptail\"") + flows + &lasting(seconds)
     };
-    // Twice what can be carried: nearly all that has come is alive.
+    // The load is twice the capacity, so nearly all transfers that arrived are active.
     Memory::near(
         "packet",
         &here(&web("{ open_loop = { load = 2, size = \"10p\" } }"), "20s"),
@@ -226,7 +226,7 @@ fn a_run_of_few_round_trips_does_not_count_what_slow_starts_would_send_later() {
     }
 }
 
-/// A large window loses hardly any retransmission, so that no packets pile up behind a lost one.
+/// A large window rarely loses a retransmission, so no packets pile up behind a lost one.
 #[test]
 fn a_long_flow_with_a_large_window_does_not_wait_for_lost_retransmissions() {
     for (rtt, count) in [("200us", 1), ("200us", 10), ("20ms", 10)] {
@@ -239,7 +239,7 @@ fn a_long_flow_with_a_large_window_does_not_wait_for_lost_retransmissions() {
 #[test]
 fn what_is_recorded_is_told() {
     let flows = "[[flows]]\nname = \"x\"\ncount = 10\nrtt = \"50ms\"\n";
-    // Just beyond a power of two, where lists have doubled.
+    // The counts lie just beyond a power of two, where lists have doubled.
     for record in ["cwnd", "queue"] {
         let every = if record == "cwnd" { "1.5ms" } else { "150us" };
         let trace = format!("[trace]\nevery = \"{every}\"\nrecord = [\"{record}\"]\n");
@@ -293,8 +293,8 @@ fn the_fluid_engine_is_told() {
     }
 }
 
-/// Transfers of an open loop may stay for longer than was thought: a run is ended with a line before it
-/// takes more than is allowed.
+/// Transfers of an open loop may last longer than estimated. The run then ends with a line before
+/// it exceeds the allowed memory.
 #[test]
 fn transfers_that_stay_end_a_run_where_memory_does() {
     let text = link("1Mbps", "10p", "\"droptail\"")
@@ -330,7 +330,7 @@ fn media_are_told() {
         ("100Mbps", "\"docsis\""),
         ("1Gbps", "{ kind = \"docsis\", map = \"100ms\", grant = 1 }"),
         ("100Mbps", "\"cellular\""),
-        // Every second block fails, and comes again in a second.
+        // Every second block fails and returns after a second.
         (
             "10Mbps",
             "{ kind = \"cellular\", slot = \"62500ns\", block_error = \"50%\", repeats = 0, recovery = \"1s\" }",

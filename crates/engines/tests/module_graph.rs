@@ -1,13 +1,13 @@
-//! The rooms of the house. No file is too long to read, and no circle of files stands inside an
-//! engine: each file uses only files below it, so that it can be read, tested and changed without
-//! the ones above. A file and its child modules count each for itself; what only tests use and how
-//! far an item can be seen do not count.
+//! Rules of the source files. No file exceeds a number of lines, and the files of an engine have no
+//! cyclic dependencies. Each file uses only files below it and can be read, tested and changed
+//! without those above. A file and its child modules count separately. Code for tests and
+//! visibility modifiers do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines of the longest source file.
+/// The largest number of lines of a source file.
 const LONGEST: usize = 600;
 
 #[test]
@@ -43,13 +43,12 @@ fn crate_folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// Which file uses which, by their module paths such as `calendar::wheel`; the crate's root is
-/// `crate`.
+/// The uses of each file, by module path such as `calendar::wheel`; the crate's root is `crate`.
 #[derive(Debug, Default)]
 struct Graph(BTreeMap<String, BTreeSet<String>>);
 
 impl Graph {
-    /// Of the source files in a folder.
+    /// Reads the graph of the source files in a folder.
     fn read(folder: &Path) -> Self {
         let mut sources = BTreeMap::new();
         collect(folder, &[], &mut sources);
@@ -58,7 +57,7 @@ impl Graph {
         graph
     }
 
-    /// Of module paths and their texts.
+    /// The graph of module paths and their texts.
     fn of(sources: &BTreeMap<Vec<String>, String>) -> Self {
         let code: BTreeMap<&Vec<String>, (String, Vec<String>)> = sources
             .iter()
@@ -86,7 +85,7 @@ impl Graph {
         graph
     }
 
-    /// The sets of files of which each uses each other, directly or through others.
+    /// The cycles: sets of files of which each uses each other, directly or through others.
     fn circles(&self) -> Vec<BTreeSet<String>> {
         let reach: BTreeMap<&String, BTreeSet<&String>> =
             self.0.keys().map(|file| (file, self.reach(file))).collect();
@@ -115,7 +114,7 @@ impl Graph {
         reached
     }
 
-    /// The uses that make a circle.
+    /// The uses that form a cycle, one file per line.
     fn explain(&self, circle: &BTreeSet<String>) -> String {
         let lines = circle.iter().map(|file| {
             let used: Vec<_> = self.0[file].intersection(circle).cloned().collect();
@@ -125,7 +124,7 @@ impl Graph {
     }
 }
 
-/// Reads the source files below a folder; `lib.rs` is the root, `mod.rs` stands for its folder.
+/// Reads the source files below a folder. `lib.rs` is the root, `mod.rs` the file of its folder.
 fn collect(folder: &Path, module: &[String], sources: &mut BTreeMap<Vec<String>, String>) {
     let entries = fs::read_dir(folder).expect("a folder of sources");
     for entry in entries.map(|entry| entry.expect("an entry").path()) {
@@ -157,7 +156,7 @@ fn name(module: &[String]) -> String {
     }
 }
 
-/// The text without comments and what only tests see, and the child modules that only tests see.
+/// The text without comments and test code, and the child modules that only tests use.
 fn without_tests(text: &str) -> (String, Vec<String>) {
     let (mut code, mut tests) = (String::new(), Vec::new());
     let mut lines = text.lines();
@@ -167,7 +166,8 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
             code.push('\n');
             continue;
         }
-        // The item behind the attribute ends where its braces close, or without any at a semicolon.
+        // The item after the attribute ends when its braces close, or at a semicolon if it has
+        // none.
         let mut depth = 0;
         for line in lines.by_ref() {
             let item = line.trim();
@@ -187,7 +187,8 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, tests)
 }
 
-/// The paths in a text that begin with `crate`, `super` or `self`, those in braces one by one.
+/// The paths in a text that begin with `crate`, `super` or `self`. A tree in braces gives one path
+/// per leaf.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for start in ["crate::", "super::", "self::"] {
@@ -202,7 +203,7 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Reads one path, or a tree of paths in braces, behind `prefix`; returns what is left of the text.
+/// Parses one path, or a tree of paths in braces, after `prefix`. Returns the rest of the text.
 fn expand<'a>(text: &'a str, prefix: &[String], paths: &mut Vec<Vec<String>>) -> &'a str {
     let mut path = prefix.to_vec();
     let mut text = text.trim_start();
@@ -256,7 +257,7 @@ fn resolve(module: &[String], path: &[String]) -> Option<Vec<String>> {
     Some(base)
 }
 
-/// The file that a path leads to: that of the longest module on it.
+/// The file that contains a path: that of the longest module on it.
 fn owner(modules: &BTreeSet<&Vec<String>>, mut path: Vec<String>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();

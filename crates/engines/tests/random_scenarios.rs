@@ -1,5 +1,5 @@
-//! Random scenarios, run by every engine and held against every formula: a short run of what
-//! `make fuzz ONLY=scenarios` does for hours, and what the fuzzer has found.
+//! Random scenarios, run by every engine and compared with every formula. This is a short version
+//! of `make fuzz ONLY=scenarios`, together with the cases that the fuzzer found.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use forebay_attack::{Runner, random_scenario};
 use forebay_engines::{aggregate, engines, rules};
 use proptest::prelude::*;
 
-/// What a run takes is held against what was said of it beforehand.
+/// The memory of a run is compared with its estimate.
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
@@ -25,7 +25,7 @@ fn runner() -> Runner {
     }
 }
 
-/// A scenario that a failure prints as it stands in a file.
+/// A scenario that a failure prints as a file contains it.
 #[derive(Clone)]
 struct Text(String);
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Text {
     }
 }
 
-/// 100 of them, or as many as `PROPTEST_CASES` says.
+/// 100 cases, or `PROPTEST_CASES` of them.
 fn cases() -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     ProptestConfig::with_cases(asked.and_then(|count| count.parse().ok()).unwrap_or(100))
@@ -52,7 +52,7 @@ proptest! {
     }
 }
 
-/// Tapes that led the fuzzer to new places, or to a law that was broken.
+/// Tapes that led the fuzzer to new code, or to a broken invariant.
 #[test]
 fn what_the_fuzzer_found_stays_mended() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/runs");
@@ -68,7 +68,7 @@ fn what_the_fuzzer_found_stays_mended() {
     assert!(fed > 0, "an empty corpus");
 }
 
-/// Scenarios that broke a law, as short as they came.
+/// Scenarios that broke an invariant, shortened.
 #[test]
 fn what_random_scenarios_broke_stays_mended() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/found");
@@ -85,11 +85,11 @@ fn what_random_scenarios_broke_stays_mended() {
     assert!(answered > 3, "{answered}");
 }
 
-/// Most random scenarios are accepted and answered, and every engine answers some: a generator that
-/// made only what is refused would test nothing.
+/// Most random scenarios are accepted and answered, and every engine answers some. A generator of
+/// refused scenarios would test nothing.
 #[test]
 fn random_scenarios_are_answered() {
-    // Real time would take hours of it.
+    // Real time would take hours.
     let timeless = || engines().iter().filter(|it| !it.description().real_time);
     let mut answered: BTreeMap<_, usize> =
         timeless().map(|it| (it.description().name, 0)).collect();
@@ -97,7 +97,7 @@ fn random_scenarios_are_answered() {
     for _ in 0..400 {
         let tape: Vec<u16> = (0..120)
             .map(|_| {
-                // Knuth's MMIX.
+                // Knuth's generator MMIX.
                 words = words
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
@@ -114,6 +114,6 @@ fn random_scenarios_are_answered() {
             *answered.entry(engine.description().name).or_default() += runner.check(&text);
         }
     }
-    // Few random scenarios are without anything that a fluid does not know.
+    // Few random scenarios contain only features that the fluid engine supports.
     assert!(answered.values().all(|&count| count >= 2), "{answered:?}");
 }

@@ -1,4 +1,4 @@
-//! Runs: many at once, without the GIL, answering Ctrl-C.
+//! Batches of runs for Python, without the GIL and with reaction to Ctrl-C.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::listening::listen;
 use crate::report::Report;
 use crate::scenario::Scenario;
 
-/// What a user may ask of an engine.
+/// An engine and the facts that a user may request about it.
 #[pyclass(module = "forebay._core", frozen, get_all)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -33,7 +33,7 @@ pub(crate) struct Engine {
     models: Vec<&'static str>,
 }
 
-/// The engines, the default first.
+/// Return the engines, the default first.
 #[pyfunction]
 pub(crate) fn engines() -> Vec<Engine> {
     let described = forebay_engines::engines().iter().map(|engine| {
@@ -52,22 +52,22 @@ pub(crate) fn engines() -> Vec<Engine> {
     described.collect()
 }
 
-/// Bytes that a run of this process may need where its job does not say; 0 for the default.
+/// Bytes that a run of this process may need if its job gives no limit; 0 for the default.
 static MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// Allow the runs of a batch so many bytes together.
+/// Allow the runs of a batch `size` bytes together.
 #[pyfunction]
 pub(crate) fn allow_memory(size: u64) {
     MEMORY.store(size, Ordering::Relaxed);
 }
 
-/// A fixed piece of work of so many events; its checksum.
+/// Run a fixed amount of work of `events` events and return its checksum.
 #[pyfunction]
 pub(crate) fn yardstick(events: u64) -> u64 {
     forebay_engines::yardstick(events)
 }
 
-/// Bytes that the runs of a batch may take together.
+/// Return the bytes that the runs of a batch may take together.
 #[pyfunction]
 pub(crate) fn allowed_memory() -> u64 {
     allowed().unwrap_or(forebay_scenario::DEFAULT_MEMORY.get())
@@ -119,10 +119,12 @@ impl Job {
     }
 }
 
-/// Run jobs on `threads` threads. `observe` is called with the index of each finished job and its
-/// report or exception, in the order of finishing; an exception that it raises ends the batch and
-/// cancels what runs, as does the end of `within` seconds, by a `TimeoutError`. Returns reports and
-/// exceptions in job order.
+/// Run jobs on `threads` threads.
+///
+/// `observe` is called with the index of each finished job and its report or exception, in the
+/// order of finishing. An exception from `observe` ends the batch and cancels the running jobs.
+/// After `within` seconds a `TimeoutError` does the same. Return reports and exceptions in job
+/// order.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, observe=None, within=None))]
 pub(crate) fn run_batch(
@@ -160,7 +162,7 @@ pub(crate) fn run_batch(
     outcomes.iter().map(|outcome| shown(py, outcome)).collect()
 }
 
-/// Lets Python handle signals and tells the observer.
+/// Lets Python handle signals and calls the observer.
 fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> PyResult<()> {
     Python::attach(|py| {
         listen(py)?;
@@ -171,7 +173,7 @@ fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> P
     })
 }
 
-/// A report, or the exception that stands for a failure.
+/// A report, or the exception of a failure.
 fn shown(py: Python<'_>, outcome: &Outcome) -> PyResult<Py<PyAny>> {
     Ok(match outcome {
         Ok(report) => Py::new(py, Report(Arc::new(report.clone())))?.into_any(),
@@ -187,7 +189,8 @@ pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
         .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))
 }
 
-/// Combine one replication of each stratum into one observation: means weighted by the strata's probabilities.
+/// Combine one replication of each stratum into one observation. Means are weighted by the strata's
+/// probabilities.
 #[pyfunction]
 pub(crate) fn weighted(replications: Vec<Py<Report>>, weights: Vec<f64>) -> PyResult<Report> {
     forebay_engines::weighted(owned(&replications), &weights)

@@ -1,41 +1,42 @@
-//! What the registries say of controllers and queue disciplines, and the keys of scenario files of
-//! themselves, for `explain`.
+//! Descriptions of controllers, queue disciplines and scenario keys from their registries, for
+//! `explain`.
 
 use forebay_units::parameter::{Description, ParameterKind, Threshold, Value};
 use pyo3::prelude::*;
 
-/// A parameter: name, meaning, what it allows, default.
+/// A parameter: name, meaning, allowed values, default.
 type ParameterText = (&'static str, &'static str, String, String);
 
-/// What the registry says of a controller or queue discipline.
+/// The registry's description of a controller or queue discipline.
 #[pyclass(module = "forebay._core", frozen, get_all)]
 pub(crate) struct Algorithm {
     name: &'static str,
-    /// Other names that stand for it.
+    /// Other names of the same algorithm.
     aliases: Vec<&'static str>,
-    /// One sentence on what it is.
+    /// One sentence that says what the algorithm is.
     title: &'static str,
-    /// How it decides, a line each.
+    /// The algorithm's rule, one line per equation or condition.
     formula: Vec<&'static str>,
     source: &'static str,
-    /// What it was held against, a line each.
+    /// The comparisons that checked it, one per line.
     checked: Vec<String>,
     parameters: Vec<ParameterText>,
 }
 
-/// The keys of scenario files as JSON: a tree of name, meaning, allowed, default, required, keys.
+/// Return the keys of scenario files as JSON: a tree of name, meaning, allowed, default, required,
+/// keys.
 #[pyfunction]
 pub(crate) fn scenario_keys() -> String {
     serde_json::json!(forebay_scenario::sections()).to_string()
 }
 
-/// The congestion controllers.
+/// Return the congestion controllers.
 #[pyfunction]
 pub(crate) fn controllers() -> Vec<Algorithm> {
     describe(forebay_congestion::descriptions())
 }
 
-/// The queue disciplines.
+/// Return the queue disciplines.
 #[pyfunction]
 pub(crate) fn disciplines() -> Vec<Algorithm> {
     describe(forebay_discipline::descriptions())

@@ -1,4 +1,4 @@
-//! Programs behind the links of a scenario, where the system is Linux.
+//! Emulation for Python: programs behind the links of a scenario, on Linux only.
 
 use forebay_kernel::KernelEngine;
 use forebay_scenario::{Engine, EngineError};
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::errors::engine_error;
 use crate::scenario::Scenario;
 
-/// What the target link is like just now.
+/// The present state of the target link.
 #[pyclass(module = "forebay._core", frozen, get_all)]
 pub(crate) struct Live {
     time_s: f64,
@@ -20,13 +20,14 @@ pub(crate) struct Live {
     strays: u64,
 }
 
-/// What the kernel engine sets in its namespaces for a scenario: sysctls and their values.
+/// Return the sysctls that the kernel engine sets in its namespaces for a scenario, with their
+/// values.
 #[pyfunction]
 pub(crate) fn kernel_sysctls(scenario: &Scenario) -> Vec<(String, String)> {
     forebay_kernel::sysctls(&scenario.inner)
 }
 
-/// An emulation that has been finished, or could not begin.
+/// The error of an emulation that has finished or could not begin.
 fn over() -> PyErr {
     engine_error(&EngineError::Untrusted {
         engine: KernelEngine.description().name,
@@ -69,7 +70,7 @@ mod linux {
         }
     }
 
-    /// Namespaces behind the links of a scenario, until it is finished.
+    /// Namespaces behind the links of a scenario, until the emulation is finished.
     #[pyclass(module = "forebay._core", frozen)]
     pub(crate) struct Emulation(Mutex<Option<emulation::Emulation>>);
 
@@ -98,9 +99,11 @@ mod linux {
             Ok(Self(Mutex::new(Some(started))))
         }
 
-        /// Start a program, with these variables beside those that there are. One that does not read has an
-        /// empty standard input, and what one that does not write says goes to standard error. Standard output
-        /// and standard error go into these files where there are any.
+        /// Start a program with these variables in addition to its environment.
+        ///
+        /// If `reads` is false its standard input is empty. If `writes` is false its standard
+        /// output goes to standard error. Standard output and standard error go into the files
+        /// `output` and `errors`, if these are given.
         #[pyo3(signature = (at, arguments, variables, *, reads = true, writes = true, output = None, errors = None))]
         #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
         fn run(
@@ -137,7 +140,7 @@ mod linux {
             Ok(Program(Mutex::new(running)))
         }
 
-        /// The address of a side.
+        /// Return the address of a side.
         fn address(&self, at: &str) -> PyResult<String> {
             let guard = lock(&self.0);
             let address = guard.as_ref().ok_or_else(over)?.address(side(at)?);
@@ -146,14 +149,14 @@ mod linux {
                 .unwrap_or_default())
         }
 
-        /// A process in the namespace of a side, and how nsenter(1) goes there.
+        /// Return a process in the namespace of a side, and the nsenter(1) command that enters it.
         fn entry(&self, at: &str) -> PyResult<(i32, Vec<String>)> {
             let guard = lock(&self.0);
             let entry = guard.as_ref().ok_or_else(over)?.entry(side(at)?);
             Ok((entry.pid, entry.command))
         }
 
-        /// What the target link is like just now.
+        /// Return the present state of the target link.
         fn live(&self) -> PyResult<Live> {
             let guard = lock(&self.0);
             let live = guard.as_ref().ok_or_else(over)?.live();
@@ -169,13 +172,13 @@ mod linux {
             })
         }
 
-        /// Whether packets are still carried.
+        /// Return whether packets are still carried.
         fn goes_on(&self) -> bool {
             let guard = lock(&self.0);
             guard.as_ref().is_some_and(emulation::Emulation::goes_on)
         }
 
-        /// End it: the link's report.
+        /// End the emulation and return the link's report.
         fn finish(&self, py: Python<'_>) -> PyResult<Report> {
             let emulation = lock(&self.0).take().ok_or_else(over)?;
             let report = py.detach(|| emulation.finish());
@@ -190,7 +193,7 @@ mod linux {
 
     #[pymethods]
     impl Program {
-        /// Its exit status, negative where a signal has ended it; none while it runs.
+        /// Return its exit status, negative after a signal; None while it runs.
         fn poll(&self) -> PyResult<Option<i32>> {
             use std::os::unix::process::ExitStatusExt;
             let status = lock(&self.0).try_wait();
@@ -201,13 +204,13 @@ mod linux {
             }))
         }
 
-        /// The process whose only child it is, and which ends as it ends.
+        /// The process whose only child the program is; it ends with the program.
         #[getter]
         fn pid(&self) -> u32 {
             lock(&self.0).child().id()
         }
 
-        /// End it at once.
+        /// Kill the program at once.
         fn kill(&self) -> PyResult<()> {
             let killed = lock(&self.0).kill();
             killed.map_err(|error| PyOSError::new_err(error.to_string()))
@@ -232,13 +235,13 @@ mod elsewhere {
     use crate::report::Report;
     use crate::scenario::Scenario;
 
-    /// Nothing here: only Linux has such namespaces.
+    /// A placeholder: only Linux has such namespaces.
     #[pyclass(module = "forebay._core", frozen)]
     pub(crate) struct Emulation;
 
     #[pymethods]
     impl Emulation {
-        /// Say what is missing.
+        /// Raise an error that says what is missing.
         #[new]
         #[pyo3(signature = (scenario, group, seed, *, traces = false))]
         fn new(scenario: &Scenario, group: usize, seed: u64, traces: bool) -> PyResult<Self> {
@@ -289,7 +292,7 @@ mod elsewhere {
         }
     }
 
-    /// Nothing here.
+    /// A placeholder.
     #[pyclass(module = "forebay._core", frozen)]
     pub(crate) struct Program;
 

@@ -1,4 +1,4 @@
-//! Rust errors become the exceptions of `forebay.errors`.
+//! Conversion of Rust errors to the exceptions of `forebay.errors`.
 
 use forebay_engines::BatchError;
 use forebay_scenario::{EngineError, ModelError, ScenarioError, Source};
@@ -11,7 +11,7 @@ pyo3::import_exception!(forebay.errors, UnavailableError);
 pyo3::import_exception!(forebay.errors, UnsupportedError);
 pyo3::import_exception!(forebay.errors, UntrustedError);
 
-/// A mistake in a scenario: the user's.
+/// The exception of an error in a scenario, which the user can correct.
 pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
     match &error.source {
         Source::Argument(argument) => InputError::new_err((error.at_key(), argument.to_string())),
@@ -19,7 +19,7 @@ pub(crate) fn scenario_error(error: &ScenarioError) -> PyErr {
     }
 }
 
-/// An engine's refusal, of a scenario, of this machine or of its own run.
+/// The exception of an engine that refuses a scenario, this machine or its own run.
 pub(crate) fn engine_error(error: &EngineError) -> PyErr {
     match error {
         EngineError::Interrupted => Interrupted::new_err("interrupted"),
@@ -34,7 +34,7 @@ pub(crate) fn engine_error(error: &EngineError) -> PyErr {
     }
 }
 
-/// What ended a batch.
+/// The exception that ends a batch.
 pub(crate) fn batch_error(error: &BatchError) -> PyErr {
     match error {
         BatchError::Engine(source) => engine_error(source),
@@ -45,7 +45,7 @@ pub(crate) fn batch_error(error: &BatchError) -> PyErr {
     }
 }
 
-/// A formula outside of its domain, or a name that no model has.
+/// The exception of a formula outside of its domain, or of a name that no model has.
 pub(crate) fn model_error(error: &forebay_closed_form::FormulaError) -> PyErr {
     InputError::new_err(error.to_string())
 }

@@ -1,7 +1,7 @@
-//! `forebay._core`: what the Python package may ask of the engines. This crate converts, calls and
-//! converts back; it holds no science. Long calls release the GIL and answer Ctrl-C.
+//! `forebay._core`: the interface of the Python package to the engines. This crate converts, calls
+//! and converts back; it contains no science. Long calls release the GIL and react to Ctrl-C.
 
-// PyO3 hands converted arguments over by value.
+// PyO3 passes converted arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
@@ -17,7 +17,7 @@ mod report;
 mod rules;
 mod scenario;
 
-/// Counts what each run holds, so that a batch can end a run at its limit.
+/// Counts the bytes that each run holds, so that a batch can end a run at its limit.
 #[global_allocator]
 static ALLOCATOR: forebay_engines::CountingAllocator = forebay_engines::CountingAllocator;
 

@@ -1,4 +1,5 @@
-//! Work that takes a while and still hears Ctrl-C, in whichever thread of Python it was asked for.
+//! Long work that reacts to Ctrl-C, in any thread of Python. The other modules run their work
+//! through it.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -9,21 +10,22 @@ use pyo3::prelude::*;
 
 use crate::errors::batch_error;
 
-/// How often Python is asked.
+/// The interval at which Python handles signals.
 const HEARTBEAT: Duration = Duration::from_millis(20);
 
-/// Texts that are shorter are read in no time.
+/// Shorter texts are parsed in negligible time; the unit is the byte.
 pub(crate) const LONG: usize = 1 << 16;
 
-/// Raises what somebody wants to be raised here: by a signal in the main thread, and in every thread
-/// what `PyThreadState_SetAsyncExc` has left for it, which only running Python takes up.
+/// Raises the exceptions that are pending in this thread. In the main thread a signal handler may
+/// raise one. In every thread `PyThreadState_SetAsyncExc` may have set one, which only running
+/// Python code raises.
 pub(crate) fn listen(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
     py.eval(c"None", None, None).map(drop)
 }
 
-/// Does work that may be long without the GIL, in a thread of its own, and waits for it. Where an
-/// exception comes first the work is left to end by itself: it has nobody to tell.
+/// Does long work without the GIL in a thread of its own and waits for it. If an exception comes
+/// first, the work continues to its end and its result is dropped.
 pub(crate) fn listening<T: Send + 'static>(
     py: Python<'_>,
     long: bool,
@@ -34,7 +36,7 @@ pub(crate) fn listening<T: Send + 'static>(
     }
     let (send, mut done) = mpsc::channel();
     let worker = thread::Builder::new().spawn(move || {
-        // Whoever waited may be gone.
+        // The receiver may no longer exist.
         let _ = send.send(work());
     });
     let worker = worker.map_err(|error| batch_error(&BatchError::Thread(error)))?;

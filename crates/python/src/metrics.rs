@@ -1,26 +1,26 @@
-//! What the contract says of metrics, and quantities as users write them.
+//! Metrics of the report contract, and quantities as users write them.
 
 use forebay_scenario::{Dimension, Mistake};
 use pyo3::prelude::*;
 
 use crate::errors::InputError;
 
-/// What a report may measure.
+/// A metric that a report may contain.
 #[pyclass(module = "forebay._core", frozen, get_all)]
 pub(crate) struct Metric {
-    /// In reports, with its unit.
+    /// Name in reports, with the unit.
     name: &'static str,
-    /// In goals, without it.
+    /// Name in goals, without the unit.
     goal_name: &'static str,
     /// "share", "s", "bps", "packets" or "number".
     unit: &'static str,
     more_is_better: bool,
-    /// "link", "group" or "both": which part of a report carries it.
+    /// "link", "group" or "both": the part of a report that has the metric.
     scope: &'static str,
     meaning: &'static str,
 }
 
-/// All metrics in the order of reports.
+/// Return all metrics in the order of reports.
 #[pyfunction]
 pub(crate) fn metrics() -> Vec<Metric> {
     let all = forebay_scenario::Metric::ALL.into_iter();
@@ -35,7 +35,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
     .collect()
 }
 
-/// The value of a text in the base unit of its dimension: "time" (seconds), "rate" (bits per
+/// Return the value of a text in the base unit of its dimension: "time" (seconds), "rate" (bits per
 /// second), "bytes", "packets" or "share" (a fraction).
 #[pyfunction]
 pub(crate) fn parse_quantity(text: &str, dimension: &str) -> PyResult<f64> {
@@ -52,7 +52,7 @@ pub(crate) fn parse_quantity(text: &str, dimension: &str) -> PyResult<f64> {
     wanted.read(text).map_err(mistake)
 }
 
-/// The number that a text begins with and the unit that follows, or None where it begins with none.
+/// Return the number at the beginning of a text and the unit after it; None if there is no number.
 #[pyfunction]
 pub(crate) fn split_quantity(text: &str) -> Option<(f64, &str)> {
     forebay_scenario::split_quantity(text)

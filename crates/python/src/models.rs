@@ -1,4 +1,5 @@
-//! The closed-form models as such: what they say, and their quantities on NumPy arrays.
+//! The closed-form models without a scenario: their descriptions, and their quantities on NumPy
+//! arrays.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,8 @@ use pyo3::prelude::*;
 
 use crate::errors::{InputError, model_error};
 
-/// Every model as JSON: name, title, formula, symbols, assumptions, source, errata, quantities,
-/// and a worked example.
+/// Return every model as JSON: name, title, formula, symbols, assumptions, source, errata,
+/// quantities, and a worked example.
 #[pyfunction]
 pub(crate) fn models() -> PyResult<Vec<String>> {
     forebay_closed_form::models()
@@ -20,8 +21,8 @@ pub(crate) fn models() -> PyResult<Vec<String>> {
         .collect()
 }
 
-/// Values of one quantity of a model for arrays of its parameters; arrays of one value are
-/// repeated. All numbers are in the units that the model states.
+/// Return the values of one quantity of a model for arrays of its parameters. Arrays of one value
+/// are repeated. All numbers are in the units that the model states.
 #[pyfunction]
 pub(crate) fn call_model<'py>(
     py: Python<'py>,
@@ -38,7 +39,7 @@ pub(crate) fn call_model<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// The value of one row of a reference table; `inputs` is a JSON object.
+/// Return the value of one row of a reference table; `inputs` is a JSON object.
 #[pyfunction]
 pub(crate) fn evaluate(model: &str, quantity: &str, inputs: &str) -> PyResult<f64> {
     let inputs = serde_json::from_str(inputs).map_err(|e| InputError::new_err(e.to_string()))?;

@@ -1,17 +1,17 @@
-//! Names as users write them: one way to see through them for Rust and Python.
+//! Names as users write them, interpreted in the same way for Rust and Python.
 
 use forebay_scenario::Unknown;
 use pyo3::prelude::*;
 
-/// The name out of `known` that was likely meant by one that does not exist, or None.
+/// Return the name out of `known` that an unknown name was likely meant to be, or None.
 #[pyfunction]
 pub(crate) fn likeliest(found: &str, known: Vec<String>) -> Option<String> {
     let spellings = known.iter().map(|name| (name.as_str(), name.as_str()));
     forebay_scenario::likeliest(found, spellings).map(str::to_owned)
 }
 
-/// The sentence on a name that does not exist: the name that was likely meant, and those that exist.
-/// `aliases` are other spellings, each with the name that it stands for.
+/// Return the sentence about an unknown name: the name that was likely meant, and the existing
+/// names. `aliases` are other spellings, each with the name that it replaces.
 #[pyfunction]
 #[pyo3(signature = (what, found, known, aliases=Vec::new()))]
 pub(crate) fn unknown(
@@ -27,7 +27,7 @@ pub(crate) fn unknown(
     Unknown::spelled(what, found, names).to_string()
 }
 
-/// The American spelling of a name, which is the one that forebay has.
+/// Return the American spelling of a name, which forebay uses.
 #[pyfunction]
 pub(crate) fn american(name: &str) -> String {
     forebay_scenario::american(name).into_owned()

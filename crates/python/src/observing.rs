@@ -1,5 +1,5 @@
-//! Captures as what was observed in them: dictionaries of figures, and of columns as NumPy arrays.
-//! Times are nanoseconds; what was not seen is None, or NaN in a column.
+//! Observation of captures: dictionaries of figures and of columns as NumPy arrays. Times are
+//! nanoseconds. An unobserved value is None, or NaN in a column.
 
 mod streams;
 mod tables;
@@ -16,12 +16,12 @@ use crate::errors::InputError;
 use crate::listening::listen;
 use tables::{Table, amount, bins, histogram};
 
-/// How often Python is asked.
+/// The interval at which Python handles signals.
 const HEARTBEAT: Duration = Duration::from_millis(50);
-/// So many packets are read between two looks at the clock.
+/// Number of packets read between two looks at the clock.
 const STRIDE: u32 = 4096;
 
-/// What ended a reading before its end.
+/// The reason why a reading stopped early.
 enum Stopped {
     Capture(CaptureError),
     Python(PyErr),
@@ -29,10 +29,11 @@ enum Stopped {
 
 /// Observe captures together, in order of time.
 ///
-/// `before` and `after` are numbers or names of the interfaces before and after a queue; without them
-/// interfaces with the names `arrivals` and `departures` are. `ahead_ns` is by how much the times of each
-/// file are ahead of the others', which is taken off them. `progress` is called with the bytes
-/// read and the bytes in all (None where that is not known).
+/// `before` and `after` are numbers or names of the interfaces before and after a queue. Without
+/// them the interfaces named `arrivals` and `departures` are used.
+///
+/// `ahead_ns` is the clock offset of each file relative to the others; it is subtracted from its
+/// times. `progress` is called with the bytes read and the total bytes (None if unknown).
 #[pyfunction]
 #[pyo3(signature = (paths, *, before = None, after = None, ahead_ns = Vec::new(), progress = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
@@ -118,7 +119,7 @@ fn queue_of(
     Ok(Some((before, after)))
 }
 
-/// Reads everything; Python hears of it now and then.
+/// Reads everything and calls Python at intervals.
 fn observe(
     mut captures: Merged,
     queue: Option<(u16, u16)>,
@@ -141,7 +142,7 @@ fn observe(
     Ok((captures, observer.finish()))
 }
 
-/// Lets Python handle signals and tells how far it is.
+/// Lets Python handle signals and reports the progress.
 fn tell(captures: &Merged, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     Python::attach(|py| {
         listen(py)?;
@@ -153,7 +154,7 @@ fn tell(captures: &Merged, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     })
 }
 
-/// All that was observed.
+/// All observations.
 fn shown<'py>(
     py: Python<'py>,
     captures: &Merged,
@@ -176,7 +177,7 @@ fn shown<'py>(
     Ok(all)
 }
 
-/// What was found beside packets.
+/// The counts of frames by kind and of irregularities in the captures.
 fn notes<'py>(py: Python<'py>, captures: &Merged) -> PyResult<Bound<'py, PyDict>> {
     let (notes, table) = (captures.notes(), PyDict::new(py));
     for (name, count) in [

@@ -1,4 +1,4 @@
-//! Reports: JSON for what is small, NumPy arrays for traces.
+//! Reports: JSON for small values, NumPy arrays for traces.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use pyo3::types::PyDict;
 
 use crate::errors::ForebayError;
 
-/// What an engine answered.
+/// The answer of an engine.
 #[pyclass(frozen, module = "forebay._core")]
 pub(crate) struct Report(pub(crate) Arc<forebay_scenario::Report>);
 
 #[pymethods]
 impl Report {
-    /// The report as JSON.
+    /// Return the report as JSON.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
     }
 
-    /// The report as a text from which `restored` makes the same, without traces.
+    /// Return the report as a text from which `restored` makes the same report, without traces.
     fn kept(&self) -> PyResult<String> {
         let kept = self.0.kept();
         kept.map_err(|error| ForebayError::new_err(error.to_string()))
     }
 
-    /// The report that was kept as this text; None where the text is not such.
+    /// Return the report that was stored as this text; None if the text is not one.
     #[staticmethod]
     fn restored(text: &str) -> Option<Self> {
         forebay_scenario::Report::restored(text).map(|report| Self(Arc::new(report)))
     }
 
-    /// What a reader must know: kind, subject, figures by name and the sentence of each remark.
+    /// Return the warnings: kind, subject, figures by name, and sentence of each.
     fn warnings(&self) -> Vec<(&'static str, &str, BTreeMap<&str, f64>, &str)> {
         let warnings = self.0.warnings.iter();
         warnings
@@ -44,7 +44,7 @@ impl Report {
             .collect()
     }
 
-    /// What was recorded over time: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.
+    /// Return the traces: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(traces) = &self.0.traces else {
             return Ok(None);
@@ -109,8 +109,8 @@ impl Report {
         Ok(Some(all))
     }
 
-    /// Writes the traced packets as a capture that tshark and Wireshark open; says whether there
-    /// were any.
+    /// Write the traced packets as a capture for tshark and Wireshark. Return whether there were
+    /// any.
     fn write_pcapng(&self, path: std::path::PathBuf) -> PyResult<bool> {
         match &self.0.traces {
             Some(traces) if !traces.packets.is_empty() => {

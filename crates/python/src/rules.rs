@@ -1,4 +1,4 @@
-//! The published formulas, held against a scenario.
+//! The published formulas, applied to a scenario.
 
 use forebay_scenario::{BufferSize, ClosedForm, Holds};
 use pyo3::prelude::*;
@@ -6,24 +6,25 @@ use pyo3::prelude::*;
 use crate::listening::listening;
 use crate::scenario::Scenario;
 
-/// What one closed-form model says of a scenario.
+/// The verdict of one closed-form model on a scenario.
 #[pyclass(frozen, get_all, module = "forebay._core")]
 pub(crate) struct Rule {
     /// Name of the model.
     name: String,
-    /// The buffer it asks for, in packets; None where it asks for none.
+    /// The buffer that it recommends, in packets; None if it recommends none.
     packets: Option<f64>,
-    /// Why it has no number, where it has none.
+    /// The reason why it has no buffer, if there is none.
     refusal: Option<String>,
-    /// (assumption, "yes" | "partly" | "no" | "unknown", why, share of the flows or of the load).
+    /// (assumption, "yes" | "partly" | "no" | "unknown", reason, share of the flows or of the
+    /// load).
     checks: Vec<(String, String, String, Option<f64>)>,
-    /// Metrics that it predicts at the scenario's own buffer, by their names in reports.
+    /// Predicted metrics at the scenario's own buffer, by their names in reports.
     predicted: Vec<(String, f64)>,
-    /// Remarks that belong to the predictions.
+    /// Notes on the predictions.
     notes: Vec<String>,
 }
 
-/// Ask every closed-form model.
+/// Return the verdict of every closed-form model.
 #[pyfunction]
 pub(crate) fn rules(py: Python<'_>, scenario: PyRef<'_, Scenario>) -> PyResult<Vec<Rule>> {
     let scenario = scenario.inner.clone();
@@ -70,7 +71,7 @@ fn ask(model: &dyn ClosedForm, scenario: &forebay_scenario::Scenario) -> Rule {
     rule
 }
 
-/// A buffer in packets of the scenario's mean size.
+/// The buffer in packets of the scenario's mean size.
 fn in_packets(scenario: &forebay_scenario::Scenario, size: BufferSize) -> Option<f64> {
     match size {
         BufferSize::Packets(packets) => Some(packets as f64),

@@ -1,4 +1,4 @@
-//! Scenarios: text in, resolved values out.
+//! Scenarios for Python: text in, resolved values out.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use pyo3::types::PyDict;
 use crate::errors::{InputError, scenario_error};
 use crate::listening::{LONG, listening};
 
-/// Fewer replications than this take less time than a thread.
+/// A smaller number of replications takes less time than a thread.
 const FEW: usize = 64;
 
 /// A valid, resolved scenario.
 #[pyclass(frozen, module = "forebay._core")]
 pub(crate) struct Scenario {
     pub(crate) inner: Arc<forebay_scenario::Scenario>,
-    /// Whether its text is so long that reading and writing it takes a while.
+    /// Whether its text is so long that parsing and printing take noticeable time.
     long: bool,
 }
 
 impl Scenario {
-    /// The scenario that `work` makes.
+    /// Creates the scenario that `work` returns.
     fn made(
         py: Python<'_>,
         long: bool,
@@ -38,7 +38,7 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Read a scenario; `overrides` are texts `key=value`.
+    /// Parse a scenario; `overrides` are texts `key=value`.
     #[staticmethod]
     fn parse(
         py: Python<'_>,
@@ -55,7 +55,8 @@ impl Scenario {
         })
     }
 
-    /// The text of a scenario as TOML with changes in it; of TOML the rest stays as it is written.
+    /// Return the text of a scenario as TOML with changes in it. The rest of a TOML text stays as
+    /// written.
     #[staticmethod]
     fn as_toml(
         py: Python<'_>,
@@ -72,20 +73,20 @@ impl Scenario {
         written.map_err(|error| scenario_error(&error))
     }
 
-    /// The same scenario with changes `key=value`.
+    /// Return the same scenario with changes `key=value`.
     fn with_overrides(&self, py: Python<'_>, overrides: Vec<Change>) -> PyResult<Self> {
         let (old, changes) = (self.inner.clone(), read_overrides(&overrides)?);
         Self::made(py, self.long, move || old.with(&changes))
     }
 
-    /// The same scenario with `packets` as the target link's buffer, kept a packet or byte limit
-    /// as it was.
+    /// Return the same scenario with `packets` as the target link's buffer. A packet limit stays a
+    /// packet limit, and a byte limit a byte limit.
     fn with_packets(&self, py: Python<'_>, packets: u64) -> PyResult<Self> {
         self.with_buffer(py, "link.buffer".to_owned(), packets)
     }
 
-    /// The same scenario with `packets` as the buffer at `key`, one of [`Self::buffer_keys`], kept a
-    /// packet or byte limit as it was.
+    /// Return the same scenario with `packets` as the buffer at `key`, one of
+    /// [`Self::buffer_keys`]. A packet limit stays a packet limit, and a byte limit a byte limit.
     fn with_buffer(&self, py: Python<'_>, key: String, packets: u64) -> PyResult<Self> {
         let old = self.inner.clone();
         Self::made(py, self.long, move || old.with_packets(&key, packets))
@@ -97,7 +98,7 @@ impl Scenario {
         self.inner.buffer_keys()
     }
 
-    /// The buffer at `key`, as [`Self::buffer`] gives the target link's.
+    /// Return the buffer at `key`, in the form of [`Self::buffer`].
     fn buffer_of<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
         figures(
             py,
@@ -105,7 +106,7 @@ impl Scenario {
         )
     }
 
-    /// The resolved scenario as canonical JSON.
+    /// Return the resolved scenario as canonical JSON.
     fn canonical_json(&self, py: Python<'_>) -> PyResult<String> {
         let scenario = self.inner.clone();
         listening(py, self.long, move || scenario.canonical_json())
@@ -159,19 +160,19 @@ impl Scenario {
             .collect()
     }
 
-    /// Where each goal was read: file, line and key.
+    /// The place of each goal: file, line and key.
     #[getter]
     fn goal_places(&self) -> Vec<&str> {
         let goals = self.inner.goals().iter();
         goals.map(|goal| goal.place.0.as_str()).collect()
     }
 
-    /// The target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
+    /// Return the target link's buffer: packets, bytes, seconds, bdp (None without a BDP).
     fn buffer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         figures(py, self.inner.buffer())
     }
 
-    /// Whether the target's limit counts packets (else bytes).
+    /// Whether the target's limit counts packets (otherwise bytes).
     #[getter]
     fn packet_limit(&self) -> bool {
         matches!(self.inner.target().buffer, BufferLimit::Packets(_))
@@ -193,26 +194,28 @@ impl Scenario {
         self.inner.target().rate.as_bits_per_second() as f64
     }
 
-    /// Whether the target link's rate changes, or is what a medium leaves of it: then `rate_bps` is its average.
+    /// Whether the target link's rate changes, or results from a medium. `rate_bps` is then its
+    /// average.
     #[getter]
     fn rate_changes(&self) -> bool {
         let target = self.inner.target();
         target.changes() || target.phy.is_some()
     }
 
-    /// Whether the target link's rate is now below its average and now above.
+    /// Whether the target link has phases below and phases above its average rate.
     #[getter]
     fn has_phases(&self) -> bool {
         self.inner.target().has_phases()
     }
 
-    /// Whether the target link's rate falls in the measured time.
+    /// Whether the target link's rate falls in the measured time. A drawn rate may fall, so it is
+    /// true.
     #[getter]
     fn rate_falls(&self) -> bool {
         self.inner.target().falls(&self.inner.run())
     }
 
-    /// The lowest rate at which the target link sends and the highest, in bits per second.
+    /// The lowest and the highest rate of the target link, in bits per second.
     #[getter]
     fn rates_between_bps(&self) -> (f64, f64) {
         let (low, high) = self.inner.target().rates_between();
@@ -220,7 +223,7 @@ impl Scenario {
         (low, high)
     }
 
-    /// Rate of each link in bits per second, the average where it changes.
+    /// Rate of each link in bits per second; the average if it changes.
     #[getter]
     fn rates_bps(&self) -> Vec<f64> {
         let rates = self.inner.links().iter();
@@ -245,8 +248,8 @@ impl Scenario {
         self.inner.persistent_flows()
     }
 
-    /// Longest round trip of the persistent flows in seconds; infinite where its law has no bound,
-    /// None without such flows.
+    /// Longest round trip of the persistent flows in seconds. It is infinite if its distribution
+    /// has no bound, and None without such flows.
     #[getter]
     fn longest_rtt_s(&self) -> Option<f64> {
         let persistent = self.inner.flows().iter().filter(|group| group.persistent());
@@ -260,14 +263,15 @@ impl Scenario {
         self.inner.background_load()
     }
 
-    /// The random states that the scenario declares, as dictionaries with the fields of `RandomState`.
+    /// Return the random states that the scenario declares, as dictionaries with the fields of
+    /// `RandomState`.
     fn random_states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let states = RandomStates::of(&self.inner);
         let states = states.list().iter();
         states.map(|state| described(py, state)).collect()
     }
 
-    /// The values of the sampled random states in each of these replications.
+    /// Return the values of the sampled random states in each of these replications.
     fn state_values(
         &self,
         py: Python<'_>,
@@ -293,7 +297,7 @@ impl Scenario {
     }
 }
 
-/// A random state as Python has it.
+/// A random state as a dictionary.
 fn described<'py>(py: Python<'py>, state: &RandomState) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("key", &state.key)?;
@@ -306,7 +310,7 @@ fn described<'py>(py: Python<'py>, state: &RandomState) -> PyResult<Bound<'py, P
     Ok(dict)
 }
 
-/// A buffer in every unit, as Python has it.
+/// A buffer in every unit, as a dictionary.
 fn figures(py: Python<'_>, buffer: BufferReport) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("packets", buffer.packets)?;
@@ -316,14 +320,14 @@ fn figures(py: Python<'_>, buffer: BufferReport) -> PyResult<Bound<'_, PyDict>> 
     Ok(dict)
 }
 
-/// A change to a scenario, with the argument that asks for it where that is not `overrides`.
+/// A change to a scenario, with the argument that requests it if that is not `overrides`.
 #[derive(FromPyObject)]
 pub(crate) enum Change {
     /// "key=value".
     Text(String),
     /// An argument and its "key=value".
     Asked(String, String),
-    /// An argument whose value stands for this key: argument, key, value.
+    /// An argument that gives the value of this key: argument, key, value.
     Of(String, String, String),
 }
 
@@ -350,7 +354,7 @@ fn read_overrides(changes: &[Change]) -> PyResult<Vec<Override>> {
         .collect()
 }
 
-/// The JSON Schema of scenario files, as text.
+/// Return the JSON Schema of scenario files, as text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     forebay_scenario::schema().to_string()

@@ -1,5 +1,5 @@
-//! Random streams: every stream is derived from (seed, replication, flow, purpose), so that
-//! adding a flow or changing a buffer leaves all other draws alone.
+//! Random streams. Each stream is derived from (seed, replication, flow, purpose), so a new flow or
+//! another buffer changes no other draws. All engines draw from these streams.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,15 +9,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Seed {
     /// The scenario's seed.
     pub seed: u64,
-    /// Which replication, from zero.
+    /// The number of the replication, from zero.
     pub replication: u64,
 }
 
-/// What a stream's draws are for. The numbers are part of the results: never reuse one.
+/// The purpose of a stream's draws. The numbers are part of the results: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// When a flow starts.
+    /// Start time of a flow.
     Start = 1,
     /// A flow's propagation round-trip time.
     RoundTrip = 2,
@@ -29,11 +29,11 @@ pub enum Purpose {
     Think = 5,
     /// A flow's packet size.
     Packet = 6,
-    /// Drop and mark decisions of a queue discipline (the flow is the link's number).
+    /// Drop and mark decisions of a queue discipline (the flow number is the link's number).
     Discipline = 7,
-    /// Which flows lose in a congestion event of the fluid engine.
+    /// Choice of the flows that lose packets in a congestion event of the fluid engine.
     Victims = 8,
-    /// How many flows lose in a congestion event of the fluid engine.
+    /// Number of flows that lose packets in a congestion event of the fluid engine.
     VictimCount = 9,
     /// Initial windows of the fluid engine.
     InitialWindow = 10,
@@ -43,28 +43,31 @@ pub enum Purpose {
     Controller = 12,
     /// Background traffic of the fluid engine.
     Background = 13,
-    /// The number of flows of a group (the flow is the group's number).
+    /// The number of flows of a group (the flow number is the group's number).
     FlowCount = 14,
-    /// One round-trip time for all flows of a group (the flow is the group's number).
+    /// One round-trip time for all flows of a group (the flow number is the group's number).
     CommonRoundTrip = 15,
-    /// Where in its period a flow is when a run begins.
+    /// Phase of a flow in its period at the beginning of a run.
     Phase = 16,
-    /// Which packets an overflow of the fluid engine loses (the flow is mixed with its loss).
+    /// Losses of a flow at an overflow of the fluid engine (the flow number is mixed with the event
+    /// and the flow's count of losses).
     Overflow = 17,
-    /// Retransmissions of the fluid engine's timers that are lost (the flow is mixed with its silence).
+    /// Lost retransmissions after a timeout in the fluid engine (the flow number is mixed with the
+    /// flow's count of timeouts).
     Timeout = 18,
-    /// Losses of the medium behind a link (the flow is the link's number).
+    /// Losses of the medium behind a link (the flow number is the link's number).
     Medium = 19,
-    /// The rate of a link (the flow is the link's number).
+    /// The rate of a link (the flow number is the link's number).
     LinkRate = 20,
-    /// When a link is out (the flow is the link's number).
+    /// Outages of a link (the flow number is the link's number).
     Outage = 21,
-    /// When a link gets its medium, and what becomes of what it sends there (the flow is the link's number).
+    /// Times at which a link gets its medium, and the result of each transmission (the flow number
+    /// is the link's number).
     Access = 22,
 }
 
-/// The number of the first flow of the group with this name: FNV-1a, 64 bits (Fowler, Noll and
-/// Vo). It depends on nothing but the name, so that groups keep their draws when others come or go.
+/// The number of the first flow of the group `name`: FNV-1a, 64 bits (Fowler, Noll and Vo). It
+/// depends on the name only, so other groups do not change the draws of this one.
 ///
 /// ```
 /// use forebay_random::{Purpose, Seed, Stream, key_of};
@@ -84,7 +87,8 @@ pub const fn key_of(name: &str) -> u64 {
     hash
 }
 
-/// What a stream is derived from: a stream that is not made yet, for those who may not need it.
+/// The inputs that determine a stream. A key is cheaper to store than a stream that may not be
+/// needed.
 ///
 /// ```
 /// use forebay_random::{Purpose, Seed, Stream, StreamKey};
@@ -116,7 +120,7 @@ impl StreamKey {
         Self { purpose, ..self }
     }
 
-    /// Its stream, from the beginning.
+    /// The stream of this key, from its beginning.
     pub fn stream(self) -> Stream {
         Stream::new(self.seed, self.flow, self.purpose)
     }
@@ -151,27 +155,27 @@ impl Stream {
         Self(Xoshiro256PlusPlus::from_seed(bytes))
     }
 
-    /// 64 uniform random bits.
+    /// Draws 64 uniform random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform on [0, 1), in steps of 2^-53.
+    /// Draws a number that is uniform on [0, 1), in steps of 2^-53.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform on (0, 1], safe to take a logarithm of.
+    /// Draws a number that is uniform on (0, 1], so its logarithm is finite.
     pub fn uniform_positive(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Exponential with mean 1.
+    /// Draws an exponential number with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.uniform_positive())
     }
 
-    /// Standard normal, by the polar method of Marsaglia and Bray (1964).
+    /// Draws a standard normal number by the polar method of Marsaglia and Bray (1964).
     pub fn normal(&mut self) -> f64 {
         loop {
             let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
@@ -182,7 +186,8 @@ impl Stream {
         }
     }
 
-    /// Uniform on {0, ..., n-1}; 0 where n is 0. Free of bias (Lemire 2019).
+    /// Draws an integer that is uniform on {0, ..., n-1}; 0 if n is 0. It is free of bias (Lemire
+    /// 2019).
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -197,10 +202,10 @@ impl Stream {
     }
 }
 
-/// What SplitMix64 adds to its state in each step: 2^64 over the golden ratio.
+/// The increment of SplitMix64's state in each step: 2^64 divided by the golden ratio.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output function of SplitMix64 (Steele, Lea and Flood 2014): a bijection that spreads
+/// The output function of SplitMix64 (Steele, Lea and Flood 2014). It is a bijection that spreads
 /// every input bit over all output bits.
 ///
 /// ```
@@ -251,7 +256,7 @@ mod tests {
 
     #[test]
     fn keys_of_names_are_those_of_the_published_hash() {
-        // Fowler, Noll and Vo's test vectors.
+        // These are the test vectors of Fowler, Noll and Vo.
         assert_eq!(key_of("a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(key_of("foobar"), 0x8594_4171_f739_67e8);
     }

@@ -1,6 +1,6 @@
 //! Decimal numbers with a unit, converted to scaled integers without floating point.
 
-/// A unit symbol and how many base units it stands for.
+/// A unit symbol and the number of base units in one such unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
     pub(crate) symbol: &'static str,
@@ -10,8 +10,8 @@ pub(crate) struct Unit {
 /// The integer number of base units in `text`, rounded to the nearest (ties away from zero).
 ///
 /// # Errors
-/// What is allowed, where `text` is not a non-negative decimal number and one of `units`,
-/// or the result exceeds 64 bits.
+/// The allowed form, if `text` is not a non-negative decimal number with one of `units`. The same
+/// if the result exceeds 64 bits.
 pub(crate) fn parse_scaled(text: &str, units: &[Unit]) -> Result<u64, String> {
     let text = text.trim();
     let split = text
@@ -57,7 +57,7 @@ fn decimal(text: &str) -> Option<(u128, i32)> {
     Some((digits, exponent))
 }
 
-/// digits x 10^exponent x scale, rounded, where it fits 64 bits.
+/// The rounded product digits x 10^exponent x scale; `None` if it exceeds 64 bits.
 fn scale(digits: u128, exponent: i32, scale: u64) -> Option<u64> {
     if digits == 0 {
         return Some(0);
@@ -86,8 +86,8 @@ fn allowed(units: &[Unit]) -> String {
     )
 }
 
-/// `value` in the largest of `units` (ascending powers of ten of one another) that leaves at
-/// least one whole unit, with as many decimals as it takes to be exact.
+/// Prints `value` exactly, in the largest of `units` that leaves at least one whole unit. The units
+/// are ascending powers of ten of one another.
 pub(crate) fn print_scaled(value: u64, units: &[Unit]) -> String {
     let unit = units
         .iter()

@@ -1,9 +1,10 @@
-//! A delay that is a known function of time, constant between steps.
+//! Delays that are a known function of time, constant between steps. Scenarios use them for links
+//! whose delay changes.
 
 use crate::Time;
 use crate::steps::{StepsError, check};
 
-/// A delay in steps, from time zero on; the last one lasts, or all repeat.
+/// A delay in steps from time zero on. The last step lasts for ever, or all steps repeat.
 ///
 /// ```
 /// use forebay_units::{DelaySteps, Time};
@@ -17,16 +18,17 @@ use crate::steps::{StepsError, check};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySteps {
-    /// Never empty, the first at zero.
+    /// Beginning and delay of each step: never empty, the first at time zero.
     steps: Vec<(Time, Time)>,
     repeat: Option<Time>,
 }
 
 impl DelaySteps {
-    /// These steps, each with its beginning.
+    /// A delay with these steps (beginning, delay), repeated with the period `repeat` if it is
+    /// given.
     ///
     /// # Errors
-    /// Steps that are no function of time.
+    /// Steps that are not a function of time: see [`StepsError`].
     pub fn new(list: &[(Time, Time)], repeat: Option<Time>) -> Result<Self, StepsError> {
         check(list, repeat)?;
         let mut steps = list.to_vec();
@@ -34,7 +36,7 @@ impl DelaySteps {
         Ok(Self { steps, repeat })
     }
 
-    /// The delay, where it is always the same.
+    /// The delay, if it is always the same.
     pub fn constant(&self) -> Option<Time> {
         match self.steps[..] {
             [(_, delay)] => Some(delay),
@@ -47,12 +49,12 @@ impl DelaySteps {
         self.steps.iter().copied()
     }
 
-    /// When they repeat.
+    /// The period of the steps, if they repeat.
     pub fn repeat(&self) -> Option<Time> {
         self.repeat
     }
 
-    /// The delay of what sets off at a time.
+    /// The delay of a packet that departs at `time`.
     pub fn at(&self, time: Time) -> Time {
         let within = match self.repeat {
             Some(period) => Time::from_picos(time.as_picos() % period.as_picos()),
@@ -78,7 +80,7 @@ impl DelaySteps {
             .unwrap_or_default()
     }
 
-    /// Mean delay between two times, in seconds; zero where they are the same.
+    /// Mean delay between two times, in seconds; zero if they are equal.
     pub fn mean(&self, from: Time, to: Time) -> f64 {
         let seconds = to.saturating_sub(from).as_secs_f64();
         if seconds > 0.0 {
@@ -88,7 +90,7 @@ impl DelaySteps {
         }
     }
 
-    /// Seconds of delay times seconds from zero until `time`.
+    /// Integral of the delay from zero until `time`, in seconds squared.
     fn until(&self, time: Time) -> f64 {
         let (periods, within) = match self.repeat {
             Some(period) => {
@@ -116,7 +118,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The mean is that of many looks, and every look is between the shortest and the longest.
+        /// The mean is the mean of many samples. Each sample is between the shortest and the
+        /// longest.
         #[test]
         fn means_are_those_of_many_looks(
             list in prop::collection::vec((1u64..100, 0u64..50), 1..6),

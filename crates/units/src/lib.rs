@@ -21,7 +21,7 @@ pub use delay_steps::DelaySteps;
 pub use opportunities::{Opportunities, OpportunitiesError};
 pub use steps::{Phase, RateSteps, StepsError, Work};
 
-/// Why a text is not a quantity: what was found and what is allowed.
+/// The error for a text that is not a quantity: the text found and the form allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not a {quantity}; {allowed}")]
 pub struct UnitError {
@@ -29,7 +29,7 @@ pub struct UnitError {
     pub found: String,
     /// The quantity that was expected ("time", "rate", ...).
     pub quantity: &'static str,
-    /// What would be accepted.
+    /// The form that would be accepted.
     pub allowed: String,
 }
 
@@ -92,7 +92,7 @@ impl Time {
     /// This time in seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        // From a signed number it is one instruction.
+        // The conversion of a signed number is one instruction.
         let signed = self.0 as i64;
         let ticks = if signed >= 0 {
             signed as f64
@@ -102,7 +102,7 @@ impl Time {
         ticks / TICKS_PER_SECOND as f64
     }
 
-    /// `self - other`, or zero where `other` is later.
+    /// `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -117,7 +117,7 @@ impl Time {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// The next whole multiple of `grain` at or after this time; this time where `grain` is zero.
+    /// The next whole multiple of `grain` at or after this time; this time if `grain` is zero.
     pub const fn round_up_to(self, grain: Self) -> Self {
         if grain.0 == 0 {
             self
@@ -127,8 +127,8 @@ impl Time {
     }
 }
 
-/// A sum beyond the end of time is [`Time::MAX`]: laws may draw any delay, and what comes after every
-/// run never comes.
+/// A sum beyond the end of time is [`Time::MAX`]. Distributions may draw any delay, and an event
+/// after every run never happens.
 impl Add for Time {
     type Output = Self;
     #[inline]
@@ -157,7 +157,7 @@ impl SubAssign for Time {
     }
 }
 
-/// A product beyond the end of time is [`Time::MAX`], as a sum is.
+/// A product beyond the end of time is [`Time::MAX`], like a sum.
 impl Mul<u64> for Time {
     type Output = Self;
     #[inline]
@@ -197,7 +197,7 @@ impl Bytes {
         self.0
     }
 
-    /// `self - other`, or zero where `other` is larger.
+    /// `self - other`, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -265,9 +265,9 @@ impl Rate {
         self.0 as f64 / 8.0
     }
 
-    /// The exact time that `size` takes at this rate, as whole ticks and the remainder in
-    /// units of one tick / rate (so that a link can carry it from packet to packet).
-    /// A rate of zero never finishes.
+    /// The exact time to send `size` at this rate: whole ticks, and the remainder in units of one
+    /// tick / rate. A link can carry the remainder from packet to packet. A rate of zero never
+    /// finishes: the time is [`Time::MAX`].
     pub fn serialization(self, size: Bytes) -> (Time, u64) {
         if self.0 == 0 {
             return (Time::MAX, 0);
@@ -280,7 +280,7 @@ impl Rate {
         }
     }
 
-    /// The time that `size` takes at this rate, rounded down to a tick.
+    /// The time to send `size` at this rate, rounded down to a tick.
     pub fn time_to_send(self, size: Bytes) -> Time {
         self.serialization(size).0
     }
@@ -397,8 +397,8 @@ const RATE_UNITS: &[Unit] = &[
     },
 ];
 
-/// Parsing, printing and serializing of one integer unit type. The number in `printed` says
-/// how many of the leading units printing may choose from.
+/// Parsing, printing and serialization of one integer unit type. Printing chooses from the first
+/// `printed` units.
 macro_rules! textual {
     ($type:ident, $quantity:literal, $units:ident, $printed:literal, $example:literal) => {
         impl FromStr for $type {
@@ -507,7 +507,7 @@ mod tests {
     }
 
     proptest! {
-        /// The clock never runs backwards, however long what is added.
+        /// The clock never runs backwards, however long the addend is.
         #[test]
         fn time_never_wraps(a in any::<u64>(), b in any::<u64>(), factor in 1u64..) {
             let (a, b) = (Time(a), Time(b));

@@ -1,30 +1,32 @@
-//! Opportunities of delivery, as Mahimahi plays them: each is an instant at which so many bytes may leave.
+//! Delivery opportunities as Mahimahi plays them: instants at which a link may send one packet of
+//! [`Opportunities::BYTES`]. Links with a delivery trace use them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Bytes, Rate, RateSteps, Time};
 
-/// The most opportunities of a period.
+/// The largest number of opportunities in a period.
 const MOST: usize = 4_000_000;
 
-/// What is wrong with a list of opportunities; they are counted from zero.
+/// The error in a list of opportunities. Opportunities are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpportunitiesError {
-    /// There is none.
+    /// The list is empty.
     Empty,
-    /// This one is no whole number of milliseconds.
+    /// This one is not a whole number of milliseconds.
     NoTime(usize),
-    /// This one is before the one before it.
+    /// This one is earlier than its predecessor.
     Unsorted(usize),
-    /// All are at time zero, so that they would repeat without end.
+    /// All are at time zero, so they would repeat without end.
     AllAtZero,
-    /// There are more than may be kept.
+    /// The list is longer than allowed.
     TooMany,
 }
 
-/// Instants in whole milliseconds at which a link may send, over and over: a period ends with the last
-/// of them (Winstein, Sivaraman, Balakrishnan, NSDI 2013; Netravali et al., USENIX ATC 2015).
+/// The instants, in whole milliseconds, at which a link may send. They repeat: a period ends with
+/// the last of them (Winstein, Sivaraman, Balakrishnan, NSDI 2013; Netravali et al., USENIX ATC
+/// 2015).
 ///
 /// ```
 /// use forebay_units::{Opportunities, Time};
@@ -36,25 +38,26 @@ pub enum OpportunitiesError {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opportunities {
-    /// Never empty, sorted, the last one above zero.
+    /// The instants of a period in milliseconds: never empty, sorted, the last one above zero.
     millis: Vec<u32>,
-    /// The most at one instant.
+    /// The largest number of opportunities at one instant.
     at_once: usize,
 }
 
 impl Opportunities {
-    /// What an opportunity carries: an Ethernet payload and the four bytes before it that a tunnel's
-    /// packets have, which Mahimahi counts (`PACKET_SIZE` in its `link_queue.cc`).
+    /// Bytes of an opportunity: an Ethernet payload and the four bytes that precede each packet of
+    /// a tunnel. Mahimahi counts these, too (`PACKET_SIZE` in its `link_queue.cc`).
     pub const BYTES: u32 = 1504;
-    /// Those four bytes.
+    /// The four bytes that precede each packet of a tunnel.
     pub const HEADER: u32 = 4;
-    /// Over which they make a rate: some opportunities of a radio's are within such a time.
+    /// Window over which opportunities are averaged to a rate. A radio link has some opportunities
+    /// within such a time.
     pub const WINDOW: Time = Time::from_millis(100);
 
     /// Opportunities at these milliseconds.
     ///
     /// # Errors
-    /// What is no schedule that can be played.
+    /// A list that cannot be played: see [`OpportunitiesError`].
     pub fn new(millis: Vec<u32>) -> Result<Self, OpportunitiesError> {
         if millis.len() > MOST {
             return Err(OpportunitiesError::TooMany);
@@ -72,17 +75,17 @@ impl Opportunities {
         }
     }
 
-    /// How many there are in a period.
+    /// The number of opportunities in a period.
     pub fn count(&self) -> usize {
         self.millis.len()
     }
 
-    /// When they begin anew.
+    /// The time after which the opportunities repeat.
     pub fn period(&self) -> Time {
         Time::from_millis(u64::from(self.millis[self.millis.len() - 1]))
     }
 
-    /// How many there are up to and at `at`.
+    /// The number of opportunities up to and including `at`.
     pub fn until(&self, at: Time) -> u64 {
         let (at, period) = (at.as_picos(), self.period().as_picos());
         let within = at % period;
@@ -92,7 +95,7 @@ impl Opportunities {
         (at / period) * self.count() as u64 + first as u64
     }
 
-    /// When number `number` is, counted from zero.
+    /// The time of opportunity `number`, counted from zero.
     pub fn time(&self, number: u64) -> Time {
         let count = self.count() as u64;
         let within = self.millis[(number % count) as usize];
@@ -106,7 +109,8 @@ impl Opportunities {
         bits / self.period().as_secs_f64()
     }
 
-    /// A rate that is never exceeded over a millisecond or longer: that of the most opportunities at once.
+    /// A rate that is never exceeded over a millisecond or longer: that of the largest number of
+    /// opportunities at one instant.
     pub fn highest(&self) -> Rate {
         Rate::from_bits_per_second(self.at_once().get() * 8 * 1000)
     }
@@ -116,7 +120,7 @@ impl Opportunities {
         Bytes::new(self.at_once as u64 * u64::from(Self::BYTES))
     }
 
-    /// Mean rate between two times, in bits per second; zero where they are the same.
+    /// Mean rate between two times, in bits per second; zero if they are equal.
     pub fn between(&self, from: Time, to: Time) -> f64 {
         let count = self.until(to).saturating_sub(self.until(from)) as f64;
         let seconds = to.saturating_sub(from).as_secs_f64();
@@ -124,15 +128,16 @@ impl Opportunities {
         if seconds > 0.0 { bits / seconds } else { 0.0 }
     }
 
-    /// The same on average as a rate in steps of `window`, of which a period's last may be shorter; `None`
-    /// where that is less than a bit per second everywhere.
+    /// The same mean rate in steps of `window`; the last step of a period may be shorter. `None` if
+    /// every step is less than half a bit per second.
     pub fn smoothed(&self, window: Time) -> Option<RateSteps> {
         let (period, window) = (self.period(), window.max(Time::from_millis(1)));
         let mut steps = Vec::new();
         let (mut begin, mut before) = (Time::ZERO, 0);
         while begin < period {
             let end = (begin + window).min(period);
-            // One at the very end of a step belongs to it, and those at zero to the first.
+            // An opportunity at the end of a step belongs to that step. Opportunities at zero
+            // belong to the first step.
             let until = if end == period {
                 self.count()
             } else {
@@ -147,10 +152,10 @@ impl Opportunities {
     }
 }
 
-/// The most of sorted instants that are one.
+/// The largest number of equal instants in a sorted list.
 fn most_at_once(millis: &[u32]) -> usize {
     let groups = || millis.chunk_by(|one, other| one == other).map(<[u32]>::len);
-    // The last of a period are at once with the first of the next where those are at zero.
+    // The last ones of a period coincide with those of the next period that are at zero.
     let first = millis.partition_point(|&millis| millis == 0);
     let ends = groups().next_back().unwrap_or_default() + first;
     groups().max().unwrap_or_default().max(ends)
@@ -159,7 +164,7 @@ fn most_at_once(millis: &[u32]) -> usize {
 impl FromStr for Opportunities {
     type Err = OpportunitiesError;
 
-    /// Milliseconds with anything blank between them.
+    /// Parses milliseconds that are separated by white space.
     fn from_str(text: &str) -> Result<Self, OpportunitiesError> {
         let mut millis = Vec::new();
         for (number, word) in text.split_ascii_whitespace().enumerate() {
@@ -184,7 +189,7 @@ impl fmt::Display for Opportunities {
     }
 }
 
-/// Not all of a long list.
+/// Prints the count and the period, because the list may be long.
 impl fmt::Debug for Opportunities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, period) = (self.count(), self.period());
@@ -197,7 +202,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// So long before an instant is before it.
+    /// The shortest time before an instant: one tick.
     const BEFORE: Time = Time::from_picos(1);
 
     fn at(millis: u64) -> Time {
@@ -232,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Counted one by one over a few periods.
+        /// The counts agree with an enumeration of a few periods.
         #[test]
         fn counts_are_those_of_the_instants(
             mut millis in prop::collection::vec(0u32..40, 1..30),

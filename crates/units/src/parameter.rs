@@ -1,5 +1,5 @@
-//! Parameters of controllers and queue disciplines: what a name means, its unit, default and
-//! bounds. One description serves the scenario parser, the JSON Schema and `explain`.
+//! Parameters of controllers and queue disciplines: meaning, unit, default and bounds of each name.
+//! One description serves the scenario parser, the JSON Schema and `explain`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use crate::{Bytes, Rate, Time};
 use serde::Serialize;
 
-/// What kind of value a parameter takes.
+/// The kind of value that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
@@ -26,11 +26,11 @@ pub enum ParameterKind {
     Rate,
     /// A threshold on a queue: "40%" of its buffer, packets, bytes, or time at link rate.
     Threshold,
-    /// true or false.
+    /// `true` or `false`.
     Switch,
-    /// One of a few words.
+    /// A word from a short list.
     Choice {
-        /// The words.
+        /// The allowed words.
         words: &'static [&'static str],
     },
 }
@@ -48,7 +48,7 @@ pub enum Threshold {
     Time(Time),
 }
 
-/// Of one unit only: in others the link decides.
+/// Thresholds of the same unit only. The link decides about thresholds of different units.
 impl PartialOrd for Threshold {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -75,7 +75,7 @@ pub enum Value {
     Rate(Rate),
     /// A threshold on a queue.
     Threshold(Threshold),
-    /// true or false.
+    /// `true` or `false`.
     Switch(bool),
     /// A word out of the list in [`ParameterKind::Choice`].
     Word(&'static str),
@@ -88,11 +88,11 @@ pub enum Value {
 pub struct Parameter {
     /// Key in the scenario file.
     pub name: &'static str,
-    /// One sentence on what it means, with its unit and source.
+    /// One sentence on the parameter's meaning, with its unit and source.
     pub meaning: &'static str,
-    /// What values it takes.
+    /// The kind of value that the parameter takes.
     pub kind: ParameterKind,
-    /// Value where the scenario says nothing.
+    /// The value if the scenario gives none.
     pub default: Value,
 }
 
@@ -127,7 +127,7 @@ impl Parameters {
         self.0.iter()
     }
 
-    /// Sets the parameter `name` where it is known; says whether it is.
+    /// Sets the parameter `name`. Returns `false` if the name is unknown.
     pub fn set(&mut self, name: &str, value: Value) -> bool {
         let slot = self.0.iter_mut().find(|(known, _)| *known == name);
         slot.map(|slot| slot.1 = value).is_some()
@@ -144,8 +144,8 @@ impl Parameters {
     /// The number `name`.
     ///
     /// # Panics
-    /// Where the algorithm's description does not declare `name` as a number with a default:
-    /// an error in the algorithm's own file that its contract test finds.
+    /// If the algorithm's description does not declare `name` as a number with a default. That is
+    /// an error in the algorithm's own file, and its contract test finds it.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Number(x) => x,
@@ -156,7 +156,7 @@ impl Parameters {
     /// The time `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn time(&self, name: &str) -> Time {
         match self.get(name) {
             Value::Time(x) => x,
@@ -167,7 +167,7 @@ impl Parameters {
     /// The size `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn bytes(&self, name: &str) -> Bytes {
         match self.get(name) {
             Value::Bytes(x) => x,
@@ -178,7 +178,7 @@ impl Parameters {
     /// The threshold `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn threshold(&self, name: &str) -> Threshold {
         match self.get(name) {
             Value::Threshold(x) => x,
@@ -189,7 +189,7 @@ impl Parameters {
     /// The switch `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn switch(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Switch(x) => x,
@@ -200,7 +200,7 @@ impl Parameters {
     /// The word `name`.
     ///
     /// # Panics
-    /// As [`Self::number`] does.
+    /// In the same case as [`Self::number`].
     pub fn word(&self, name: &str) -> &'static str {
         match self.get(name) {
             Value::Word(x) => x,
@@ -209,26 +209,26 @@ impl Parameters {
     }
 }
 
-/// What an algorithm was held against, by a check that runs with the tests or with `make reference`.
+/// A comparison that checked an algorithm. It runs with the tests or with `make reference`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Numbers that another program or a real stack gave; each is judged.
+    /// Numbers from another program or a real stack. A failed comparison fails the check.
     Program(&'static str),
-    /// Numbers that another program gave, printed and not counted.
+    /// Numbers from another program that are printed but do not decide the check.
     Trend(&'static str),
-    /// What theory says: a closed form, or a law that follows from the algorithm.
+    /// A result of theory: a closed form, or a law that follows from the algorithm.
     Theory(&'static str),
-    /// Equations or pseudo-code of its source, traced by hand into a table of expected values.
+    /// Equations or pseudo-code of the source, traced by hand into a table of expected values.
     Trace(&'static str),
 }
 
 impl Evidence {
-    /// Whether it is another program's.
+    /// Whether the numbers come from another program.
     pub fn is_program(self) -> bool {
         matches!(self, Self::Program(_) | Self::Trend(_))
     }
 
-    /// What it is, without its kind.
+    /// The text of the comparison, without its kind.
     pub fn what(self) -> &'static str {
         let (Self::Program(what) | Self::Trend(what) | Self::Theory(what) | Self::Trace(what)) =
             self;
@@ -247,32 +247,33 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// What a registry knows of one algorithm: enough to read it from a scenario and explain it.
+/// The registry's record of an algorithm: enough to read it from a scenario and explain it.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     /// Name in scenario files.
     pub name: &'static str,
-    /// Other names that stand for it.
+    /// Other names of the same algorithm.
     pub aliases: &'static [&'static str],
-    /// One sentence on what it is.
+    /// One sentence that says what the algorithm is.
     pub title: &'static str,
-    /// How it decides: equations and rules, a line each, with their symbols in words.
+    /// The algorithm's rule: equations and conditions, one per line, with their symbols in words.
     pub formula: &'static [&'static str],
     /// RFC or paper, with section.
     pub source: &'static str,
-    /// What it was held against; empty for its own tests only.
+    /// The comparisons that checked it; empty if only its own tests do.
     pub checked: &'static [Evidence],
     /// Its parameters in the order they are printed.
     pub parameters: &'static [Parameter],
 }
 
 impl Description {
-    /// Whether this is its name or another that stands for it.
+    /// Whether `name` is its name or one of its aliases.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// What it was held against, a line each; said first where that is no other program.
+    /// The comparisons that checked it, one per line. If no other program is among them, the first
+    /// line says so.
     pub fn checks(&self) -> Vec<String> {
         let compared = self.checked.iter().any(|evidence| evidence.is_program());
         let alone = (!compared).then(|| Self::ALONE.to_owned());
@@ -280,6 +281,6 @@ impl Description {
         alone.into_iter().chain(lines).collect()
     }
 
-    /// What is said of an algorithm that no other program's numbers were compared with.
+    /// The line for an algorithm that was not compared with another program.
     pub const ALONE: &'static str = "not checked against another program";
 }

@@ -1,9 +1,10 @@
-//! A rate that is a known function of time, constant between steps. What it sends is counted exactly,
-//! as an integer, so that a packet that straddles a step is sent partly at each rate.
+//! Rates that are a known function of time, constant between steps. The work sent is counted
+//! exactly, as an integer. A packet that straddles a step is sent partly at each rate.
 
 use crate::{Bytes, Rate, TICKS_PER_SECOND, Time};
 
-/// What a link sends: bits, in units so small that a rate of 1 bit/s sends one in a tick.
+/// Work of a link: an amount of bits. The unit is the amount that a rate of 1 bit/s sends in a
+/// tick.
 ///
 /// ```
 /// use forebay_units::{Bytes, Work};
@@ -14,28 +15,28 @@ use crate::{Bytes, Rate, TICKS_PER_SECOND, Time};
 pub struct Work(u128);
 
 impl Work {
-    /// None.
+    /// No work.
     pub const ZERO: Self = Self(0);
 
-    /// To send so many bytes.
+    /// The work of sending `size` bytes.
     #[inline]
     pub const fn of(size: Bytes) -> Self {
         Self(size.get() as u128 * 8 * TICKS_PER_SECOND as u128)
     }
 
-    /// What a rate sends in a time.
+    /// The work that `rate` does in `time`.
     #[inline]
     pub const fn at(rate: Rate, time: Time) -> Self {
         Self(rate.as_bits_per_second() as u128 * time.as_picos() as u128)
     }
 
-    /// A part of a tick's: what is left over where departures are rounded down.
+    /// A part of a tick's work: the remainder if a departure is rounded down to a tick.
     #[inline]
     pub const fn rest(rest: u64) -> Self {
         Self(rest as u128)
     }
 
-    /// So many parts of a whole, rounded down.
+    /// `parts / whole` of this work, rounded down.
     ///
     /// ```
     /// use forebay_units::{Bytes, Work};
@@ -50,12 +51,12 @@ impl Work {
         )
     }
 
-    /// In bits.
+    /// This work in bits.
     pub fn bits(self) -> f64 {
         self.0 as f64 / TICKS_PER_SECOND as f64
     }
 
-    /// How long a rate takes for it, rounded up to a tick.
+    /// Time that `rate` needs for this work, rounded up to a tick.
     ///
     /// ```
     /// use forebay_units::{Bytes, Rate, Time, Work};
@@ -71,7 +72,7 @@ impl Work {
         Time::from_picos(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
-    /// How long a rate takes for it, rounded down to a tick; none where it sends nothing.
+    /// Time that `rate` needs for this work, rounded down to a tick; zero if the rate is zero.
     pub fn whole_time_at(self, rate: Rate) -> Time {
         let ticks = self.0.checked_div(u128::from(rate.as_bits_per_second()));
         ticks.map_or(Time::ZERO, |ticks| {
@@ -79,12 +80,12 @@ impl Work {
         })
     }
 
-    /// So many times as much.
+    /// `count` times this work.
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count as u128))
     }
 
-    /// How many of `each` begin in it.
+    /// The number of units of size `each` that begin in this work.
     ///
     /// ```
     /// use forebay_units::{Bytes, Work};
@@ -96,7 +97,7 @@ impl Work {
         u64::try_from(self.0.div_ceil(each.0.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// `self - other`, or none where `other` is more.
+    /// `self - other`, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -110,22 +111,22 @@ impl std::ops::Add for Work {
     }
 }
 
-/// What is wrong with a list of steps; steps are counted from zero.
+/// The error in a list of steps. Steps are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepsError {
     /// There is no step.
     Empty,
     /// The first step is not at time zero.
     LateStart,
-    /// This step is not later than the one before it.
+    /// This step is not later than its predecessor.
     Unsorted(usize),
-    /// The steps repeat before this one, the last, has begun.
+    /// The period ends before the last step, this one, begins.
     ShortPeriod(usize),
-    /// The rate is zero from this step on, for ever.
+    /// The rate is zero from this step on for ever.
     ZeroForEver(usize),
 }
 
-/// A rate in steps, from time zero on; the last one lasts, or all repeat.
+/// A rate in steps from time zero on. The last step lasts for ever, or all steps repeat.
 ///
 /// ```
 /// use forebay_units::{Bytes, Rate, RateSteps, Time};
@@ -138,13 +139,14 @@ pub enum StepsError {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSteps {
-    /// Of a period, or of all time: never empty, the first at zero, neighbors of different rates.
+    /// The steps of a period or of all time: never empty, the first at zero, neighbors with
+    /// different rates.
     steps: Vec<Step>,
-    /// When they repeat, and what is sent in a period.
+    /// The period, and the work of a period.
     period: Option<(Time, Work)>,
 }
 
-/// The rate from a time on, and what has been sent before.
+/// A rate from a time on, and the work done before that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     begin: Time,
@@ -152,18 +154,18 @@ struct Step {
     before: Work,
 }
 
-/// A stretch of time at one rate.
+/// An interval of constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// The rate.
     pub rate: Rate,
-    /// When it begins.
+    /// The beginning of the interval.
     pub begin: Time,
-    /// When it ends; never where it is the last.
+    /// The end of the interval; [`Time::MAX`] for the last one.
     pub end: Time,
 }
 
-/// The number of the last of steps that are a function of time.
+/// Checks that steps are a function of time and returns the number of the last one.
 pub(crate) fn check<T>(list: &[(Time, T)], repeat: Option<Time>) -> Result<usize, StepsError> {
     let last = list.len().checked_sub(1).ok_or(StepsError::Empty)?;
     if list[0].0 > Time::ZERO {
@@ -179,10 +181,10 @@ pub(crate) fn check<T>(list: &[(Time, T)], repeat: Option<Time>) -> Result<usize
 }
 
 impl RateSteps {
-    /// These steps, each with its beginning.
+    /// A rate with these steps (beginning, rate), repeated with the period `repeat` if it is given.
     ///
     /// # Errors
-    /// Steps that are no function of time, or that send nothing for ever.
+    /// Steps that are not a function of time, or whose rate is zero for ever.
     pub fn new(list: &[(Time, Rate)], repeat: Option<Time>) -> Result<Self, StepsError> {
         let last = check(list, repeat)?;
         let zero = Rate::from_bits_per_second(0);
@@ -210,7 +212,7 @@ impl RateSteps {
         Ok(Self { steps, period })
     }
 
-    /// The rate, where it is always the same.
+    /// The rate, if it is always the same.
     pub fn constant(&self) -> Option<Rate> {
         match &self.steps[..] {
             [step] => Some(step.rate),
@@ -223,12 +225,12 @@ impl RateSteps {
         self.steps.iter().map(|step| (step.begin, step.rate))
     }
 
-    /// When they repeat.
+    /// The period of the steps, if they repeat.
     pub fn repeat(&self) -> Option<Time> {
         self.period.map(|(period, _)| period)
     }
 
-    /// The same steps with each rate changed, one of zero excepted.
+    /// The same steps with each rate changed. A rate of zero stays zero.
     pub fn map(&self, change: impl Fn(Rate) -> Rate) -> Self {
         let zero = Rate::from_bits_per_second(0);
         let changed = |(begin, rate)| (begin, if rate == zero { rate } else { change(rate) });
@@ -236,8 +238,8 @@ impl RateSteps {
         Self::new(&list, self.repeat()).unwrap_or_else(|_| self.clone())
     }
 
-    /// The same until `end` at least with nothing sent in these outages (beginning, end), which are in order
-    /// and apart.
+    /// The same rate, with zero during these outages (beginning, end). The result is exact at least
+    /// until `end`. The outages are sorted and do not overlap.
     pub fn interrupted(&self, outages: &[(Time, Time)], end: Time) -> Self {
         let zero = Rate::from_bits_per_second(0);
         let (mut at, mut list) = (Time::ZERO, Vec::new());
@@ -259,7 +261,7 @@ impl RateSteps {
         Self::new(&list, None).unwrap_or_else(|_| self.clone())
     }
 
-    /// The stretch at one rate in which `at` lies.
+    /// The interval of constant rate that contains `at`.
     pub fn phase(&self, at: Time) -> Phase {
         let (periods, within) = self.periods(at);
         let number = self.steps.partition_point(|step| step.begin <= within) - 1;
@@ -276,7 +278,8 @@ impl RateSteps {
         }
     }
 
-    /// The stretch at a rate above zero in which `at` lies, or else the last before it; the first where there is none.
+    /// The interval that contains `at`, if its rate is above zero; otherwise the last such interval
+    /// before it. If there is none before, the first such interval.
     pub fn sending(&self, at: Time) -> Phase {
         let zero = Rate::from_bits_per_second(0);
         let mut phase = self.phase(at);
@@ -289,11 +292,11 @@ impl RateSteps {
         phase
     }
 
-    /// When the rate next becomes lower than it was, `from` on; never where it does not.
+    /// The next time, at or after `from`, at which the rate falls; `None` if it never falls.
     pub fn next_fall(&self, from: Time) -> Option<Time> {
         let before = from.as_picos().checked_sub(1).map(Time::from_picos);
         let mut phase = self.phase(before.unwrap_or(from));
-        // A round of all steps shows each of their changes.
+        // One period contains each change of the rate.
         for _ in 0..=self.steps.len() {
             if phase.end == Time::MAX {
                 return None;
@@ -307,7 +310,7 @@ impl RateSteps {
         None
     }
 
-    /// What is sent until `at`.
+    /// The work done until `at`.
     pub fn work(&self, at: Time) -> Work {
         let (periods, within) = self.periods(at);
         let number = self.steps.partition_point(|step| step.begin <= within) - 1;
@@ -317,7 +320,8 @@ impl RateSteps {
         Work(before) + self.steps[number].until(within)
     }
 
-    /// When so much has been sent first, rounded down to a tick, and the rest of that tick's.
+    /// The first time at which `work` is done, rounded down to a tick, and the remaining part of
+    /// that tick.
     pub fn reach(&self, work: Work) -> (Time, u64) {
         let Some(last) = work.0.checked_sub(1) else {
             return (Time::ZERO, 0);
@@ -330,7 +334,7 @@ impl RateSteps {
             None => (0, Time::ZERO),
         };
         let within = work.0 - before;
-        // More than what is sent before the step, so that it sends something.
+        // More than the work before the step, so that the step does some work.
         let number = self.steps.partition_point(|step| step.before.0 < within);
         let step = self.steps[number.max(1) - 1];
         let rate = u128::from(step.rate.as_bits_per_second()).max(1);
@@ -340,24 +344,24 @@ impl RateSteps {
         (time, (left % rate) as u64)
     }
 
-    /// The mean rate between two times; zero where they are the same.
+    /// The mean rate between two times, in bits per second; zero if they are equal.
     pub fn mean(&self, from: Time, to: Time) -> f64 {
         let sent = self.work(to).saturating_sub(self.work(from)).bits();
         let seconds = to.saturating_sub(from).as_secs_f64();
         if seconds > 0.0 { sent / seconds } else { 0.0 }
     }
 
-    /// The highest rate.
+    /// The highest rate of all steps.
     pub fn highest(&self) -> Rate {
         self.steps().map(|(_, rate)| rate).max().unwrap_or_default()
     }
 
-    /// The lowest rate, zero in an outage.
+    /// The lowest rate of all steps; zero if there is an outage.
     pub fn lowest(&self) -> Rate {
         self.steps().map(|(_, rate)| rate).min().unwrap_or_default()
     }
 
-    /// How many periods lie before `at`, and the time within the one that follows.
+    /// The number of whole periods before `at`, and the time within the period that follows.
     fn periods(&self, at: Time) -> (u64, Time) {
         match self.period {
             Some((period, _)) => {
@@ -370,7 +374,7 @@ impl RateSteps {
 }
 
 impl Step {
-    /// What has been sent until `end`, which lies in the step.
+    /// The work done until `end`, which lies in the step.
     fn until(&self, end: Time) -> Work {
         self.before + Work::at(self.rate, end.saturating_sub(self.begin))
     }
@@ -385,7 +389,8 @@ mod tests {
         Rate::from_bits_per_second(bits)
     }
 
-    /// One bit per tick for two ticks, nothing for three, three bits per tick for one.
+    /// A rate of one bit per tick for two ticks, zero for three ticks, three bits per tick for one
+    /// tick.
     fn tiny(repeat: Option<u64>) -> RateSteps {
         let bits = |bits| rate(bits * TICKS_PER_SECOND);
         let list = [(0, bits(1)), (2, bits(0)), (5, bits(3))];
@@ -403,13 +408,14 @@ mod tests {
         let by_hand = [0, 1, 2, 2, 2, 2, 5, 6, 7, 7, 7, 7, 10, 11].map(f64::from);
         assert_eq!(sent, by_hand);
         let reached = |work| steps.reach(bits(work)).0.as_picos();
-        // What has been sent as an outage begins has been sent then, and not as it ends.
+        // Work that is complete when an outage begins is complete at that time, not at the end of
+        // the outage.
         assert_eq!(
             [0, 1, 2, 3, 5, 6, 7, 10].map(reached),
             [0, 1, 2, 5, 6, 7, 8, 12]
         );
         assert_eq!(tiny(None).work(Time::from_picos(10)), bits(2 + 15));
-        // Neither does a period end later than what is sent in it.
+        // Work that is complete when a period ends is complete at that time, too.
         let ends = tiny(None).steps().take(2).collect::<Vec<_>>();
         let ends = RateSteps::new(&ends, Some(Time::from_picos(5))).unwrap();
         assert_eq!(
@@ -437,7 +443,8 @@ mod tests {
             let next = |from| next(from).map(Time::as_picos);
             (0..=8).map(next).collect::<Vec<_>>()
         };
-        // 1, 1, 0, 0, 0, 3; and so on: down after two ticks and where it begins again.
+        // The rates are 1, 1, 0, 0, 0, 3 and repeat. They fall after two ticks and at each new
+        // period.
         let by_hand = [2, 2, 2, 6, 6, 6, 6, 8, 8].map(Some);
         assert_eq!(falls(&tiny(Some(6))), by_hand);
         let mut once = [None; 9];
@@ -499,7 +506,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is sent is the integral of the rate, stretch by stretch.
+        /// The work is the integral of the rate, interval by interval.
         #[test]
         fn work_is_the_integral_of_the_rate(steps in any_steps(), end in 0u64..50_000_000_000) {
             let end = Time::from_picos(end);
@@ -513,7 +520,7 @@ mod tests {
             prop_assert_eq!(steps.work(end), sum);
         }
 
-        /// Between two falls the rate does not fall, and at each it does.
+        /// The rate does not fall between two falls, and it falls at each of them.
         #[test]
         fn falls_are_all_there_are(steps in any_steps(), end in 0u64..50_000_000_000) {
             let end = Time::from_picos(end);
@@ -533,7 +540,7 @@ mod tests {
             prop_assert_eq!(found, falls);
         }
 
-        /// In an outage nothing is sent, and what is sent beside is what would be.
+        /// During an outage no work is done. Outside of outages the work is the same.
         #[test]
         fn outages_take_what_they_would_have_sent(
             steps in any_steps(),
@@ -559,7 +566,7 @@ mod tests {
             }
         }
 
-        /// The time at which so much has been sent is the first, to a part of a tick.
+        /// The time is the first at which the work is done, to a part of a tick.
         #[test]
         fn what_is_reached_has_been_sent(steps in any_steps(), bits in 1u64..40_000_000) {
             let work = Work(u128::from(bits) * u128::from(TICKS_PER_SECOND) + 17);

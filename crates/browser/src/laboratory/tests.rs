@@ -1,4 +1,5 @@
-//! Laws of the laboratory: it answers as the engines do, refuses in one line, and survives whatever it is asked.
+//! Tests of the laboratory: it answers as the engines do, refuses in one line, and survives every
+//! request.
 
 use forebay_attack::{hostile, random_scenario};
 use forebay_packet::PacketEngine;
@@ -56,7 +57,7 @@ fn reports_are_those_of_the_engines() {
     assert_eq!(laboratory.answer(), alone(LINK, &PacketEngine, seed(4, 2)));
 }
 
-/// A replication draws its flows, and its report says what was asked.
+/// A replication draws the numbers of its flows, and its report gives the requested distribution.
 #[test]
 fn numbers_of_flows_are_drawn() {
     let mut laboratory = Laboratory::default();
@@ -81,7 +82,7 @@ fn numbers_of_flows_are_drawn() {
     );
 }
 
-/// A picture has as many numbers as its header says, and says what the run has come to.
+/// A picture has as many numbers as its header says and contains the state of the run.
 #[test]
 fn a_picture_says_how_long_it_is() {
     let mut laboratory = Laboratory::default();
@@ -112,20 +113,20 @@ fn a_picture_says_how_long_it_is() {
             seen + column("sightings"),
             missed + column("missed_sightings"),
         );
-        // The first flow is flow 0 of group 0, and has a window.
+        // The first row is flow 0 of group 0 and has a window.
         if flows > 0 {
             let first = &figures[HEADER.len() + LINK_COLUMNS..];
             assert_eq!(first[..3], [0.0, 0.0, 1.0]);
             assert!(first[3] >= 1.0 && first[5] > 0.02);
         }
     }
-    // Some 4,000 packets of 1,500 bytes arrive and leave.
+    // About 4,000 packets of 1,500 bytes arrive and leave.
     assert!((seen, missed) > (300.0, 0.0) && (6000.0..12000.0).contains(&(seen + missed)));
 }
 
 const LINK_COLUMNS: usize = crate::picture::LINK.len();
 
-/// The line is that of the text, and the sentence that of the command line.
+/// The error has the line of the text and the sentence of the command line.
 #[test]
 fn a_mistake_is_told_where_it_is() {
     let mut laboratory = Laboratory::default();
@@ -171,7 +172,7 @@ fn a_scenario_is_resolved_and_judged() {
     let verdicts = verdicts.as_array().unwrap();
     assert_eq!(verdicts.len(), forebay_closed_form::rules().len());
     let bdp = verdicts.iter().find(|it| it["name"] == "bdp").unwrap();
-    // 10 Mb/s over 20 ms in packets of 1,500 bytes.
+    // The BDP is 10 Mb/s over 20 ms in packets of 1,500 bytes.
     let packets = bdp["packets"].as_f64().unwrap();
     assert!(
         (packets - 10e6 * 0.02 / 8.0 / 1500.0).abs() <= 1.0,
@@ -184,7 +185,7 @@ fn a_scenario_is_resolved_and_judged() {
     );
 }
 
-/// What makes no sense now is refused, and harms nothing.
+/// A call that makes no sense in this state is refused and changes nothing.
 #[test]
 fn calls_out_of_turn_are_refused() {
     let mut laboratory = Laboratory::default();
@@ -204,7 +205,7 @@ fn calls_out_of_turn_are_refused() {
     let finish = json!({ "do": "finish" });
     assert_eq!(asked(&mut laboratory, &finish).0, State::Refused);
     asked(&mut laboratory, &json!({ "do": "begin", "text": LINK }));
-    // A report of half a run would be a lie; the run goes on.
+    // A report of half a run would be wrong. The run continues.
     laboratory.advance(Time::from_secs(2), u64::MAX);
     assert_eq!(asked(&mut laboratory, &finish).0, State::Refused);
     assert_eq!(laboratory.advance(Time::MAX, u64::MAX), State::Ended);
@@ -235,7 +236,7 @@ fn calls_out_of_turn_are_refused() {
     );
 }
 
-/// What is too large for a page is refused before it is begun.
+/// A scenario that is too large for a page is refused before it begins.
 #[test]
 fn absurd_numbers_are_refused() {
     let mut laboratory = Laboratory::default();
@@ -260,7 +261,8 @@ fn absurd_numbers_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Any scenario with any value in it is answered or refused, whoever is asked, and costs no more than allowed.
+    /// Any scenario with any value in it is answered or refused by every request, within the
+    /// allowed cost.
     #[test]
     fn hostile_scenarios_are_survived(
         words in prop::collection::vec(any::<u16>(), 0..160),
@@ -282,7 +284,7 @@ proptest! {
         }
     }
 
-    /// Bytes that are no request are refused.
+    /// Bytes that are not a request are refused.
     #[test]
     fn noise_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut laboratory = Laboratory::default();
@@ -292,7 +294,7 @@ proptest! {
     }
 }
 
-/// A flow is followed by its number over all groups, and its window falls where a loss is found.
+/// A flow is recorded by its number over all groups, and its window falls when a loss is detected.
 #[test]
 fn a_picture_tells_how_a_followed_flow_stood() {
     let mut laboratory = Laboratory::default();

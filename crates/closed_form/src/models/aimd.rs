@@ -66,12 +66,12 @@ const REFERENCES: &[Reference] = &[
     ),
 ];
 
-/// w = sqrt(a(2-b)/(2bp)).
+/// The response function w = sqrt(a(2-b)/(2bp)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AimdResponse {
-    /// a, packets per round trip, above 0.
+    /// Additive increase a, in packets per round trip; above 0.
     pub increase: f64,
-    /// b, the cut fraction, 0 < b < 1.
+    /// Fraction b that a multiplicative decrease removes, 0 < b < 1.
     pub cut: f64,
 }
 

@@ -1,9 +1,10 @@
-//! The drop-tail fixed point of Barman, Smaragdakis & Matta: flows of any response function
-//! through an M/M/1/K queue.
+//! The drop-tail fixed point of Barman, Smaragdakis & Matta: flows of any response function through
+//! an M/M/1/K queue.
 //!
-//! rho = (1/mu) sum lambda_i(p(rho), R_i(rho)). Loss and waiting time rise with rho and every
-//! rate falls in both, so the root is unique for every K (erratum B12); the map's slope there is
-//! about -0.87 (K - L), so it is solved by a bracketing method on ln(rho), never by iteration.
+//! The equation is rho = (1/mu) sum lambda_i(p(rho), R_i(rho)). Loss and waiting time rise with
+//! rho, and every rate falls in both. The root is therefore unique for every K (erratum B12). The
+//! slope of the map there is about -0.87 (K - L). A bracketing method on ln(rho) solves it, because
+//! an iteration would diverge.
 
 use forebay_congestion::hstcp::HstcpResponse;
 use forebay_scenario::{Metric, ModelError};
@@ -211,7 +212,7 @@ const APPROXIMATE: f64 = 0.0;
 /// See [`APPROXIMATE`].
 pub(crate) const CLOSED: f64 = 1.0;
 
-/// The response function of a row: its number in `RESPONSE_WORDS`, and HSTCP's parameters.
+/// The response function of a row, from its number in `RESPONSE_WORDS` and HSTCP's parameters.
 pub(crate) fn row_response(number: f64, response: HstcpResponse) -> Box<dyn Response> {
     let index = number as usize;
     if let Some(&form) = Form::ALL.get(index) {
@@ -225,7 +226,7 @@ pub(crate) fn row_response(number: f64, response: HstcpResponse) -> Box<dyn Resp
     }
 }
 
-/// Round-trip times, one per flow, s.
+/// Round-trip times in seconds, one per flow.
 pub(crate) const ROUND_TRIPS: Column = Column::of(&["rtts_s", "rtt_s"]).list();
 
 const ROW: &[Column] = &[
@@ -245,7 +246,8 @@ fn row(a: &Arguments) -> Result<FixedPoint, FormulaError> {
     solved(a, response.as_ref())
 }
 
-/// The drop-tail fixed point of arguments (capacity, K) and the list of round-trip times.
+/// Solves the drop-tail fixed point for the arguments (capacity, K) and the list of round-trip
+/// times.
 fn solved(a: &Arguments, response: &dyn Response) -> Result<FixedPoint, FormulaError> {
     let flows = one_flow_each(a.list);
     let link = SharedLink {
@@ -258,7 +260,7 @@ fn solved(a: &Arguments, response: &dyn Response) -> Result<FixedPoint, FormulaE
     link.droptail()
 }
 
-/// HSTCP with RFC 3649's parameters.
+/// HSTCP with the parameters of RFC 3649.
 pub(crate) fn hstcp(form: Form) -> HstcpThroughput {
     HstcpThroughput {
         form,
@@ -294,7 +296,7 @@ fn size(s: &Situation, t: &Targets) -> Packets {
     })
 }
 
-/// What a fixed point says of a link.
+/// The metrics of a fixed point.
 pub(crate) fn numbers(found: &FixedPoint) -> Vec<(Metric, f64)> {
     vec![
         (Metric::Utilization, found.utilization),
@@ -320,34 +322,34 @@ pub(crate) fn smallest_buffer(
 /// A link and the persistent flows that share it.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedLink<'a> {
-    /// mu, packets/s.
+    /// Capacity mu, in packets/s.
     pub capacity_pps: f64,
-    /// K, packets in the system at most, the one in transmission included.
+    /// Largest number of packets in the system K, including the one in transmission.
     pub system_capacity: f64,
     /// The flows.
     pub flows: &'a [RttClass],
     /// Their response function.
     pub response: &'a dyn Response,
-    /// rho of other traffic in the same queue that does not yield; 0 in the paper.
+    /// Load rho of unresponsive traffic in the same queue; 0 in the paper.
     pub background_load: f64,
 }
 
-/// Where offered load, loss and delay agree.
+/// The point at which offered load, loss and delay agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedPoint {
-    /// rho, offered load; above 1 where even a loss near 1 leaves the flows too fast.
+    /// Offered load rho; above 1 if even a loss near 1 leaves the flows too fast.
     pub offered_load: f64,
-    /// p, probability that a packet is lost; 0 where it underflows.
+    /// Probability p that a packet is lost; 0 if it underflows.
     pub loss: f64,
-    /// U = rho (1 - p).
+    /// Utilization U = rho (1 - p).
     pub utilization: f64,
-    /// Mean number of packets in the system, the one in transmission included.
+    /// Mean number of packets in the system, including the one in transmission.
     pub mean_number: f64,
     /// Mean number of packets waiting.
     pub mean_waiting: f64,
-    /// Mean number of packets an accepted packet finds.
+    /// Mean number of packets that an accepted packet finds.
     pub mean_found: f64,
-    /// Waiting time of accepted packets, own transmission excluded, s.
+    /// Waiting time of accepted packets in seconds, without their own transmission.
     pub queue_delay_s: f64,
 }
 
@@ -360,7 +362,7 @@ pub fn one_flow_each(rtts_s: &[f64]) -> Vec<RttClass> {
 }
 
 impl SharedLink<'_> {
-    /// The link, or the error naming the input that is out of range.
+    /// Checks the link. The error names the input that is out of range.
     pub(crate) fn validate(&self) -> Result<(), FormulaError> {
         positive("capacity (packets/s)", self.capacity_pps)?;
         at_least_one("system capacity K (packets)", self.system_capacity)?;
@@ -373,7 +375,8 @@ impl SharedLink<'_> {
         self.response.validate()
     }
 
-    /// ln of the offered load of flows and background, at ln(loss) and a common queueing delay.
+    /// The ln of the offered load of flows and background, at ln(loss) and a common queueing delay
+    /// in seconds.
     pub(crate) fn ln_load(&self, ln_loss: f64, delay_s: f64) -> f64 {
         let rtt = |group: &RttClass| group.rtt_s + delay_s;
         let ln_rate = if self.response.depends_on_rtt() {
@@ -416,7 +419,7 @@ impl SharedLink<'_> {
     }
 }
 
-/// ln(rho) at which `excess`, decreasing, is zero.
+/// The ln(rho) at which the decreasing function `excess` is zero.
 pub(crate) fn solve(excess: impl Fn(f64) -> f64) -> Result<f64, FormulaError> {
     let interval = numeric::bracket_decreasing("ln of the offered load", (0.0, 512.0), &excess)?;
     numeric::root("ln of the offered load", interval, &excess)
@@ -441,7 +444,8 @@ mod tests {
 
     #[test]
     fn the_papers_settings() {
-        // Fraction of the full buffer; utilization in both settings, closed form and eq. (3).
+        // Each row has the fraction of the full buffer, and the utilization in both settings:
+        // closed form and eq. (3).
         let table = [
             (0.01, [0.93246, 0.93418], [0.85165, 0.85451]),
             (0.1, [0.99503, 0.99522], [0.98786, 0.98820]),
@@ -503,7 +507,7 @@ mod tests {
                 prop_assert!(found.utilization > 0.0 && found.utilization <= 1.0);
                 prop_assert!(found.mean_number >= 0.0 && found.mean_number <= link.system_capacity);
                 prop_assert!(found.queue_delay_s >= 0.0);
-                // The solution satisfies the equation it solves (up to the form's jump at low_loss).
+                // The solution satisfies the equation, except at the form's jump at `low_loss`.
                 let x = libm::log(found.offered_load);
                 let residual = |shift: f64| {
                     let y = x + shift;
@@ -516,7 +520,7 @@ mod tests {
 
         #[test]
         fn beside_slow_flows_the_background_alone_is_mm1k(load in 0.6_f64..1.5, k in 1.0_f64..50.0) {
-            // One flow per 1e12 s of round trip: the queue is the background's.
+            // The flow has a round trip of 1e12 s, so the queue is the background's.
             let group = [RttClass { rtt_s: 1e12, flows: 1.0 }];
             let link = SharedLink {
                 capacity_pps: 1e5,

@@ -1,4 +1,4 @@
-//! BBR version 1: what one flow keeps busy, what many leave standing in the queue.
+//! BBR version 1: the utilization of one flow, and the standing queue of many.
 
 use forebay_scenario::{Check, Metric};
 
@@ -94,33 +94,35 @@ fn bbr_only(s: &Situation) -> Check {
     })
 }
 
-/// Whether most flows are BBR's.
+/// Whether most flows use BBR.
 pub(crate) fn decides(mix: &Mix) -> bool {
     mix.share(is_bbr) > MAJORITY
 }
 
-/// min(1, 3/4 + B/BDP): the worst utilization over one round trip of one flow (Spang, Arslan &
-/// McKeown: a quarter of the BDP suffices).
+/// The worst utilization of one flow over one round trip, min(1, 3/4 + B/BDP). A quarter of the BDP
+/// suffices (Spang, Arslan & McKeown).
 pub fn worst_utilization(buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     non_negative("buffer over BDP", buffer_over_bdp)?;
     Ok((0.75 + buffer_over_bdp).min(1.0))
 }
 
-/// 1 - max(0, 1/4 - B/BDP)/8: mean over the cycle of gains 1.25, 0.75, six times 1.
+/// The mean utilization 1 - max(0, 1/4 - B/BDP)/8 over the cycle of gains: 1.25, 0.75, then six
+/// times 1.
 pub fn mean_utilization(buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     non_negative("buffer over BDP", buffer_over_bdp)?;
     Ok(1.0 - (0.25 - buffer_over_bdp).max(0.0) / 8.0)
 }
 
-/// min(B, BDP) in packets: many flows overestimate their share and keep two BDP in flight.
+/// The standing queue min(B, BDP) in packets. Many flows overestimate their share and keep two BDP
+/// in flight.
 pub fn standing_queue(buffer: f64, bdp: f64) -> Result<f64, FormulaError> {
     non_negative("buffer (packets)", buffer)?;
     positive("bandwidth-delay product (packets)", bdp)?;
     Ok(buffer.min(bdp))
 }
 
-/// Share of the link that BBR flows take from loss-based ones in a buffer of `buffer_over_bdp`
-/// (Ware et al., IMC 2019; recalled, unverified): 1/2 + 1/(2X) + 4N/q, clipped to 0..1.
+/// Share of the link that BBR flows take from loss-based ones, with a buffer of `buffer_over_bdp`.
+/// It is 1/2 + 1/(2X) + 4N/q, clipped to 0..1 (Ware et al., IMC 2019; recalled, unverified).
 pub fn share_against_loss_based(
     flows: f64,
     buffer_over_bdp: f64,

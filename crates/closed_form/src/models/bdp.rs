@@ -116,7 +116,7 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(s.residual_bdp()? * full_buffer(kept(s)?)?))
 }
 
-/// C T: bit rate x round-trip time / packet size, packets.
+/// The bandwidth-delay product C T in packets: bit rate x round-trip time / packet size.
 pub fn bandwidth_delay_product(
     bits_per_s: f64,
     rtt_s: f64,
@@ -131,7 +131,7 @@ pub fn bandwidth_delay_product(
     )
 }
 
-/// Seconds to send `packets` of `packet_bytes` at `bits_per_s`.
+/// Time in seconds to send `packets` of `packet_bytes` at `bits_per_s`.
 pub fn drain_time(packets: f64, packet_bytes: f64, bits_per_s: f64) -> Result<f64, FormulaError> {
     non_negative("packets", packets)?;
     positive("packet (bytes)", packet_bytes)?;
@@ -139,13 +139,14 @@ pub fn drain_time(packets: f64, packet_bytes: f64, bits_per_s: f64) -> Result<f6
     representable("drain time (s)", packets * packet_bytes * 8.0 / bits_per_s)
 }
 
-/// 1/beta - 1: buffer over BDP that keeps the link busy through a cut to the fraction `kept`.
+/// The buffer over the BDP, 1/beta - 1, that keeps the link busy through a decrease to the fraction
+/// `kept`.
 pub fn full_buffer(kept: f64) -> Result<f64, FormulaError> {
     probability("kept fraction beta", kept)?;
     representable("buffer over BDP", (1.0 - kept) / kept)
 }
 
-/// min(1, beta (1 + B/BDP)): the worst utilization over one round trip.
+/// The worst utilization over one round trip, min(1, beta (1 + B/BDP)).
 pub fn worst_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     probability("kept fraction beta", kept)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;

@@ -1,4 +1,4 @@
-//! BSCL: buffer sizing for congested links (Dhamdhere, Jiang & Dovrolis, INFOCOM 2005): a bound
+//! BSCL, buffer sizing for congested links (Dhamdhere, Jiang & Dovrolis, INFOCOM 2005): one bound
 //! each for utilization, loss and delay.
 
 use forebay_scenario::{Check, ModelError};
@@ -215,15 +215,15 @@ fn half_hit(s: &Situation) -> Check {
 /// A congested link and its locally bottlenecked flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bscl {
-    /// C, packets/s.
+    /// Capacity C, in packets/s.
     pub capacity_pps: f64,
-    /// T_e, effective (harmonic mean) round-trip time, s.
+    /// Effective (harmonic mean) round-trip time T_e, in seconds.
     pub rtt_s: f64,
-    /// N, number of flows bottlenecked here.
+    /// Number N of flows bottlenecked here.
     pub flows: f64,
 }
 
-/// T_e: harmonic mean of the round-trip times, s.
+/// Harmonic mean T_e of the round-trip times, in seconds.
 pub fn effective_rtt(rtts_s: &[f64]) -> Result<f64, FormulaError> {
     at_least_one("number of flows", rtts_s.len() as f64)?;
     let mut inverse = 0.0;
@@ -236,7 +236,7 @@ pub fn effective_rtt(rtts_s: &[f64]) -> Result<f64, FormulaError> {
     )
 }
 
-/// q = 1 - (1 - 1/N)^L: expected share of N flows hit by L losses thrown at random.
+/// Expected share q = 1 - (1 - 1/N)^L of N flows that L random losses hit.
 pub fn share_hit(flows: f64, losses: f64) -> Result<f64, FormulaError> {
     at_least_one("number of flows", flows)?;
     non_negative("losses per event", losses)?;
@@ -247,7 +247,7 @@ pub fn share_hit(flows: f64, losses: f64) -> Result<f64, FormulaError> {
 }
 
 impl Bscl {
-    /// The link, or the error naming the input that is out of range.
+    /// Creates the link. The error names the input that is out of range.
     pub fn new(capacity_pps: f64, rtt_s: f64, flows: f64) -> Result<Self, FormulaError> {
         positive("capacity (packets/s)", capacity_pps)?;
         positive("effective round-trip time (s)", rtt_s)?;
@@ -259,14 +259,16 @@ impl Bscl {
         })
     }
 
-    /// B >= [q C T_e - 2N(1-q)]/(2-q), packets, at least 0; q is the share of flows hit by a loss event.
+    /// The buffer for utilization, B >= [q C T_e - 2N(1-q)]/(2-q), in packets, at least 0. The
+    /// share of flows hit by a loss event is q.
     pub fn utilization_buffer(&self, share_hit: f64) -> Result<f64, FormulaError> {
         let q = unit("share of flows hit", share_hit)?;
         let need = q * self.capacity_pps * self.rtt_s - 2.0 * self.flows * (1.0 - q);
         representable("buffer (packets)", (need / (2.0 - q)).max(0.0))
     }
 
-    /// B >= k N/sqrt(p) - C T_e, packets, at least 0; k = 0.87 with delayed ACKs.
+    /// The buffer for loss, B >= k N/sqrt(p) - C T_e, in packets, at least 0; k = 0.87 with delayed
+    /// ACKs.
     pub fn loss_buffer(&self, loss: f64, constant: f64) -> Result<f64, FormulaError> {
         probability("loss probability", loss)?;
         positive("rate constant k", constant)?;
@@ -274,13 +276,13 @@ impl Bscl {
         representable("buffer (packets)", need.max(0.0))
     }
 
-    /// B <= C d, packets.
+    /// The largest buffer for a delay, B <= C d, in packets.
     pub fn delay_cap(&self, delay_s: f64) -> Result<f64, FormulaError> {
         non_negative("largest queueing delay (s)", delay_s)?;
         representable("buffer (packets)", self.capacity_pps * delay_s)
     }
 
-    /// The larger of the two lower bounds, if it is within the delay's cap.
+    /// The larger of the two lower bounds, if it does not exceed the bound of the delay.
     pub fn buffer(&self, goals: &Goals) -> Result<f64, FormulaError> {
         let need = self
             .utilization_buffer(goals.share_hit)?
@@ -297,16 +299,16 @@ impl Bscl {
     }
 }
 
-/// What BSCL's buffer must meet.
+/// The goals of BSCL's buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goals {
-    /// q, share of flows hit by a loss event.
+    /// Share q of flows hit by a loss event.
     pub share_hit: f64,
-    /// p, largest loss probability.
+    /// Largest loss probability p.
     pub loss: f64,
-    /// k of the rate formula, 0.87 with delayed ACKs.
+    /// Constant k of the rate formula; 0.87 with delayed ACKs.
     pub constant: f64,
-    /// d, largest queueing delay, s.
+    /// Largest queueing delay d, in seconds.
     pub delay_s: f64,
 }
 

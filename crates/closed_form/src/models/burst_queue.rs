@@ -72,9 +72,9 @@ const REFERENCES: &[Reference] = &[
     ),
 ];
 
-/// The probability of a longer queue.
+/// The probability that the queue is longer.
 const TAIL: Column = Column::of(&["tail"]).or_after("tail");
-/// A length of the queue, packets.
+/// A length of the queue, in packets.
 const LENGTH: Column = Column::of(&["q"]).or_after("p(q");
 
 const QUEUE: Input = Input::new("n", "packets", "length of the queue", "0 and more");
@@ -87,9 +87,10 @@ const BURSTS: Input = Input::new(
 )
 .list();
 
-/// A link with buffer-filling bursts: short flows in slow start (Appenzeller, Keslassy, McKeown).
+/// The queue of short flows in slow start, which send bursts (Appenzeller, Keslassy, McKeown).
 ///
-/// P(Q >= q) = exp(-q 2 (1-rho)/rho m1/m2) whose sizes have first and second moments m1, m2.
+/// Its tail is P(Q >= q) = exp(-q 2 (1-rho)/rho m1/m2), with the first and second moments m1, m2 of
+/// the burst sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstQueue {
     /// Decay of ln P(Q >= q) per packet.
@@ -97,7 +98,7 @@ pub struct BurstQueue {
 }
 
 impl BurstQueue {
-    /// From the load, 0 < rho < 1, and the sizes in packets of the bursts a flow sends.
+    /// Creates the queue from the load, 0 < rho < 1, and the burst sizes of a flow in packets.
     pub fn new(load: f64, bursts: &[f64]) -> Result<Self, FormulaError> {
         crate::error::open_unit("load", load)?;
         at_least_one("number of bursts", bursts.len() as f64)?;
@@ -112,7 +113,7 @@ impl BurstQueue {
         Ok(Self { decay })
     }
 
-    /// P(Q >= q), q in packets.
+    /// The probability P(Q >= q), q in packets.
     pub fn tail(&self, queue: f64) -> Result<f64, FormulaError> {
         non_negative("queue (packets)", queue)?;
         Ok(libm::exp(-self.decay * queue))

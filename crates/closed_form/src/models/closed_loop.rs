@@ -1,5 +1,5 @@
-//! A finite number of users that think and transfer in turn (Dhamdhere & Dovrolis): finite-source
-//! processor sharing.
+//! Finite-source processor sharing: a finite number of users that think and transfer in turn
+//! (Dhamdhere & Dovrolis).
 
 use crate::error::{FormulaError, check, positive};
 use crate::model::{Example, Model, symbol};
@@ -85,17 +85,17 @@ fn closed(a: &Arguments) -> Result<ClosedLoop, FormulaError> {
 
 /// A finite population of users that think and transfer in turn.
 ///
-/// P(n) = U!/(U-n)! r^n / norm with r = size / (capacity x think time).
+/// The distribution is P(n) = U!/(U-n)! r^n / norm with r = size / (capacity x think time).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedLoop {
-    /// U, number of users, a whole number from 1 to 1e7.
+    /// Number U of users, a whole number from 1 to 1e7.
     pub users: f64,
-    /// S/(C Z): mean transfer size over capacity times mean think time, above 0.
+    /// Ratio S/(C Z): mean transfer size over capacity times mean think time; above 0.
     pub size_over_capacity_think: f64,
 }
 
 impl ClosedLoop {
-    /// The population, or the error naming the input that is out of range.
+    /// Creates the population. The error names the input that is out of range.
     pub fn new(users: f64, size_over_capacity_think: f64) -> Result<Self, FormulaError> {
         let whole = (1.0..=1e7).contains(&users) && users == users.floor();
         check("users", users, "a whole number, 1 <= x <= 1e7", whole)?;
@@ -106,7 +106,7 @@ impl ClosedLoop {
         })
     }
 
-    /// P(`n` users transfer at once).
+    /// The probability that `n` users transfer at once.
     pub fn probability(&self, n: f64) -> Result<f64, FormulaError> {
         let inside = (0.0..=self.users).contains(&n) && n == n.floor();
         check(
@@ -120,13 +120,13 @@ impl ClosedLoop {
 
     /// Mean number of users that transfer: U minus the mean number that think, U_busy / r.
     pub fn mean_active(&self) -> f64 {
-        // Flow balance: thinkers / Z = (1 - P(0)) C / S.
+        // The flows balance: thinkers / Z = (1 - P(0)) C / S.
         let busy = self.utilization();
         let thinking = busy / self.size_over_capacity_think;
         if thinking < 0.9 * self.users {
             return self.users - thinking;
         }
-        // Few are active: the difference would cancel, the sum does not.
+        // Few users are active. The difference would cancel, so the sum is computed.
         let norm = self.ln_norm();
         let mut sum = 0.0;
         for n in 1..=self.users as u64 {
@@ -139,18 +139,18 @@ impl ClosedLoop {
         sum
     }
 
-    /// Utilization of the link, 1 - P(0).
+    /// Utilization 1 - P(0) of the link.
     pub fn utilization(&self) -> f64 {
         -libm::expm1(-self.ln_norm())
     }
 
-    /// ln of U!/(U-n)! r^n.
+    /// The ln of U!/(U-n)! r^n.
     fn ln_weight(&self, n: f64) -> f64 {
         libm::lgamma(self.users + 1.0) - libm::lgamma(self.users - n + 1.0)
             + n * libm::log(self.size_over_capacity_think)
     }
 
-    /// ln of the sum of all weights, from the largest outwards.
+    /// The ln of the sum of all weights, computed from the largest outwards.
     fn ln_norm(&self) -> f64 {
         let r = self.size_over_capacity_think;
         // Weights grow while (U - n) r > 1.

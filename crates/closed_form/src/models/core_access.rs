@@ -118,19 +118,19 @@ fn rate_limited(s: &Situation) -> Check {
     }
 }
 
-/// Flows limited by an access link of capacity C/m share a core link of capacity C at load rho.
+/// Flows behind access links of capacity C/m that share a core link of capacity C at load rho.
 ///
 /// The core limits them with the Erlang C probability of m servers and rho m Erlangs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLimited {
-    /// m = C / c_access, core over access capacity, from 1 to 1e12; need not be whole.
+    /// Ratio m = C / c_access of core to access capacity, from 1 to 1e12; need not be whole.
     pub core_access_ratio: f64,
-    /// rho, offered load of the core, 0 < rho < 1.
+    /// Offered load rho of the core, 0 < rho < 1.
     pub load: f64,
 }
 
 impl RateLimited {
-    /// The system, or the error naming the input that is out of range.
+    /// Creates the system. The error names the input that is out of range.
     pub fn new(core_access_ratio: f64, load: f64) -> Result<Self, FormulaError> {
         let inside = (1.0..=1e12).contains(&core_access_ratio);
         check(
@@ -146,12 +146,12 @@ impl RateLimited {
         })
     }
 
-    /// C(m, rho m): probability that the core, not the access link, limits the flows.
+    /// The probability C(m, rho m) that the core, not the access link, limits the flows.
     pub fn core_limits(&self) -> f64 {
         if self.load == 0.0 {
             return 0.0;
         }
-        // C = 1 / (1 + (1 - rho)(1/B - 1)), B the Erlang loss probability.
+        // C = 1 / (1 + (1 - rho)(1/B - 1)), where B is the Erlang loss probability.
         let inverse_loss = self.inverse_erlang_b();
         1.0 / (1.0 + (1.0 - self.load) * (inverse_loss - 1.0))
     }
@@ -161,7 +161,8 @@ impl RateLimited {
         self.load * self.core_access_ratio + self.core_limits() * self.load / (1.0 - self.load)
     }
 
-    /// 1/B(m, a) by I(x) = 1 + (x/a) I(x-1), started where the start is forgotten.
+    /// The inverse 1/B(m, a) by I(x) = 1 + (x/a) I(x-1). The recursion starts where its start value
+    /// no longer matters.
     ///
     /// Below a the recursion contracts: from a - 12 sqrt(a) an error shrinks by e^-72.
     fn inverse_erlang_b(&self) -> f64 {
@@ -182,8 +183,8 @@ impl RateLimited {
     }
 }
 
-/// 1/B(x, a) for 0 <= x < 1 servers: the integral of e^-u (1 + u/a)^x over u >= 0 (the continuous
-/// extension of Erlang's formula), by the double-exponential rule.
+/// The inverse 1/B(x, a) for 0 <= x < 1 servers, by the double-exponential rule. It is the integral
+/// of e^-u (1 + u/a)^x over u >= 0 (the continuous extension of Erlang's formula).
 fn inverse_erlang_b_below_one(x: f64, a: f64) -> f64 {
     if x == 0.0 {
         return 1.0;

@@ -110,13 +110,14 @@ const SCALING: Input =
     Input::new("scaling", "packets/s^3", "CUBIC's constant C", "above 0").or(0.4);
 const CUBIC_AT: &[Input] = &[LOSS_UP_TO_ONE, RTT, SCALING, CUT.or(0.3)];
 
-/// CUBIC (RFC 9438): its epoch's w = (C(4-b)/(4b))^(1/4) (R/p)^(3/4), and no less than
-/// AIMD(3b/(2-b), b).
+/// The response function of CUBIC (RFC 9438): w = (C(4-b)/(4b))^(1/4) (R/p)^(3/4) of its epoch, but
+/// at least that of AIMD(3b/(2-b), b).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicResponse {
-    /// C, packets/s^3. Default 0.4.
+    /// Scaling C, in packets/s^3. Default 0.4.
     pub scaling: f64,
-    /// b, the cut fraction: 0.3 in RFC 9438, 0.2 in the version of 2008. Default 0.3.
+    /// Fraction b that a multiplicative decrease removes. It is 0.3 in RFC 9438 (the default) and
+    /// was 0.2 in the version of 2008.
     pub cut: f64,
 }
 
@@ -130,7 +131,7 @@ impl Default for CubicResponse {
 }
 
 impl CubicResponse {
-    /// Mean window of the cubic epoch alone, without the Reno-friendly floor.
+    /// Mean window of the cubic epoch in packets, without the Reno-friendly floor.
     pub fn epoch_mean_window(&self, loss: f64, rtt_s: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         probability("loss probability", loss)?;
@@ -141,14 +142,14 @@ impl CubicResponse {
         )
     }
 
-    /// ln of the mean window of the cubic epoch alone.
+    /// The ln of the mean window of the cubic epoch.
     fn ln_epoch_window(self, ln_loss: f64, rtt_s: f64) -> f64 {
         let shape = self.scaling * (4.0 - self.cut) / (4.0 * self.cut);
         0.25 * libm::log(shape) + 0.75 * (libm::log(rtt_s) - ln_loss)
     }
 
-    /// C (t - K)^3 + Wmax, the window `t_s` seconds after a cut from `peak` packets;
-    /// K = (Wmax b / C)^(1/3).
+    /// The window C (t - K)^3 + Wmax in packets, `t_s` seconds after a decrease from `peak`
+    /// packets; K = (Wmax b / C)^(1/3).
     pub fn window_after_cut(&self, t_s: f64, peak: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         non_negative("time since the cut (s)", t_s)?;
@@ -160,13 +161,13 @@ impl CubicResponse {
         )
     }
 
-    /// b sqrt(9/112)/(1 - b/4): coefficient of variation of the window over an epoch.
+    /// Coefficient of variation of the window over an epoch, b sqrt(9/112)/(1 - b/4).
     pub fn epoch_variation(&self) -> Result<f64, FormulaError> {
         self.validate()?;
         Ok(self.cut * (9.0_f64 / 112.0).sqrt() / (1.0 - self.cut / 4.0))
     }
 
-    /// K, seconds from a cut until the window is back at `peak` packets.
+    /// Time K in seconds from a decrease until the window is back at `peak` packets.
     fn plateau_s(self, peak: f64) -> f64 {
         libm::cbrt(peak * self.cut / self.scaling)
     }
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn cubic_epoch_mean_by_quadrature() {
-        // An epoch of K seconds from (1-b) Wmax to Wmax that sends 1/p packets.
+        // An epoch of K seconds from (1-b) Wmax to Wmax sends 1/p packets.
         let (cubic, rtt, loss) = (CubicResponse::default(), 0.08, 3e-5);
         let mean = cubic.epoch_mean_window(loss, rtt).unwrap();
         let peak = mean / (1.0 - cubic.cut / 4.0);

@@ -1,5 +1,5 @@
-//! DCTCP above a marking threshold (Alizadeh et al., SIGCOMM 2010): how far the queue rises, and the
-//! threshold that never lets it run empty.
+//! DCTCP above a marking threshold (Alizadeh et al., SIGCOMM 2010): the swing of the queue, and the
+//! threshold at which the queue never empties.
 
 use forebay_scenario::{Check, Metric, ModelError};
 
@@ -98,7 +98,7 @@ fn point(a: &Arguments) -> Result<Sawtooth, FormulaError> {
     Sawtooth::new(a[0], a[1], a[2])
 }
 
-/// The queue at the scenario's buffer, where that holds the whole swing.
+/// The queue at the scenario's buffer, if the buffer holds the whole swing.
 fn predict(s: &Situation) -> Numbers {
     let sawtooth = sawtooth(s)?;
     let refuse = |why: String| Err(ModelError::NotApplicable(why));
@@ -123,7 +123,7 @@ fn predict(s: &Situation) -> Numbers {
     ])
 }
 
-/// The largest queue, above the scenario's threshold or the smallest one that keeps the link busy.
+/// The largest queue, with the scenario's threshold or the smallest one that keeps the link busy.
 fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(sawtooth(s)?.max_queue()))
 }
@@ -172,24 +172,24 @@ fn step_marking(s: &Situation) -> Check {
     )
 }
 
-/// K = C T/7, packets: the smallest threshold at which no number of flows lets the queue run empty.
+/// The threshold K = C T/7 in packets: the smallest at which no number of flows empties the queue.
 pub fn smallest_threshold(bdp: f64) -> Result<f64, FormulaError> {
     Ok(positive("bandwidth-delay product (packets)", bdp)? / 7.0)
 }
 
-/// N flows in step whose queue swings about a marking threshold.
+/// N synchronized flows whose queue swings about a marking threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
-    /// C T, packets.
+    /// Bandwidth-delay product C T, in packets.
     pub bdp: f64,
-    /// N.
+    /// Number N of flows.
     pub flows: f64,
-    /// K, packets.
+    /// Marking threshold K, in packets.
     pub threshold: f64,
 }
 
 impl Sawtooth {
-    /// The flows, or the error naming the input that is out of range.
+    /// Creates the flows. The error names the input that is out of range.
     pub fn new(bdp: f64, flows: f64, threshold: f64) -> Result<Self, FormulaError> {
         positive("bandwidth-delay product (packets)", bdp)?;
         positive("number of flows", flows)?;
@@ -203,33 +203,36 @@ impl Sawtooth {
         Ok(sawtooth)
     }
 
-    /// w = (C T + K)/N, the window of a flow at the threshold, packets.
+    /// The window w = (C T + K)/N of a flow at the threshold, in packets.
     pub fn window(&self) -> f64 {
         (self.bdp + self.threshold) / self.flows
     }
 
-    /// Q_max = K + N, packets: each flow grows by one more before the mark reaches it.
+    /// The largest queue Q_max = K + N, in packets: each flow grows by one more before the mark
+    /// reaches it.
     pub fn max_queue(&self) -> f64 {
         self.threshold + self.flows
     }
 
-    /// A = N (w + 1) alpha/2, which is sqrt(2 N (C T + K))/2 for large windows, packets.
+    /// The amplitude A = N (w + 1) alpha/2 in packets, which is sqrt(2 N (C T + K))/2 for large
+    /// windows.
     pub fn amplitude(&self) -> f64 {
         0.5 * (2.0 * self.flows * (self.bdp + self.threshold)).sqrt()
     }
 
-    /// Q_max - A, packets; below zero the link idles.
+    /// The smallest queue Q_max - A, in packets. Below zero the link idles.
     pub fn min_queue(&self) -> f64 {
         self.max_queue() - self.amplitude()
     }
 
-    /// Round trips from one cut to the next: a flow regains a packet in each.
+    /// Round trips from one decrease to the next. A flow regains a packet in each.
     pub fn period_rtts(&self) -> f64 {
         self.amplitude() / self.flows
     }
 
-    /// alpha, the share of marked packets: those of the last round trip of a period over all of it,
-    /// alpha^2 (1 - alpha/4) = (2w + 1)/(w + 1)^2; windows of a packet and more.
+    /// The share alpha of marked packets: those of the last round trip of a period divided by all
+    /// of it. It solves alpha^2 (1 - alpha/4) = (2w + 1)/(w + 1)^2, for windows of at least a
+    /// packet.
     pub fn marked_share(&self) -> Result<f64, FormulaError> {
         let w = self.window();
         let goal = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
@@ -244,8 +247,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A flow's windows from cut to cut when the queue is marked above the window `marked_from`:
-    /// (window before the cut, share marked) of the limit cycle, the share measured over a period.
+    /// A flow's limit cycle if the queue is marked above the window `marked_from`. Returns the
+    /// window before the decrease and the share of marked packets, measured over a period.
     fn limit_cycle(marked_from: f64) -> (f64, f64) {
         let (mut window, mut alpha) = (marked_from, 0.5);
         let mut before = window;
@@ -282,7 +285,8 @@ mod tests {
 
     #[test]
     fn the_published_example() {
-        // Section 3.3's figure: 10 Gb/s, 100 us, 40 packets: a queue that never empties for 2, 10, 40 flows.
+        // The figure of section 3.3: 10 Gb/s, 100 us, 40 packets. The queue never empties for 2, 10
+        // or 40 flows.
         for flows in [2.0, 10.0, 40.0] {
             let sawtooth = Sawtooth::new(250.0 / 3.0, flows, 40.0).unwrap();
             assert!(sawtooth.min_queue() > 0.0 && sawtooth.max_queue() == 40.0 + flows);
@@ -297,7 +301,7 @@ mod tests {
             let threshold = smallest_threshold(bdp).unwrap();
             let least = |flows, threshold| Sawtooth::new(bdp, flows, threshold).unwrap().min_queue();
             prop_assert!(least(flows, threshold) >= -1e-9 * bdp);
-            // The worst number of flows touches zero, and idles below.
+            // The worst number of flows touches zero at this threshold and idles below it.
             let worst = (bdp + threshold) / 8.0;
             prop_assert!(least(worst, threshold).abs() < 1e-9 * bdp);
             prop_assert!(least(worst, 0.99 * threshold) < 0.0);
@@ -305,7 +309,7 @@ mod tests {
 
         #[test]
         fn the_last_round_trip_s_share_of_a_period_is_marked(ln_window in 0.0_f64..12.0) {
-            // Packets sent between two windows go as half the difference of their squares.
+            // The packets sent between two windows are half the difference of their squares.
             let window = libm::exp(ln_window);
             let share = Sawtooth::new(window, 1.0, 0.0).unwrap().marked_share().unwrap();
             let (before, after) = (window + 1.0, (window + 1.0) * (1.0 - share / 2.0));

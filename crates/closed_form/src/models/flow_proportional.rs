@@ -1,4 +1,4 @@
-//! A few packets per flow: Morris.
+//! A few packets per flow, after Morris.
 
 use forebay_scenario::Metric;
 
@@ -91,7 +91,7 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(flow_proportional(long_flows(s)?, 6.0)?))
 }
 
-/// Morris: p = k^2 (N/S)^2 with storage S = BDP + B; k^2 = 3/4.
+/// The loss of Morris, p = k^2 (N/S)^2 with storage S = BDP + B; k^2 = 3/4.
 pub fn morris_loss(flows: f64, storage: f64, constant_squared: f64) -> Result<f64, FormulaError> {
     positive("number of flows", flows)?;
     positive("storage S (packets)", storage)?;
@@ -102,8 +102,8 @@ pub fn morris_loss(flows: f64, storage: f64, constant_squared: f64) -> Result<f6
     )
 }
 
-/// Flow-proportional buffer: B = m N; m of 6-10 packets keeps windows large enough for fast
-/// retransmit.
+/// The flow-proportional buffer B = m N, in packets. With m of 6-10 packets windows stay large
+/// enough for fast retransmit.
 pub fn flow_proportional(flows: f64, per_flow: f64) -> Result<f64, FormulaError> {
     positive("number of flows", flows)?;
     positive("packets per flow", per_flow)?;

@@ -115,8 +115,8 @@ fn size(s: &Situation, t: &Targets) -> Packets {
     buffer_where(s, |buffer| Ok(full_link_loss(s, buffer)? <= goal))
 }
 
-/// The loss at which the flows' response function fills what is left of the link when the buffer
-/// is full: eq. (3) of Dhamdhere & Dovrolis for any controller.
+/// The loss at which the flows' response function fills the rest of the link with a full buffer. It
+/// is eq. (3) of Dhamdhere & Dovrolis for any controller.
 fn full_link_loss(s: &Situation, buffer: f64) -> Result<f64, ModelError> {
     let link = shared(s, buffer.max(0.0) + 1.0)?;
     let delay = buffer / s.capacity_pps;
@@ -145,16 +145,16 @@ fn windows_above_four(s: &Situation) -> Check {
 /// N long flows through one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FullLink {
-    /// N, number of flows.
+    /// Number N of flows.
     pub flows: f64,
-    /// C T_p + B, packets the path and its buffer hold.
+    /// Storage C T_p + B of the path and its buffer, in packets.
     pub storage: f64,
-    /// k, the constant of the rate formula k/(T sqrt p).
+    /// Constant k of the rate formula k/(T sqrt p).
     pub constant: f64,
 }
 
 impl FullLink {
-    /// The link, or the error naming the input that is out of range.
+    /// Creates the link with k = 0.87. The error names the input that is out of range.
     pub fn new(flows: f64, storage: f64) -> Result<Self, FormulaError> {
         Self {
             flows,
@@ -164,7 +164,8 @@ impl FullLink {
         .validate()
     }
 
-    /// From the link's rate in packets/s, propagation time in s and buffer in packets.
+    /// Creates the link from its rate in packets/s, its propagation time in seconds and its buffer
+    /// in packets.
     pub fn of_link(
         flows: f64,
         (capacity_pps, rtt_s): (f64, f64),
@@ -176,7 +177,7 @@ impl FullLink {
         Self::new(flows, capacity_pps * rtt_s + buffer)
     }
 
-    /// Itself, or the error naming the field that is out of range.
+    /// Checks the link. The error names the field that is out of range.
     pub fn validate(self) -> Result<Self, FormulaError> {
         positive("number of flows", self.flows)?;
         positive("storage C T + B (packets)", self.storage)?;
@@ -184,28 +185,29 @@ impl FullLink {
         Ok(self)
     }
 
-    /// Eq. (3) as printed: p = (kN)^2/(C T_p + B)^2. Exceeds 1 beyond its validity (erratum D2).
+    /// The loss of eq. (3) as printed, p = (kN)^2/(C T_p + B)^2. It exceeds 1 beyond its validity
+    /// (erratum D2).
     pub fn printed_loss(&self) -> f64 {
         let root = self.constant * self.flows / self.storage;
         root * root
     }
 
-    /// The corrected loss: only (1 - p) of the sending rate crosses the link, so sqrt(p) solves
-    /// u^2 + s u - 1 = 0 with s = (C T_p + B)/(kN); always below 1.
+    /// The corrected loss, always below 1. Only (1 - p) of the sending rate crosses the link.
+    /// Therefore sqrt(p) solves u^2 + s u - 1 = 0 with s = (C T_p + B)/(kN).
     pub fn loss(&self) -> f64 {
         let s = self.storage / (self.constant * self.flows);
         let root = 2.0 / (s + libm::sqrt(s * s + 4.0));
         root * root
     }
 
-    /// Mean window per flow in packets: storage / flows.
+    /// Mean window per flow in packets, storage / flows.
     pub fn mean_window(&self) -> f64 {
         self.storage / self.flows
     }
 }
 
-/// Buffer in packets with which `flows` flows lose no more than `loss`: k N (1-p)/sqrt(p) - C T_p
-/// or 0 where the path alone holds enough.
+/// The buffer in packets with which `flows` flows lose at most `loss`: k N (1-p)/sqrt(p) - C T_p.
+/// It is 0 if the path alone holds enough.
 pub fn buffer_for_loss(flows: f64, bdp: f64, loss: f64) -> Result<f64, FormulaError> {
     positive("number of flows", flows)?;
     non_negative("bandwidth-delay product (packets)", bdp)?;
@@ -230,9 +232,10 @@ mod tests {
         #[test]
         fn corrected_is_below_printed_and_a_probability(n in 1e-3_f64..1e6, s in 1e-2_f64..1e9) {
             let link = FullLink::new(n, s).unwrap();
-            // They differ by less than a rounding where hardly anything is lost.
+            // At small losses they differ by less than a rounding error.
             prop_assert!(link.loss() <= link.printed_loss() * (1.0 + 4.0 * f64::EPSILON) && link.loss() < 1.0);
-            // N windows of k / sqrt p, of which 1 - p gets through, are what path and buffer hold.
+            // The path and its buffer hold N windows of k / sqrt p, of which the share 1 - p
+            // passes.
             let window = link.constant / link.loss().sqrt() * (1.0 - link.loss());
             prop_assert!((link.mean_window() / window - 1.0).abs() < 1e-6 || link.loss() > 1.0 - 1e-6);
             if link.printed_loss() < 1e-8 {

@@ -59,7 +59,7 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(two_per_input(long_flows(s)?.ceil())?))
 }
 
-/// Gorinsky, Kantawala & Turner: B = 2L datagrams for L input links.
+/// The buffer B = 2L in datagrams for L input links (Gorinsky, Kantawala & Turner).
 pub fn two_per_input(input_links: f64) -> Result<f64, FormulaError> {
     positive("input links", input_links)?;
     representable("buffer (datagrams)", 2.0 * input_links)

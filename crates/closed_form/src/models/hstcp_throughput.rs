@@ -1,9 +1,9 @@
-//! HighSpeed TCP's throughput after Barman, Smaragdakis & Matta (Globecom 2004), on the
-//! functions of RFC 3649.
+//! HighSpeed TCP's throughput after Barman, Smaragdakis & Matta (Globecom 2004), on the functions
+//! of RFC 3649.
 //!
-//! The response function is for the mean window. The paper's closed form takes it for the peak
-//! and, as printed, has a wrong exponent; both stand here as named forms beside eq. (3), the
-//! default, and the sawtooth under deterministic loss solved exactly.
+//! The response function gives the mean window. The paper's closed form uses it for the peak, and
+//! its printed version has a wrong exponent. Both are named forms. The default is eq. (3). Another
+//! form solves the sawtooth under deterministic loss exactly.
 
 use forebay_congestion::hstcp::HstcpResponse;
 
@@ -140,20 +140,20 @@ const REFERENCES: &[Reference] = &[
         .formula(|a| row_window(a, Form::Approximate), AT_LOSS_COLUMNS),
 ];
 
-/// The paper's HSTCP with the RFC's parameters at a loss in parameter 0: columns of a row.
+/// Columns of a row with a loss in argument 0, and the RFC's parameters of HSTCP.
 const AT_LOSS_COLUMNS: &[Column] = &[P, W_LOW, W_HIGH, P_LOW, P_HIGH, B_HIGH];
 const AT_WINDOW_COLUMNS: &[Column] = &[Column::of(&["w"]), W_LOW, W_HIGH, P_LOW, P_HIGH, B_HIGH];
 const PARAMETERS: &[Column] = &[W_LOW, W_HIGH, P_LOW, P_HIGH, B_HIGH];
 
-/// The low window, packets.
+/// The low window, in packets.
 pub(crate) const W_LOW: Column = Column::of(&["w_low"]).or(STANDARD.low_window);
-/// The high window, packets.
+/// The high window, in packets.
 pub(crate) const W_HIGH: Column = Column::of(&["w_high"]).or(STANDARD.high_window);
 /// The loss at the low window.
 pub(crate) const P_LOW: Column = Column::of(&["p_low"]).or(STANDARD.low_loss);
 /// The loss at the high window.
 pub(crate) const P_HIGH: Column = Column::of(&["p_high"]).or(STANDARD.high_loss);
-/// The fraction cut at the high window.
+/// The fraction removed by a decrease at the high window.
 pub(crate) const B_HIGH: Column = Column::of(&["b_high"]).or(STANDARD.high_decrease);
 
 /// RFC 3649's parameters.
@@ -189,8 +189,7 @@ fn row_at_window(a: &Arguments) -> Result<(f64, HstcpResponse), FormulaError> {
     Ok((positive("window (packets)", a[0])?, response))
 }
 
-/// The loss of a row's window; HSTCP is Reno below the low window, and at it the line gives
-/// `low_loss`.
+/// The loss of a row's window. Below the low window HSTCP is Reno; at it the line gives `low_loss`.
 fn row_loss(a: &Arguments) -> Result<f64, FormulaError> {
     let (window, response) = row_at_window(a)?;
     Ok(if window > response.low_window {
@@ -223,12 +222,12 @@ fn at_window(a: &Arguments) -> Result<HstcpResponse, FormulaError> {
 const AT_LOSS: &[Input] = &[LOSS_UP_TO_ONE, LOW_LOSS];
 const AT_WINDOW: &[Input] = &[WINDOW, LOW_LOSS];
 
-/// HighSpeed TCP in one of its published forms; Reno from `low_loss` on.
+/// HighSpeed TCP in one of its published forms. From `low_loss` on it is Reno.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HstcpThroughput {
     /// The parameters of RFC 3649.
     pub response: HstcpResponse,
-    /// Which throughput formula.
+    /// The throughput formula.
     pub form: Form,
 }
 
@@ -246,17 +245,17 @@ impl Response for HstcpThroughput {
     }
 }
 
-/// Which formula gives the mean window at a loss probability.
+/// The formula for the mean window at a loss probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// w(p): the paper's eq. (3), "approximately"; within 1.5-4.5 % of the exact sawtooth. Default.
+    /// The paper's eq. (3), w(p), "approximately": within 1.5-4.5 % of the exact sawtooth. Default.
     #[default]
     Approximate,
     /// The paper's closed form with its last exponent corrected (erratum B7).
     Closed,
-    /// The closed form as printed, 8 to 20 times too small.
+    /// The closed form as printed; 8 to 20 times too small.
     ClosedPrinted,
-    /// The sawtooth that peaks at w(p), with b(w) and a(w) not frozen.
+    /// The sawtooth that peaks at w(p), with variable b(w) and a(w).
     PeakExact,
     /// The sawtooth that sends exactly 1/p packets between cuts, with exact a(w) and b(w).
     SelfConsistent,
@@ -284,7 +283,7 @@ impl Form {
     }
 }
 
-/// rate x RTT, i.e. the mean window in packets, at loss probability `loss`.
+/// The mean window rate x RTT in packets, at loss probability `loss`.
 ///
 /// From `low_loss` on all forms are Reno's sqrt(3/2)/sqrt(p).
 pub fn mean_window(response: &HstcpResponse, form: Form, loss: f64) -> Result<f64, FormulaError> {
@@ -296,7 +295,7 @@ pub fn mean_window(response: &HstcpResponse, form: Form, loss: f64) -> Result<f6
     )
 }
 
-/// RFC 3649's parameters with `low_loss` = 1.5/w_l^2, the paper's definition, which makes w(p)
+/// RFC 3649's parameters with `low_loss` = 1.5/w_l^2. It is the paper's definition and makes w(p)
 /// and a(w) continuous (erratum B9).
 pub fn continuous() -> HstcpResponse {
     let standard = HstcpResponse::default();
@@ -306,7 +305,7 @@ pub fn continuous() -> HstcpResponse {
     }
 }
 
-/// The parameters, or the error naming the one that is out of range.
+/// Checks the parameters. The error names the one that is out of range.
 pub(crate) fn validate(response: &HstcpResponse) -> Result<(), FormulaError> {
     let &HstcpResponse {
         low_window,
@@ -340,17 +339,18 @@ pub(crate) fn validate(response: &HstcpResponse) -> Result<(), FormulaError> {
     Ok(())
 }
 
-/// b(w), continued beyond the high window along its line to half of `high_decrease`.
+/// The decrease b(w), continued beyond the high window along its line to half of `high_decrease`.
 ///
-/// RFC 3649 defines nothing there; unbounded, the line would cross zero at seven high windows.
+/// RFC 3649 defines nothing there. Without a bound the line would cross zero at seven high windows.
 pub fn decrease(response: &HstcpResponse, window: f64) -> f64 {
     response.decrease(window).max(0.5 * response.high_decrease)
 }
 
-/// Below this ln(loss), windows above 1e13 packets, b(w) is constant and every form a power law.
+/// The ln(loss) below which windows exceed 1e13 packets, b(w) is constant and every form is a power
+/// law.
 const FAR: f64 = -40.0;
 
-/// ln of the mean window at ln(loss).
+/// The ln of the mean window at ln(loss).
 pub(crate) fn ln_window(response: &HstcpResponse, form: Form, ln_loss: f64) -> f64 {
     let ln_low = libm::log(response.low_loss);
     if ln_loss >= ln_low {
@@ -381,10 +381,10 @@ struct Sawtooth<'a> {
 }
 
 impl Sawtooth<'_> {
-    /// Mean over peak with b frozen: (1+1/s) [(1-b)^-s - 1] / [(1-b)^-(1+s) - 1].
+    /// Mean over peak with constant b: (1+1/s) [(1-b)^-s - 1] / [(1-b)^-(1+s) - 1].
     fn frozen_mean(&self, ln_peak: f64) -> f64 {
         let ln_kept = libm::log1p(-decrease(self.response, libm::exp(ln_peak)));
-        // The integral of e^(k u) over the cycle, finite at k = 0.
+        // The integral of e^(k u) over the cycle, which is finite at k = 0.
         let moment = |k: f64| {
             if k == 0.0 {
                 -ln_kept
@@ -402,12 +402,12 @@ impl Sawtooth<'_> {
         (1.0 + 1.0 / s) * libm::expm1(-s * ln_kept) / libm::expm1(-ln_kept / (1.0 + s))
     }
 
-    /// ln of packets per cycle over round trips per cycle, for the sawtooth of peak e^`ln_peak`.
+    /// The ln of packets per cycle over round trips per cycle, in the sawtooth of peak e^`ln_peak`.
     fn ln_mean(&self, ln_peak: f64) -> f64 {
         libm::log(self.cycle(ln_peak, 1.0) / self.cycle(ln_peak, 0.0))
     }
 
-    /// ln of the mean window of the cycle that sends 1/p packets.
+    /// The ln of the mean window of the cycle that sends 1/p packets.
     fn ln_self_consistent(&self, ln_guess: f64, ln_loss: f64) -> f64 {
         let excess = |ln_peak: f64| -ln_loss - libm::log(self.cycle(ln_peak, 1.0));
         let Ok(interval) = numeric::bracket_decreasing("HSTCP peak", (ln_guess, 64.0), excess)
@@ -420,7 +420,7 @@ impl Sawtooth<'_> {
         }
     }
 
-    /// Integral of w^power / a(w) dw over the cycle: packets for power 1, round trips for 0.
+    /// The integral of w^power / a(w) dw over the cycle: packets for power 1, round trips for 0.
     fn cycle(&self, ln_peak: f64, power: f64) -> f64 {
         let cut = decrease(self.response, libm::exp(ln_peak));
         let ln_valley = ln_peak + libm::log1p(-cut);
@@ -431,7 +431,7 @@ impl Sawtooth<'_> {
         let high = numeric::integral((ln_valley.max(ln_low), ln_peak), 0.1, |u| {
             let w = libm::exp(u);
             let b = decrease(self.response, w);
-            // w^2/a = (2-b)/(2 b p(w)).
+            // The identity w^2/a = (2-b)/(2 b p(w)).
             let ratio = (2.0 - b) / (2.0 * b * self.response.loss_at(w));
             if power == 1.0 { ratio } else { ratio / w }
         });

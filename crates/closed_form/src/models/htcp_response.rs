@@ -99,12 +99,13 @@ const REFERENCES: &[Reference] = &[
     ),
 ];
 
-/// H-TCP with a fixed back-off: increase 2(1-beta) f(s) packets per round trip, s seconds after a cut.
+/// The response function of H-TCP with a fixed back-off. The increase is 2(1-beta) f(s) packets per
+/// round trip, s seconds after a decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HtcpResponse {
-    /// beta, the kept fraction, 0.5 to 0.8 in the protocol. Default 0.5.
+    /// Fraction beta of the window kept, 0.5 to 0.8 in the protocol. Default 0.5.
     pub kept: f64,
-    /// Seconds after a cut during which it grows as Reno. Default 1.
+    /// Time in seconds after a decrease during which it grows as Reno. Default 1.
     pub quiet_s: f64,
 }
 
@@ -118,7 +119,8 @@ impl Default for HtcpResponse {
 }
 
 impl HtcpResponse {
-    /// f(s) = 1 up to the quiet period, then 1 + 10 d + (d/2)^2 with d the seconds beyond it.
+    /// The increase factor f(s): 1 up to the quiet period, then 1 + 10 d + (d/2)^2 with d the
+    /// seconds beyond it.
     pub fn increase_factor(&self, since_cut_s: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         non_negative("time since the cut (s)", since_cut_s)?;
@@ -126,7 +128,8 @@ impl HtcpResponse {
         representable("increase factor", 1.0 + 10.0 * d + 0.25 * d * d)
     }
 
-    /// ln of the packets sent in a cycle of `t` seconds: [beta W T + 2(1-beta) G/R]/R, W = 2F/R.
+    /// The ln of the packets sent in a cycle of `t` seconds: [beta W T + 2(1-beta) G/R]/R, W =
+    /// 2F/R.
     fn ln_packets(self, t: f64, rtt_s: f64) -> f64 {
         let d = (t - self.quiet_s).max(0.0);
         // F and G are the first and second integrals of f.
@@ -144,7 +147,7 @@ impl Response for HtcpResponse {
         Ok(())
     }
 
-    /// ln of R/(p T), T the cycle length with packets(T) = 1/p.
+    /// The ln of R/(p T), where T is the cycle length with packets(T) = 1/p.
     fn ln_window(&self, ln_loss: f64, rtt_s: f64) -> f64 {
         // Beyond e^-600 a cycle is a pure quartic: packets ~ T^4, so the window goes as p^(-3/4).
         const FAR: f64 = -600.0;

@@ -69,10 +69,10 @@ const REFERENCES: &[Reference] = &[
     named("dd-eq2", "rate", &[]).quantity("rate:printed", &[P, RTT_S]),
 ];
 
-/// Reno: w = sqrt(3/(2dp)).
+/// The response function of Reno, w = sqrt(3/(2dp)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RenoResponse {
-    /// d, packets acknowledged by one ACK: 1 without delayed ACKs, 2 with them. Default 1.
+    /// Packets d acknowledged by one ACK: 1 without delayed ACKs, 2 with them. Default 1.
     pub packets_per_ack: f64,
 }
 
@@ -107,7 +107,8 @@ impl Response for RenoResponse {
     }
 }
 
-/// sqrt(3/(2d)) / sqrt(p): packets per round-trip time of Reno (Mathis et al.), d packets per ACK.
+/// Reno's packets per round-trip time, sqrt(3/(2d)) / sqrt(p), with d packets per ACK (Mathis et
+/// al.).
 pub fn mathis(loss: f64, packets_per_ack: f64) -> Result<f64, FormulaError> {
     RenoResponse { packets_per_ack }.window(loss, 1.0)
 }
@@ -115,7 +116,8 @@ pub fn mathis(loss: f64, packets_per_ack: f64) -> Result<f64, FormulaError> {
 /// The constant of eq. (2): sqrt(3/4) rounded as the paper prints it (one ACK per two packets).
 pub const DELAYED_ACK: f64 = 0.87;
 
-/// Eq. (2): R = 0.87/(T sqrt p) packets/s. No timeouts: valid below a loss of 1-2 %.
+/// The rate of eq. (2), R = 0.87/(T sqrt p), in packets/s. It has no timeouts and is valid below a
+/// loss of 1-2 %.
 pub fn flow_rate(loss: f64, rtt_s: f64) -> Result<f64, FormulaError> {
     probability("loss probability", loss)?;
     positive("round-trip time (s)", rtt_s)?;

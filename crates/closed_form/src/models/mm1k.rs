@@ -1,9 +1,9 @@
-//! M/M/1/K: loss, queue and load of a finite buffer fed by smooth traffic (Auge & Roberts, the
+//! M/M/1/K: loss, queue and load of a finite buffer with smooth traffic (Auge & Roberts, the
 //! transparent regime).
 //!
-//! K counts every packet in the system, the one in transmission included: a buffer of B waiting
-//! packets is K = B + 1. Every function takes ln(rho) through `log1p`-style differences so that
-//! K up to 1e6 neither underflows nor cancels.
+//! K counts every packet in the system, including the one in transmission: a buffer of B waiting
+//! packets is K = B + 1. Every function takes ln(rho) through `log1p`-style differences. For K up
+//! to 1e6 it neither underflows nor cancels.
 
 use forebay_scenario::{Check, Holds, Metric, ModelError};
 
@@ -161,7 +161,7 @@ const REFERENCES: &[Reference] = &[
         .quantity("loss:tail-bound", &[RHO, LENGTH]),
 ];
 
-/// A length of the queue, packets.
+/// A length of the queue, in packets.
 const LENGTH: Column = Column::of(&["n", "K"]);
 
 const QUEUE_LENGTH: Input = Input::new("n", "packets", "length of the queue", "0 and more");
@@ -243,8 +243,8 @@ fn transparent(s: &Situation) -> Check {
     }
 }
 
-/// Which share of the load comes from flows that send at a tenth of the link's rate at most, where
-/// they are not transfers.
+/// Checks the share of the load from flows that send at most at a tenth of the link's rate.
+/// Transfers pass this check.
 fn slow_flows(s: &Situation, assumption: &'static str) -> Check {
     if s.open_loop + s.closed_loop > 0.0 || s.sources == 0.0 {
         return checked(
@@ -269,14 +269,14 @@ fn slow_flows(s: &Situation, assumption: &'static str) -> Check {
 /// Load and size of an M/M/1/K queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mm1k {
-    /// rho, offered load = arrival rate / capacity; above 0, 1 and more allowed.
+    /// Offered load rho = arrival rate / capacity; above 0, also 1 and more.
     pub load: f64,
-    /// K, packets in the system at most, the one in transmission included.
+    /// Largest number of packets in the system K, including the one in transmission.
     pub system_capacity: f64,
 }
 
 impl Mm1k {
-    /// The queue, or the error naming the input that is out of range.
+    /// Creates the queue. The error names the input that is out of range.
     pub fn new(load: f64, system_capacity: f64) -> Result<Self, FormulaError> {
         positive("load", load)?;
         non_negative("system capacity K (packets)", system_capacity)?;
@@ -286,40 +286,41 @@ impl Mm1k {
         })
     }
 
-    /// p = rho^K (1 - rho) / (1 - rho^(K+1)): probability that an arriving packet is lost.
+    /// Probability p = rho^K (1 - rho) / (1 - rho^(K+1)) that an arriving packet is lost.
     pub fn loss(&self) -> f64 {
         libm::exp(self.ln_loss())
     }
 
-    /// ln p, which stays finite where p underflows.
+    /// The ln of p, which stays finite if p underflows.
     pub fn ln_loss(&self) -> f64 {
         ln_loss(libm::log(self.load), self.system_capacity)
     }
 
-    /// U = rho (1 - p) = 1 - P(system empty).
+    /// Utilization U = rho (1 - p) = 1 - P(system empty).
     pub fn utilization(&self) -> f64 {
         utilization(libm::log(self.load), self.system_capacity)
     }
 
-    /// Mean number of packets in the system, as time averages see it.
+    /// Time-average number of packets in the system.
     pub fn mean_number(&self) -> f64 {
         mean_number(libm::log(self.load), self.system_capacity)
     }
 
-    /// Mean number of packets an accepted packet finds: the mean number of M/M/1/(K-1).
+    /// Mean number of packets that an accepted packet finds: the mean number of M/M/1/(K-1).
     ///
-    /// Divided by the capacity it is the waiting time, own transmission excluded. Zero for K <= 1.
+    /// Divided by the capacity it is the waiting time without the packet's own transmission. It is
+    /// zero for K <= 1.
     pub fn mean_found_by_accepted(&self) -> f64 {
         mean_number(libm::log(self.load), (self.system_capacity - 1.0).max(0.0))
     }
 
-    /// Mean number of packets waiting, the one in transmission excluded.
+    /// Mean number of packets that wait, without the one in transmission.
     pub fn mean_waiting(&self) -> f64 {
         (self.mean_number() - self.utilization()).max(0.0)
     }
 }
 
-/// ln of the blocking probability at load e^`x`.
+/// The ln of the blocking probability at load e^`x`.
 pub(crate) fn ln_loss(x: f64, k: f64) -> f64 {
     if x == 0.0 {
         return -libm::log1p(k);
@@ -329,7 +330,7 @@ pub(crate) fn ln_loss(x: f64, k: f64) -> f64 {
     if x < 0.0 { full - k * size } else { full }
 }
 
-/// rho (1 - p) at load e^`x`.
+/// Utilization rho (1 - p) at load e^`x`.
 pub(crate) fn utilization(x: f64, k: f64) -> f64 {
     if x == 0.0 {
         return k / (k + 1.0);
@@ -340,8 +341,8 @@ pub(crate) fn utilization(x: f64, k: f64) -> f64 {
 
 /// Mean number in the system at load e^`x`.
 ///
-/// With m = K + 1 and y = -x it is h(y) - m h(m y), h(y) = 1/(e^y - 1); loads above one follow
-/// from the symmetry L(1/rho) = K - L(rho).
+/// With m = K + 1 and y = -x it is h(y) - m h(m y), h(y) = 1/(e^y - 1). Loads above one follow from
+/// the symmetry L(1/rho) = K - L(rho).
 pub(crate) fn mean_number(x: f64, k: f64) -> f64 {
     if x > 0.0 {
         return k - mean_number(-x, k);
@@ -353,7 +354,7 @@ pub(crate) fn mean_number(x: f64, k: f64) -> f64 {
     1.0 / libm::expm1(y) - m / libm::expm1(m * y)
 }
 
-/// 1/(e^y - 1) - 1/y + 1/2 for |y| <= 1, by its series in Bernoulli numbers.
+/// The function 1/(e^y - 1) - 1/y + 1/2 for |y| <= 1, by its series in Bernoulli numbers.
 fn odd_part(y: f64) -> f64 {
     const TERMS: [f64; 10] = [
         1.0 / 12.0,
@@ -374,7 +375,7 @@ fn odd_part(y: f64) -> f64 {
         .fold(0.0, |sum, term| sum * square + term)
 }
 
-/// The load at which M/M/1/K loses a share `loss` of the packets, 0 < loss < 1.
+/// The load at which M/M/1/K loses the share `loss` of the packets, 0 < loss < 1.
 pub fn load_for_loss(loss: f64, system_capacity: f64) -> Result<f64, FormulaError> {
     open_unit("loss probability", loss)?;
     positive("system capacity K (packets)", system_capacity)?;
@@ -384,9 +385,10 @@ pub fn load_for_loss(loss: f64, system_capacity: f64) -> Result<f64, FormulaErro
     Ok(libm::exp(numeric::root("load", interval, excess)?))
 }
 
-/// The K (a real number of packets) at which M/M/1/K loses a share `loss` at load `load`.
+/// The K (a real number of packets) at which M/M/1/K loses the share `loss` at load `load`.
 ///
-/// K = -ln(1 + (1 - rho)(1 - p)/p) / ln rho; above load 1 no buffer brings the loss below 1 - 1/rho.
+/// K = -ln(1 + (1 - rho)(1 - p)/p) / ln rho. Above load 1 no buffer reduces the loss below 1 -
+/// 1/rho.
 pub fn capacity_for_loss(load: f64, loss: f64) -> Result<f64, FormulaError> {
     positive("load", load)?;
     open_unit("loss probability", loss)?;
@@ -407,8 +409,8 @@ pub fn capacity_for_loss(load: f64, loss: f64) -> Result<f64, FormulaError> {
     Ok(-libm::log1p(inside) / libm::log(load))
 }
 
-/// rho^n = P(N >= n) of the infinite M/M/1 queue: the printed "loss", an upper bound of the loss
-/// of a buffer of n.
+/// The tail rho^n = P(N >= n) of the infinite M/M/1 queue. It is the printed "loss", an upper bound
+/// of the loss of a buffer of n.
 pub fn tail_bound(load: f64, n: f64) -> Result<f64, FormulaError> {
     stable_load("load", load)?;
     non_negative("queue length n (packets)", n)?;
@@ -443,10 +445,10 @@ mod tests {
 
     #[test]
     fn printed_numbers_of_the_first_paper() {
-        // 0.9^100 is "better than 1 in 30000"; the finite queue loses ten times less.
+        // The tail 0.9^100 is "better than 1 in 30000". The finite queue loses ten times less.
         assert!((1.0 / tail_bound(0.9, 100.0).unwrap() - 37649.0).abs() < 1.0);
         assert!((1.0 / Mm1k::new(0.9, 100.0).unwrap().loss() - 376_477.0).abs() < 1.0);
-        // Erratum R1: 0.71^20 is 0.001, the load for 0.01 is 79 %.
+        // Erratum R1: 0.71^20 is 0.001, and the load for 0.01 is 79 %.
         assert!((load_for_tail(0.01, 20.0).unwrap() - 0.7943).abs() < 1e-4);
         assert!((load_for_loss(0.01, 20.0).unwrap() - 0.8801).abs() < 1e-4);
     }
@@ -490,7 +492,7 @@ mod tests {
             let loss = queue.loss();
             prop_assume!(loss > 1e-300);
             prop_assert!((load_for_loss(loss, k).unwrap() / load - 1.0).abs() < 1e-9);
-            // Above load 1 the loss saturates and forgets K.
+            // Above load 1 the loss saturates and no longer depends on K.
             if load < 1.0 {
                 prop_assert!((capacity_for_loss(load, loss).unwrap() / k - 1.0).abs() < 1e-8);
             }

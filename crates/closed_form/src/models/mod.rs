@@ -1,6 +1,6 @@
 //! The published models: one file each, which exports one value, `MODEL`.
 //!
-//! A new model or rule is its file and its line below (with the `mod` that Rust wants).
+//! To add a model or rule, add its file and its line below (with the `mod` that Rust needs).
 
 pub mod aimd;
 pub mod barman_droptail;
@@ -38,7 +38,7 @@ use forebay_scenario::Unknown;
 use crate::error::FormulaError;
 use crate::model::Model;
 
-/// All models in the order in which they are listed; those with a sizing rule first.
+/// All models in the order of listings; those with a sizing rule first.
 static MODELS: &[&Model] = &[
     &bdp::MODEL,
     &one_flow::MODEL,
@@ -82,10 +82,10 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
     MODELS.iter().copied()
 }
 
-/// The model of this name or alias; underscores and case do not matter.
+/// The model with this name or alias. Underscores and case do not matter.
 ///
 /// # Errors
-/// The names that exist.
+/// The existing names, if `name` is unknown.
 ///
 /// ```
 /// assert_eq!(forebay_closed_form::model("Appenzeller").unwrap().name, "sqrt-n");

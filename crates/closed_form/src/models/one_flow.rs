@@ -115,8 +115,9 @@ fn smooth_background(s: &Situation) -> Check {
     checked("other traffic without bursts", load < 0.05, why)
 }
 
-/// U = [(1-w0^2)/2 + x + x^2/2] / [(1-w0) + x + x^2/2], w0 = beta (1+x), x = B/BDP; 1 from
-/// w0 = 1 on. Needs a BDP of many packets (error +0.0063 at 100 packets, x = 0.3).
+/// Mean utilization of one sawtooth, U = [(1-w0^2)/2 + x + x^2/2] / [(1-w0) + x + x^2/2]. Here w0 =
+/// beta (1+x) and x = B/BDP; it is 1 from w0 = 1 on. It needs a BDP of many packets (error +0.0063
+/// at 100 packets, x = 0.3).
 pub fn mean_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     open_unit("kept fraction beta", kept)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;
@@ -128,15 +129,15 @@ pub fn mean_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaE
     Ok((0.5 * (1.0 - start * start) + queueing) / ((1.0 - start) + queueing))
 }
 
-/// Mean queue over BDP of the same sawtooth, time-averaged.
+/// Time-average queue over BDP of the same sawtooth.
 ///
-/// The window rises by a fixed step per round trip, whose length is 1 + q (in units of the
-/// propagation time): the time average of q = w - 1 weights each window by w.
+/// The window rises by a fixed step per round trip. A round trip lasts 1 + q, in units of the
+/// propagation time. The time average of q = w - 1 therefore weights each window by w.
 pub fn mean_queue(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
     open_unit("kept fraction beta", kept)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;
     let (x, start) = (buffer_over_bdp, kept * (1.0 + buffer_over_bdp));
-    // Integrals of q(1+q) and of (1+q) over the queue q.
+    // The integrals of q(1+q) and of (1+q) over the queue q.
     let moment = |q: f64| q * q * (0.5 + q / 3.0);
     let length = |q: f64| q + 0.5 * q * q;
     let low = (start - 1.0).max(0.0);
@@ -148,7 +149,7 @@ pub fn mean_queue(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> 
     representable("mean queue over BDP", (moment(x) - moment(low)) / duration)
 }
 
-/// Smallest B/BDP with a mean utilization of at least `utilization` (0 where none is needed).
+/// Smallest B/BDP with a mean utilization of at least `utilization`; 0 if no buffer is needed.
 pub fn buffer_for_utilization(kept: f64, utilization: f64) -> Result<f64, FormulaError> {
     open_unit("kept fraction beta", kept)?;
     probability("utilization", utilization)?;
@@ -217,7 +218,8 @@ mod tests {
         }
     }
 
-    /// No buffer is needed for what none gives, and what is needed gives what was asked for.
+    /// No buffer is needed for a utilization that is reached without one. The smallest buffer
+    /// reaches the requested utilization.
     #[test]
     fn the_smallest_buffer_for_a_utilization_gives_it() {
         for kept in [0.1, 0.5, 0.7, 0.95] {

@@ -57,7 +57,7 @@ pub static MODEL: Model = Model {
     references: &[],
 };
 
-/// The load of traffic that does not yield, in words.
+/// The load of unresponsive traffic, in words.
 fn load_of(load: f64) -> String {
     let said = format!(
         "traffic that does not yield offers {} of the link",

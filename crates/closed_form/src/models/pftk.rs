@@ -1,4 +1,5 @@
-//! Reno with timeouts: Padhye, Firoiu, Towsley & Kurose (SIGCOMM 1998), full and short formula.
+//! Reno with timeouts: the full and the short formula of Padhye, Firoiu, Towsley & Kurose (SIGCOMM
+//! 1998).
 
 use crate::error::{FormulaError, check, open_unit, positive, representable};
 use crate::inputs::{
@@ -136,7 +137,7 @@ const PATH_COLUMNS: &[Column] = &[
     ACKS,
     Column::of(&["Wmax"]).or(0.0),
 ];
-/// A full link; the timeout stands in the quantity's name.
+/// The columns of a full link. The quantity's name contains the timeout.
 const FULL_LINK_COLUMNS: &[Column] = &[
     N,
     CAPACITY_PPS,
@@ -147,7 +148,7 @@ const FULL_LINK_COLUMNS: &[Column] = &[
 ];
 
 fn path(a: &Arguments) -> Pftk {
-    // 0 stands for no receive window.
+    // The value 0 means no receive window.
     let largest_window = if a[4] == 0.0 { f64::INFINITY } else { a[4] };
     Pftk {
         rtt_s: a[1],
@@ -183,16 +184,16 @@ fn saturation(a: &Arguments, timeout: Timeout) -> Result<f64, FormulaError> {
     .loss()
 }
 
-/// The path a PFTK flow sees.
+/// The path of a PFTK flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pftk {
-    /// R, round-trip time with queueing, s.
+    /// Round-trip time R with queueing, in seconds.
     pub rtt_s: f64,
-    /// T0, first retransmission timeout, s.
+    /// First retransmission timeout T0, in seconds.
     pub timeout_s: f64,
-    /// b, packets acknowledged by one ACK: 1, or 2 with delayed ACKs.
+    /// Packets b acknowledged by one ACK: 1, or 2 with delayed ACKs.
     pub packets_per_ack: f64,
-    /// W_max, the receiver's window in packets; infinite when nothing limits it.
+    /// Receive window W_max in packets; infinite if there is no limit.
     pub largest_window: f64,
 }
 
@@ -213,21 +214,22 @@ impl Pftk {
         Ok(())
     }
 
-    /// Packets sent per second, the full formula, 0 < p < 1.
+    /// Sending rate in packets/s by the full formula, 0 < p < 1.
     pub fn sending_rate(&self, loss: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         open_unit("loss probability", loss)?;
         representable("sending rate (packets/s)", self.rate(loss, Counted::Sent))
     }
 
-    /// Packets received per second (the throughput of the paper's section V), 0 < p < 1.
+    /// Receive rate in packets/s (the throughput of the paper's section V), 0 < p < 1.
     pub fn throughput(&self, loss: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         open_unit("loss probability", loss)?;
         representable("throughput (packets/s)", self.rate(loss, Counted::Received))
     }
 
-    /// The short formula: min(W_max/R, 1/(R sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p(1+32p^2))).
+    /// Sending rate by the short formula: min(W_max/R, 1/(R sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8))
+    /// p(1+32p^2))).
     pub fn short_sending_rate(&self, loss: f64) -> Result<f64, FormulaError> {
         self.validate()?;
         open_unit("loss probability", loss)?;
@@ -266,7 +268,7 @@ enum Counted {
     Received,
 }
 
-/// Q(w): probability that a loss indication in a window of `w` packets is a timeout.
+/// Probability Q(w) that a loss indication in a window of `w` packets is a timeout.
 fn timeout_probability(p: f64, w: f64) -> f64 {
     let kept = libm::log1p(-p);
     let lost_in = |n: f64| -libm::expm1(n * kept);
@@ -277,31 +279,31 @@ fn timeout_probability(p: f64, w: f64) -> f64 {
 /// N flows whose received PFTK rate fills a link with a full buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// N, number of flows.
+    /// Number N of flows.
     pub flows: f64,
-    /// C, packets/s.
+    /// Capacity C, in packets/s.
     pub capacity_pps: f64,
-    /// T_p, round-trip propagation time, s.
+    /// Round-trip propagation time T_p, in seconds.
     pub propagation_s: f64,
-    /// B, packets; the round-trip time is T_p + B/C.
+    /// Buffer B in packets; the round-trip time is T_p + B/C.
     pub buffer: f64,
     /// The retransmission timeout.
     pub timeout: Timeout,
-    /// b, packets per ACK.
+    /// Packets b per ACK.
     pub packets_per_ack: f64,
 }
 
 /// A retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timeout {
-    /// So many round-trip times.
+    /// A multiple of the round-trip time.
     RoundTrips(f64),
-    /// So many seconds.
+    /// A time in seconds.
     Seconds(f64),
 }
 
 impl Saturation {
-    /// p at which N (1 - p) PFTK(p) = C: the loss of a link that N flows keep full.
+    /// The loss p of a link that N flows keep full: N (1 - p) PFTK(p) = C.
     pub fn loss(&self) -> Result<f64, FormulaError> {
         positive("number of flows", self.flows)?;
         positive("capacity (packets/s)", self.capacity_pps)?;
@@ -375,13 +377,13 @@ mod tests {
         }
     }
 
-    /// Where the receive window is just about to bind, it does not matter by much whether it does.
+    /// A receive window that is just about to limit the flow changes the rate little.
     #[test]
     fn a_receive_window_that_hardly_binds_changes_little() {
         for b in [1.0, 2.0] {
             for p in [1e-5, 1e-4, 1e-3, 0.01, 0.05] {
                 let free = path(b);
-                // The least window from which on nothing changes, found by bisection.
+                // Bisection finds the smallest window from which nothing changes.
                 let rate = |largest_window| {
                     Pftk {
                         largest_window,
@@ -405,7 +407,7 @@ mod tests {
                     "{b} {p} {binding} {}",
                     rate(high)
                 );
-                // What binds more is slower, and never faster than the window per round trip.
+                // A smaller window is slower, and never faster than the window per round trip.
                 let [half, fifth] = [0.5, 0.2].map(|part| rate((part * low).max(1.0)));
                 assert!(
                     fifth <= half && half < binding * 1.001,

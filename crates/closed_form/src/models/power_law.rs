@@ -1,4 +1,4 @@
-//! The best buffer where loss falls as a power of it: after Prasad, Dovrolis & Thottan.
+//! The best buffer if loss falls as a power of the buffer, after Prasad, Dovrolis & Thottan.
 
 use forebay_scenario::Check;
 
@@ -61,8 +61,8 @@ fn size(s: &Situation, _: &Targets) -> Packets {
     Ok(Some(s.residual_bdp()? * power_law_buffer(0.5)?))
 }
 
-/// Prasad, Dovrolis & Thottan: with p = a B^-e and rate 1/((T + B/C) sqrt p), the best buffer over
-/// the BDP is e/(2-e), 0 < e < 2.
+/// The best buffer over the BDP, e/(2-e), with p = a B^-e and rate 1/((T + B/C) sqrt p), 0 < e < 2
+/// (Prasad, Dovrolis & Thottan).
 pub fn power_law_buffer(exponent: f64) -> Result<f64, FormulaError> {
     check(
         "exponent e of the loss law",
@@ -81,7 +81,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_power_law_optimum_is_one(e in 0.05_f64..1.9, x in 0.001_f64..50.0) {
-            // Rate over its scale: B^(e/2)/(1 + B) in units of the BDP.
+            // The rate over its scale is B^(e/2)/(1 + B), in units of the BDP.
             let rate = |b: f64| 0.5 * e * libm::log(b) - libm::log1p(b);
             prop_assert!(rate(x) <= rate(power_law_buffer(e).unwrap()) + 1e-12);
         }

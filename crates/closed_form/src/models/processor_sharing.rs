@@ -1,5 +1,5 @@
-//! Flow-level processor sharing: how many flows are in progress on a fairly shared link (Auge &
-//! Roberts: Poisson flow arrivals, insensitive to the size distribution).
+//! Flow-level processor sharing: the number of flows in progress on a fairly shared link. After
+//! Auge & Roberts: Poisson flow arrivals, insensitive to the size distribution.
 
 use forebay_scenario::Check;
 
@@ -135,7 +135,7 @@ const REFERENCES: &[Reference] = &[
 
 const FLOWS_N: Input = Input::new("n", "flows", "number of flows in progress", "0 and more");
 
-/// Transfers that end, and nothing else that reacts to congestion.
+/// Checks that the traffic is transfers that end, and no other traffic reacts to congestion.
 pub(crate) fn transfers(s: &Situation) -> Check {
     let load = s.open_loop + s.closed_loop;
     let why = if s.bottlenecked > 0.0 {
@@ -152,21 +152,21 @@ pub(crate) fn transfers(s: &Situation) -> Check {
     )
 }
 
-/// P(N > n) = rho^(n+1): probability that more than `n` flows are in progress.
+/// Probability P(N > n) = rho^(n+1) that more than `n` flows are in progress.
 pub fn probability_more_than(load: f64, n: f64) -> Result<f64, FormulaError> {
     stable_load("load", load)?;
     non_negative("number of flows n", n)?;
     Ok(libm::pow(load, n + 1.0))
 }
 
-/// P(N = n) = (1 - rho) rho^n.
+/// Probability P(N = n) = (1 - rho) rho^n of `n` flows in progress.
 pub fn probability_exactly(load: f64, n: f64) -> Result<f64, FormulaError> {
     stable_load("load", load)?;
     non_negative("number of flows n", n)?;
     Ok((1.0 - load) * libm::pow(load, n))
 }
 
-/// The mean of N, rho / (1 - rho).
+/// Mean number of flows, rho / (1 - rho).
 pub fn mean_flows(load: f64) -> Result<f64, FormulaError> {
     stable_load("load", load)?;
     Ok(load / (1.0 - load))
@@ -178,7 +178,8 @@ pub fn flow_throughput(load: f64) -> Result<f64, FormulaError> {
     Ok(1.0 - load)
 }
 
-/// Load of the elastic flows on what the background leaves: rho_e / (1 - rho_b); must stay below 1.
+/// Load of the elastic flows on the capacity that the background leaves: rho_e / (1 - rho_b). It
+/// must stay below 1.
 pub fn residual_load(elastic: f64, background: f64) -> Result<f64, FormulaError> {
     stable_load("background load", background)?;
     non_negative("elastic load", elastic)?;
@@ -223,7 +224,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The quantile covers what is asked, and one flow less does not: P(N > n) = load^(n + 1).
+    /// The quantile covers the requested probability, and one flow less does not: P(N > n) =
+    /// load^(n + 1).
     #[test]
     fn the_quantile_of_the_flows_is_the_least_that_covers() {
         for load in [0.01, 0.3, 0.5, 0.9, 0.999] {
@@ -250,7 +252,7 @@ mod tests {
     #[test]
     fn printed_numbers() {
         assert_eq!(probability_more_than(0.5, 4.0).unwrap(), 0.03125);
-        // 60 x 1 Mb/s over 100 Mb/s; 100 x 32 KiB per 100 ms.
+        // The cases are 60 x 1 Mb/s over 100 Mb/s, and 100 x 32 KiB per 100 ms.
         assert!((open_loop_load(60.0, 1e6, 1e8).unwrap() - 0.6).abs() < 1e-15);
         assert!((open_loop_load(1000.0, 32.0 * 1024.0 * 8.0, 1e6).unwrap() - 262.144).abs() < 1e-9);
     }

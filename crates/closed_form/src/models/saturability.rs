@@ -55,8 +55,8 @@ pub static MODEL: Model = Model {
     references: &[],
 };
 
-/// The share of the capacity that the flows could fill with their largest windows and no queue:
-/// sum W_i / (C T_i). The link is saturable when it is 1 or more (Dhamdhere, Jiang & Dovrolis).
+/// The share of the capacity that the flows could fill with their largest windows and no queue, sum
+/// W_i / (C T_i). The link is saturable if it is at least 1 (Dhamdhere, Jiang & Dovrolis).
 pub fn saturation_ratio(
     capacity_pps: f64,
     window_packets: f64,

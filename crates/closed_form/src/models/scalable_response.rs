@@ -48,7 +48,8 @@ const REFERENCES: &[Reference] = &[
     named("scalable", "mean window", &[]).quantity("window", &[P]),
 ];
 
-/// w = 0.01/(p ln(8/7)): growth by a hundredth per ACK, a cut by an eighth.
+/// The response function w = 0.01/(p ln(8/7)): growth by a hundredth per ACK, a decrease by an
+/// eighth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalableResponse;
 
@@ -66,17 +67,17 @@ impl Response for ScalableResponse {
     }
 }
 
-/// 0.01 / ln(8/7): the mean window times the loss probability.
+/// The mean window times the loss probability, 0.01 / ln(8/7).
 const MEAN: f64 = 0.01 / 0.133_531_392_624_522_63;
 
-/// Scalable's window just before a cut, 0.08/p, the customary "response function".
+/// Scalable's window just before a decrease, 0.08/p, the customary "response function".
 pub fn scalable_peak(loss: f64) -> Result<f64, FormulaError> {
     probability("loss probability", loss)?;
     representable("peak window (packets)", 0.08 / loss)
 }
 
 /// Coefficient of variation of an exponential epoch from 7/8 of the peak to the peak. The sizing
-/// rules take a linear sawtooth instead, which differs by a thousandth.
+/// rules use a linear sawtooth instead, which differs by a thousandth.
 fn epoch_variation() -> f64 {
     let length = libm::log(8.0 / 7.0);
     let mean = 0.125 / length;

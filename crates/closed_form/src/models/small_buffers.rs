@@ -1,4 +1,4 @@
-//! Whether many Reno flows oscillate: Raina & Wischik.
+//! Oscillation of many Reno flows: the stability bound of Raina & Wischik.
 
 use forebay_scenario::{Check, Metric, ModelError};
 
@@ -112,7 +112,7 @@ fn predict(s: &Situation) -> Numbers {
 }
 
 fn size(s: &Situation, _: &Targets) -> Packets {
-    // The largest buffer that is still stable: larger ones make the flows oscillate.
+    // The largest stable buffer is wanted, because larger ones make the flows oscillate.
     let fair = s.residual_bdp()? / long_flows(s)?;
     let stable = |b: f64| {
         Stability::new(fair, b)
@@ -154,7 +154,7 @@ fn stable(s: &Situation) -> Check {
             let why = format!("windows of {windows} packets are steady at a buffer of {buffer} packets");
             return Ok(checked(assumption, true, why));
         }
-        // The scenario's own buffer says nothing against the one that the rule asks for.
+        // The scenario's own buffer does not contradict the one that the rule recommends.
         Ok(unknown(
             assumption,
             format!(
@@ -167,17 +167,17 @@ fn stable(s: &Situation) -> Check {
     unless_refused(assumption, check)
 }
 
-/// Raina & Wischik: Reno flows through a buffer of B packets that loses p = rho^B.
+/// Reno flows through a buffer of B packets that loses p = rho^B (Raina & Wischik).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
-    /// wbar = C T / N, the window at full load, packets.
+    /// Window wbar = C T / N at full load, in packets.
     pub fair_window: f64,
-    /// B, packets.
+    /// Buffer B, in packets.
     pub buffer: f64,
 }
 
 impl Stability {
-    /// The operating point, or the error naming the input that is out of range.
+    /// Creates the operating point. The error names the input that is out of range.
     pub fn new(fair_window: f64, buffer: f64) -> Result<Self, FormulaError> {
         positive("fair window C T / N (packets)", fair_window)?;
         positive("buffer (packets)", buffer)?;
@@ -187,24 +187,25 @@ impl Stability {
         })
     }
 
-    /// w = (2 wbar^B)^(1/(B+2)), from w^2 p = 2.
+    /// The window w = (2 wbar^B)^(1/(B+2)) in packets, from w^2 p = 2.
     pub fn window(&self) -> f64 {
         let b = self.buffer;
         libm::exp((core::f64::consts::LN_2 + b * libm::log(self.fair_window)) / (b + 2.0))
     }
 
-    /// rho = w / wbar.
+    /// The load rho = w / wbar.
     pub fn load(&self) -> f64 {
         self.window() / self.fair_window
     }
 
-    /// p = rho^B = 2 / w^2.
+    /// The loss p = rho^B = 2 / w^2.
     pub fn loss(&self) -> f64 {
         let w = self.window();
         2.0 / (w * w)
     }
 
-    /// arccos(-1/g) - sqrt(g^2-1)/w with g = 1 + B, rad: locally stable when positive.
+    /// The stability margin arccos(-1/g) - sqrt(g^2-1)/w with g = 1 + B, in rad. The point is
+    /// locally stable if it is positive.
     pub fn margin(&self) -> Result<f64, FormulaError> {
         let critical = critical_window(self.buffer)?;
         let angle = libm::acos(-1.0 / (1.0 + self.buffer));
@@ -212,8 +213,8 @@ impl Stability {
     }
 }
 
-/// Windows above sqrt(g^2-1)/arccos(-1/g), g = 1 + e, are stable for a loss law of elasticity
-/// e = d ln p/d ln y (B for p = y^B); the round-trip time drops out.
+/// The critical window sqrt(g^2-1)/arccos(-1/g), g = 1 + e, in packets. Windows above it are stable
+/// for a loss law of elasticity e = d ln p/d ln y (B for p = y^B). The round-trip time cancels.
 pub fn critical_window(elasticity: f64) -> Result<f64, FormulaError> {
     non_negative("elasticity of the loss", elasticity)?;
     let g = 1.0 + elasticity;
@@ -231,7 +232,8 @@ mod tests {
         assert!((critical_window(20.0).unwrap() - 12.961).abs() < 1e-3);
     }
 
-    /// Peak-to-trough swing of the delay equation after `steps` round trips from a small kick.
+    /// Peak-to-trough swing of the delay equation after `round_trips` round trips from a small
+    /// kick.
     fn swing_after(fair_window: f64, buffer: f64, round_trips: usize) -> f64 {
         let per = 400;
         let h = 1.0 / per as f64;
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn direct_integration_agrees_about_stability() {
-        // Windows of 12.5 and 13.5 packets either side of the critical 12.961 at B = 20.
+        // Windows on both sides of the critical 12.961 at B = 20.
         let fair = |w: f64| w * libm::pow(w * w / 2.0, 1.0 / 20.0);
         let early = |w| swing_after(fair(w), 20.0, 60);
         let late = |w| swing_after(fair(w), 20.0, 400);

@@ -1,5 +1,5 @@
-//! The square-root rule: Appenzeller, Keslassy & McKeown (SIGCOMM 2004) and the general form with
-//! any sawtooth and any correlation (after Spang, Arslan & McKeown 2021).
+//! The square-root rule of Appenzeller, Keslassy & McKeown (SIGCOMM 2004). The general form with
+//! any sawtooth and any correlation is after Spang, Arslan & McKeown 2021.
 
 use forebay_scenario::{Metric, ModelError};
 
@@ -161,7 +161,7 @@ const Z: Column = Column::of(&["z"]).or_after_or("z ", 2.0);
 const KAPPA: Column = Column::of(&["kappa"]).or(RENO_VARIATION);
 const CUBIC_CUT: Column = Column::of(&["cut"]).or_after_or("cut", 0.3);
 
-/// Uncorrelated or correlated windows of CUBIC with the cut in argument 2.
+/// Windows of CUBIC, uncorrelated or correlated, with the decrease in argument 2.
 fn of_cubic(a: &Arguments) -> Result<WindowSum, FormulaError> {
     let cubic = CubicResponse {
         cut: a[2],
@@ -208,30 +208,31 @@ fn window_sum(s: &Situation) -> Result<WindowSum, ModelError> {
     })
 }
 
-/// B = CT / sqrt(N), packets.
+/// The buffer B = CT / sqrt(N), in packets.
 pub fn stanford(bdp: f64, flows: f64) -> Result<f64, FormulaError> {
     positive("bandwidth-delay product (packets)", bdp)?;
     positive("number of flows", flows)?;
     representable("buffer (packets)", bdp / flows.sqrt())
 }
 
-/// Coefficient of variation of Reno's window, uniform on [2/3, 4/3] of its mean: 1/(3 sqrt 3).
+/// Coefficient of variation of Reno's window, 1/(3 sqrt 3). The window is uniform on [2/3, 4/3] of
+/// its mean.
 pub const RENO_VARIATION: f64 = 0.192_450_089_729_875_25;
 
-/// Windows whose sum is Normal: each with coefficient of variation `variation`, any two with
+/// Windows with a normal sum: each has the coefficient of variation `variation`, any two the
 /// correlation `correlation`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSum {
-    /// N, number of long flows, 1 or more.
+    /// Number N of long flows, at least 1.
     pub flows: f64,
-    /// kappa, standard deviation over mean of one window.
+    /// Standard deviation over mean of one window, kappa.
     pub variation: f64,
-    /// r, correlation between two windows, 0 to 1.
+    /// Correlation r between two windows, 0 to 1.
     pub correlation: f64,
 }
 
 impl WindowSum {
-    /// Reno windows, uncorrelated.
+    /// Uncorrelated Reno windows.
     pub fn reno(flows: f64) -> Self {
         Self {
             flows,
@@ -240,7 +241,7 @@ impl WindowSum {
         }
     }
 
-    /// Standard deviation over mean of the sum: kappa sqrt((1 + (N-1) r)/N).
+    /// Standard deviation over mean of the sum, kappa sqrt((1 + (N-1) r)/N).
     pub fn spread(&self) -> Result<f64, FormulaError> {
         at_least_one("number of flows", self.flows)?;
         positive("coefficient of variation", self.variation)?;
@@ -249,7 +250,8 @@ impl WindowSum {
         Ok(self.variation * (inflation / self.flows).sqrt())
     }
 
-    /// U >= erf(z/sqrt 2) with z = (B/2) / (spread (CT + B)); argument in bandwidth-delay products.
+    /// Lower bound of the utilization, erf(z/sqrt 2) with z = (B/2) / (spread (CT + B)). The
+    /// argument is in bandwidth-delay products.
     pub fn utilization(&self, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
         non_negative("buffer over BDP", buffer_over_bdp)?;
         let half = 0.5 * buffer_over_bdp / (1.0 + buffer_over_bdp);
@@ -258,7 +260,7 @@ impl WindowSum {
         ))
     }
 
-    /// B/BDP = k/(1-k), k = 2 z spread: buffer that covers z standard deviations.
+    /// The buffer B/BDP = k/(1-k), k = 2 z spread, that covers z standard deviations.
     pub fn buffer_for_quantile(&self, z: f64) -> Result<f64, FormulaError> {
         non_negative("quantile z", z)?;
         let k = 2.0 * z * self.spread()?;
@@ -272,7 +274,7 @@ impl WindowSum {
         Ok(k / (1.0 - k))
     }
 
-    /// B/BDP whose bound is `utilization`.
+    /// The buffer B/BDP whose bound is `utilization`.
     pub fn buffer_for_utilization(&self, utilization: f64) -> Result<f64, FormulaError> {
         self.buffer_for_quantile(two_sided_normal(utilization)?)
     }

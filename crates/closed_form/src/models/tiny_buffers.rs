@@ -1,5 +1,5 @@
-//! Buffers of tens of packets for paced or access-limited sources: Enachescu, Ganjali, Goel, McKeown
-//! & Roughgarden.
+//! Buffers of tens of packets for paced or access-limited sources, after Enachescu, Ganjali, Goel,
+//! McKeown & Roughgarden.
 
 use forebay_scenario::Check;
 
@@ -99,7 +99,7 @@ const REFERENCES: &[Reference] = &[named("tiny-buffer", "buffer", &[]).quantity(
     ],
 )];
 
-/// The load if nothing were lost: long flows offer what their windows and access links allow.
+/// The load without losses. Long flows offer what their windows and access links allow.
 fn load(s: &Situation) -> f64 {
     if s.persistent > 0.0 {
         (s.background + s.saturation).min(1.0)
@@ -137,21 +137,22 @@ fn known_window(s: &Situation) -> Check {
     }
 }
 
-/// Tiny buffers: B = log_{1/rho}(W_max^2 / (d (1 - theta))) for paced or access-limited sources.
+/// The tiny buffer B = log_{1/rho}(W_max^2 / (d (1 - theta))) for paced or access-limited sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TinyBuffer {
-    /// W_max, packets.
+    /// Largest window W_max, in packets.
     pub largest_window: f64,
-    /// rho, 0 < rho < 1.
+    /// Load rho, 0 < rho < 1.
     pub load: f64,
-    /// theta, share of the largest possible throughput wanted, 0 <= theta < 1.
+    /// Required share theta of the largest possible throughput, 0 <= theta < 1.
     pub throughput_share: f64,
-    /// d: 2 as published (to the best of recollection), 8 from the direct area argument.
+    /// Denominator d: 2 as published (to the best of recollection), 8 from the direct area
+    /// argument.
     pub denominator: f64,
 }
 
 impl TinyBuffer {
-    /// B, packets; 0 where the formula asks for less.
+    /// The buffer B in packets; 0 if the formula gives less.
     pub fn buffer(&self) -> Result<f64, FormulaError> {
         positive("largest window (packets)", self.largest_window)?;
         open_unit("load", self.load)?;

@@ -76,7 +76,8 @@ fn size(s: &Situation, t: &Targets) -> Packets {
     Ok(Some(wischik_mckeown(bdp, long_flows(s)?, confidence)?))
 }
 
-/// B = z kappa CT / sqrt(N) with z the two-sided normal quantile of `confidence`, Reno's kappa.
+/// The buffer B = z kappa CT / sqrt(N) in packets, with the two-sided normal quantile z of
+/// `confidence` and Reno's kappa.
 pub fn wischik_mckeown(bdp: f64, flows: f64, confidence: f64) -> Result<f64, FormulaError> {
     Ok(two_sided_normal(confidence)? * RENO_VARIATION * stanford(bdp, flows)?)
 }

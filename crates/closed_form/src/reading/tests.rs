@@ -1,4 +1,4 @@
-//! What is read of a scenario has units, adds up over groups, and balances flows.
+//! Tests of the conversion: units, sums over groups, and the balance of flows.
 
 use forebay_scenario::Format;
 use proptest::prelude::*;
@@ -25,8 +25,8 @@ fn near(ours: f64, theirs: f64) -> bool {
     ours == theirs || (ours - theirs).abs() <= 1e-9 * theirs.abs()
 }
 
-/// Every way in which groups load a link, on one that is `faster` as fast, where all that lasts is so much
-/// shorter, and where every packet and transfer is `larger`.
+/// Every kind of group that loads a link. Rates are `faster` times as high, durations as much
+/// shorter, and packets and transfers `larger` times as large.
 fn groups(faster: u64, larger: u64) -> Vec<String> {
     let rate = |kbps: u64| format!("\"{}kbps\"", kbps * faster * larger);
     let time = |us: u64| format!("\"{}us\"", us / faster);
@@ -106,7 +106,8 @@ fn scaled(faster: u64, larger: u64, chosen: &dyn Fn(usize) -> bool) -> Situation
     ))
 }
 
-/// What has no unit, and so is the same on a link twice as fast for everything half as long.
+/// The figures without a unit. They are the same on a link twice as fast if all times are half as
+/// long.
 fn numbers(s: &Situation) -> Vec<f64> {
     let mut all = vec![
         s.buffer,
@@ -146,7 +147,7 @@ fn figures_without_a_unit_do_not_depend_on_units() {
     let every = 0..groups(1, 1).len();
     for without in every.clone().chain([usize::MAX]) {
         for alone in [false, true] {
-            // Finite transfers and the like alone have nothing that could differ.
+            // Finite transfers and the like alone have no figure that could differ.
             let chosen = |n: usize| if alone { n == without } else { n != without };
             if alone && without == usize::MAX {
                 continue;
@@ -167,7 +168,7 @@ fn figures_without_a_unit_do_not_depend_on_units() {
     }
 }
 
-/// A flow is slow where it sends at a tenth of the link's rate at most, whatever bounds its rate.
+/// A flow is slow if it sends at most at a tenth of the link's rate, whatever limits its rate.
 #[test]
 fn a_tenth_of_the_link_is_slow() {
     let kinds: [&dyn Fn(u64) -> String; 5] = [
@@ -193,7 +194,7 @@ fn a_tenth_of_the_link_is_slow() {
                  workload = {{ open_loop = {{ load = 0.3, size = \"90kB\" }} }}"
             )
         },
-        // So many packets of 8000 bits in a round trip.
+        // The window in packets of 8000 bits per round trip gives the rate.
         &|kbps| {
             format!(
                 "count = 3\nrtt = \"800ms\"\nreceive_window = \"{}p\"",
@@ -211,7 +212,7 @@ fn a_tenth_of_the_link_is_slow() {
         ] {
             assert_eq!(link(&[kind(kbps)]).slow_share, share, "{number} {kbps}");
         }
-        // Beside as much Poisson traffic, which no flow sends in bursts, it is a part.
+        // Beside as much Poisson traffic, in which no flow sends bursts, it is a part of the load.
         let fast = link(&[
             kind(9000),
             "workload = { poisson = { rate = \"10Mbps\" } }".to_owned(),
@@ -225,8 +226,8 @@ fn a_tenth_of_the_link_is_slow() {
     }
 }
 
-/// So many equal flows are so many sources; flows of unequal loads are fewer, and Poisson arrivals beside them
-/// make them more.
+/// Equal flows count as that number of sources. Flows of unequal loads count as fewer, and Poisson
+/// arrivals in addition as more.
 #[test]
 fn equal_flows_are_so_many_sources() {
     let stream = |count: u64, each: u64| {
@@ -244,14 +245,14 @@ fn equal_flows_are_so_many_sources() {
         ));
         let poisson = "workload = { poisson = { rate = \"1Mbps\" } }".to_owned();
         assert_eq!(sources(std::slice::from_ref(&poisson)), f64::INFINITY);
-        // (a + b)^2 / (a^2 / n), as b comes from infinitely many.
+        // The number is (a + b)^2 / (a^2 / n), because b comes from infinitely many sources.
         let share = 1.0 + 1000.0 / (count as f64 * 50.0);
         assert!(near(
             sources(&[poisson, stream(count, 50)]),
             count as f64 * share * share
         ));
     }
-    // (1 + 3)^2 / (1 + 9).
+    // The number is (1 + 3)^2 / (1 + 9).
     assert!(near(sources(&[stream(1, 1000), stream(1, 3000)]), 1.6));
     let incast = |servers: u64| {
         format!(
@@ -270,7 +271,8 @@ fn equal_flows_are_so_many_sources() {
     assert_eq!(sources(&["rtt = \"20ms\"".to_owned()]), 0.0);
 }
 
-/// Transfers long enough to outlive slow start: those in progress are what Little's law makes of the rest.
+/// Transfers that outlive slow start: the number in progress follows from Little's law and the
+/// number of other users.
 #[test]
 fn transfers_in_progress_obey_the_law_of_little() {
     let size = 40_000_000.0;
@@ -281,14 +283,14 @@ fn transfers_in_progress_obey_the_law_of_little() {
     };
     for (users, seconds) in [(1, 5), (3, 20), (30, 20), (200, 900)] {
         let s = link(&[think(users, seconds)]);
-        // Whoever does not transfer thinks, for so long after each transfer.
+        // A user that does not transfer thinks for this time after each transfer.
         let thinking = s.closed_loop * 6.25e6 / size * seconds as f64;
         assert!(
             near(s.long_transfers + thinking, users as f64),
             "{users} {seconds}"
         );
         assert!(s.closed_loop > 0.0 && s.closed_loop <= 1.0);
-        // Divided into groups they are as many.
+        // The number does not change if they are divided into groups.
         if users % 3 == 0 {
             let apart = link(&[think(users / 3, seconds), think(2 * users / 3, seconds)]);
             assert!(
@@ -314,7 +316,7 @@ fn transfers_in_progress_obey_the_law_of_little() {
             near(s.long_transfers, load / (1.0 - load)) && near(s.open_loop, load),
             "{load}"
         );
-        // Each kind has its share of them; short ones do not outlive slow start.
+        // Each kind has its share of them. Short ones do not outlive slow start.
         let two = link(&[web(0.6 * load, "40MB"), web(0.4 * load, "1kB")]);
         assert!(
             near(two.long_transfers, 0.6 * load / (1.0 - load)),
@@ -328,7 +330,7 @@ fn transfers_in_progress_obey_the_law_of_little() {
     for load in [1.0, 1.5] {
         assert_eq!(link(&[web(load, "40MB")]).long_transfers, f64::INFINITY);
     }
-    // Users who ask by the clock yield to each other: their load up to what is free.
+    // Periodic users yield to each other: their load is at most the free capacity.
     let video = |count: u64, every: u64| {
         format!(
             "count = {count}\nrtt = \"20ms\"\nworkload = {{ periodic = {{ every = \"{every}s\", size = \"40MB\" }} }}"
@@ -353,10 +355,11 @@ fn transfers_in_progress_obey_the_law_of_little() {
     assert!(near(crowd.closed_loop, 0.8) && near(crowd.long_transfers, 50.0));
 }
 
-/// A transfer is long where it has more packets than slow start sends, twice the fair window at its end.
+/// A transfer is long if it has more packets than slow start sends: twice the fair window at its
+/// end.
 #[test]
 fn long_transfers_are_those_that_outlive_slow_start() {
-    // What the pipe holds: 20 ms of 6250 packets/s and a buffer of 100.
+    // The pipe holds 20 ms of 6250 packets/s and a buffer of 100.
     let pipe = 225.0;
     let web = |packets: f64| {
         let size = 1000.0 * packets;
@@ -364,7 +367,7 @@ fn long_transfers_are_those_that_outlive_slow_start() {
             "rtt = \"20ms\"\nworkload = {{ open_loop = {{ load = 0.75, size = \"{size}B\" }} }}"
         )
     };
-    // Three are in progress on average, and beside the one that lasts four share the pipe.
+    // Three transfers are in progress on average. With a persistent flow four share the pipe.
     for (groups, sharing) in [(vec![], 3.0), (vec!["rtt = \"20ms\"".to_owned()], 4.0)] {
         let with = |packets| {
             let mut all = groups.clone();
@@ -381,17 +384,20 @@ fn long_transfers_are_those_that_outlive_slow_start() {
     }
 }
 
-/// One group that lasts: how many flows, and the share of the link that one of them can take at most.
+/// One persistent group: the number of flows, and the largest share of the link that one of them
+/// can take.
 fn lasting() -> impl Strategy<Value = (u64, Option<(bool, u64)>)> {
     (1_u64..30, prop::option::of((any::<bool>(), 1_u64..400)))
 }
 
 proptest! {
-    /// Fair shares are those of a water level, found here by bisection: below it a flow has what it can take, and
-    /// all others have the level; together they have what is left beside the unresponsive traffic.
+    /// Fair shares follow a water level, found here by bisection. A flow that can take less than
+    /// the level has that share; all others have the level. Together they have the capacity that
+    /// the unresponsive traffic leaves.
     #[test]
     fn shares_are_max_min_fair(groups in prop::collection::vec(lasting(), 1..5), load in 0_u64..45) {
-        // In thousandths of the link: by a window of so many packets in 160 ms, or an access link.
+        // The cap is in thousandths of the link: a window of `share` packets in 160 ms, or an
+        // access link.
         let cap = |most: &Option<(bool, u64)>| most.map_or(f64::INFINITY, |(_, share)| share as f64 / 1000.0);
         let body = |(count, most): &(u64, Option<(bool, u64)>)| {
             let most = most.map_or_else(String::new, |(window, share)| if window {
@@ -413,7 +419,8 @@ proptest! {
             let middle = 0.5 * (low + high);
             if taken(middle) < left { low = middle } else { high = middle }
         }
-        // At a level that a cap equals either answer is right, and where all caps together are just what is left.
+        // If a cap equals the level, or all caps add up to the free capacity, either answer is
+        // right.
         let whole: f64 = groups.iter().map(|(count, most)| *count as f64 * cap(most)).sum();
         prop_assume!((whole - left).abs() > 1e-9);
         prop_assume!(groups.iter().all(|(_, most)| (cap(most) - high).abs() > 1e-9 * high));
@@ -431,7 +438,8 @@ proptest! {
     }
 }
 
-/// Points that stand for a law stand for all of its flows: as many, and with their mean rate.
+/// Points that represent a distribution represent all of its flows: their number and their mean
+/// rate.
 #[test]
 fn round_trip_times_stand_for_their_flows() {
     for count in [1_u64, 2, 100, 256, 257, 5000] {
@@ -456,8 +464,8 @@ fn round_trip_times_stand_for_their_flows() {
     }
 }
 
-/// Whoever reacts to congestion is in the mix: by the load that is its own where it has one, else by heads; where
-/// flows last, they alone.
+/// All flows that react to congestion are in the mix. Their weight is their own load, or else their
+/// number. If there are persistent flows, only these count.
 #[test]
 fn all_that_react_are_in_the_mix() {
     let rtt = "rtt = \"20ms\"";
@@ -491,12 +499,12 @@ fn all_that_react_are_in_the_mix() {
             groups.extend(beside.clone());
             groups
         };
-        // By heads.
+        // The weight is the number of flows.
         assert!(near(
             share(&with(vec![once(1, "cubic"), once(3, "bbr")]), "bbr"),
             0.75
         ));
-        // By load: 0.1 and 0.3 of the link, 2 Mb/s and 0.2 of 50.
+        // The weight is the load: 0.1 and 0.3 of the link, then 2 Mb/s and a load of 0.12.
         assert!(near(
             share(&with(vec![web(0.1, "cubic"), web(0.3, "bbr")]), "bbr"),
             0.75
@@ -509,7 +517,7 @@ fn all_that_react_are_in_the_mix() {
             share(&with(vec![once(9, "cubic"), web(0.2, "bbr")]), "bbr"),
             1.0
         ));
-        // Those that last, by number.
+        // The weight is the number of persistent flows.
         let lasting = |count: u64, cca: &str| body(cca, &format!("count = {count}"));
         let groups = vec![
             lasting(1, "cubic"),
@@ -519,6 +527,6 @@ fn all_that_react_are_in_the_mix() {
         ];
         assert!(near(share(&with(groups), "bbr"), 0.75));
     }
-    // Nobody reacts.
+    // No flow reacts.
     assert_eq!(link(&[poisson]).mix.share(|_| true), 0.0);
 }

@@ -1,4 +1,4 @@
-//! What every quantity of every model says it takes it takes, and nothing else.
+//! Every quantity of every model accepts exactly the inputs that its bounds state.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use forebay_closed_form::{FormulaError, models};
 
 type Arguments = BTreeMap<String, Vec<f64>>;
 
-/// A range as an input's bounds give it: the ends, and whether each belongs to it.
+/// A range from an input's bounds: the ends, and whether each belongs to it.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     low: (f64, bool),
     high: (f64, bool),
 }
 
-/// The ranges that stand on their own; others depend on further inputs.
+/// The ranges that do not depend on other inputs.
 fn range(bounds: &str) -> Option<Range> {
     let of = |low, high| Some(Range { low, high });
     let none = (f64::INFINITY, false);
@@ -65,8 +65,8 @@ impl Range {
     }
 }
 
-/// Arguments (by name, whether they may be left out, and whether they are lists) of which something can be
-/// computed, by trying values of every size.
+/// Arguments with which a quantity can be computed, found by trying values of every size. `names`
+/// has each argument's name, whether it is optional, and whether it is a list.
 fn accepted(names: &[(&str, bool, bool)], call: impl Fn(&Arguments) -> bool) -> Option<Arguments> {
     let choices = [
         0.5, 2.0, 0.1, 20.0, 0.01, 100.0, 1.5, 1e-3, 1000.0, 1.0, 1e5,
@@ -125,7 +125,7 @@ fn every_input_takes_what_it_says_and_nothing_else() {
                     }
                 }
                 for value in range.inside() {
-                    // Another input may not go with this value.
+                    // Another input may exclude this value.
                     if let Err(FormulaError::OutOfRange { allowed, found, .. }) = with(value)
                         && found == value
                     {

@@ -1,5 +1,5 @@
-//! Laws that hold for every rule, whatever it computes: no unit counts, other traffic leaves a slower link, larger
-//! buffers lose less, waiting packets obey Little's law.
+//! Invariants of every rule. Units do not matter, and other traffic leaves a slower link. Larger
+//! buffers lose less, and waiting packets obey Little's law.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ fn near(ours: f64, theirs: f64, tolerance: f64) -> bool {
     ours == theirs || (ours - theirs).abs() <= tolerance * theirs.abs().max(ours.abs())
 }
 
-/// What a rule says without units: its size in packets for the scenario's goals, and its figures.
+/// The results of a rule without units: its size in packets for the scenario's goals, and its
+/// figures.
 #[derive(Debug)]
 struct Said {
     size: Option<f64>,
@@ -57,8 +58,8 @@ fn alike(ours: &Said, theirs: &Said, tolerance: f64) -> bool {
         && ours.checks == theirs.checks
 }
 
-/// On a link four times as fast, with a quarter of every time and four times every rate, all is as it was. CUBIC
-/// and H-TCP are left out: their windows grow by the clock.
+/// All results are the same on a link four times as fast, with a quarter of every time and four
+/// times every rate. CUBIC and H-TCP are left out, because their windows grow with real time.
 #[test]
 fn units_do_not_matter() {
     let at = |faster: u64, kind: usize| {
@@ -127,7 +128,8 @@ fn units_do_not_matter() {
     }
 }
 
-/// What other traffic takes, a stream or transfers, is gone: long flows have the link of the rate that is left.
+/// The load of other traffic, a stream or transfers, reduces the capacity. Long flows have a link
+/// with the remaining rate.
 #[test]
 fn other_traffic_leaves_a_slower_link() {
     let others: [(f64, Vec<String>); 3] = [
@@ -175,7 +177,8 @@ fn other_traffic_leaves_a_slower_link() {
     }
 }
 
-/// So do flows that their receive windows hold down: 25 with 8 packets in 64 ms take half of 50 Mb/s.
+/// Flows held down by their receive windows reduce it, too: 25 with 8 packets in 64 ms take half of
+/// 50 Mb/s.
 #[test]
 fn flows_that_are_held_down_leave_a_slower_link() {
     let held = "count = 25\nrtt = \"64ms\"\nreceive_window = \"8p\"".to_owned();
@@ -210,8 +213,8 @@ fn flows_that_are_held_down_leave_a_slower_link() {
     }
 }
 
-/// More room never costs throughput nor packets, and what waits grows with it, but not beyond it. Figures are
-/// those of a link: shares, and queues that fit.
+/// A larger buffer never costs throughput nor packets. The queue grows with the buffer but does not
+/// exceed it. Shares lie between 0 and 1.
 #[test]
 fn larger_buffers_lose_less_and_hold_more() {
     let mut examined = BTreeMap::new();
@@ -225,7 +228,8 @@ fn larger_buffers_lose_less_and_hold_more() {
                 let known = before.as_ref().unwrap_or(&figures);
                 for (metric, value) in &figures {
                     let last = known.get(metric).unwrap_or(value);
-                    // Fixed points whose loads fall as buffers grow idle for a moment.
+                    // The load of a fixed point may fall as the buffer grows, and its utilization a
+                    // little.
                     let slack = 1e-5 * last.abs() + 1e-12;
                     match metric {
                         Metric::Utilization => {
@@ -256,7 +260,7 @@ fn larger_buffers_lose_less_and_hold_more() {
     assert!(examined.len() > 15, "{examined:?}");
 }
 
-/// What waits is what arrives in the time that it waits: packets accepted per second times their mean delay.
+/// The number of waiting packets equals the accepted packets per second times their mean delay.
 #[test]
 fn waiting_packets_obey_the_law_of_little() {
     let mut examined = 0;
@@ -280,7 +284,8 @@ fn waiting_packets_obey_the_law_of_little() {
     assert!(examined > 10, "{examined}");
 }
 
-/// A queue of one flow that never empties swings between what a cut leaves and the buffer.
+/// A queue of one flow that never empties swings between its length after a decrease and the
+/// buffer.
 #[test]
 fn a_queue_that_never_empties_swings_above_the_cut() {
     for (cca, kept) in [("newreno", 0.5), ("cubic", 0.7)] {
@@ -297,7 +302,7 @@ fn a_queue_that_never_empties_swings_above_the_cut() {
             let figures = said("one-flow", &sized).figures;
             let least = kept * (bdp + buffer as f64) - bdp;
             let mean = figures[&Metric::QueueMean];
-            // Time passes more slowly above: longer round trips.
+            // Round trips are longer at a long queue, so the mean lies above the middle.
             assert!(
                 mean > 0.5 * (least + buffer as f64) && mean < buffer as f64,
                 "{cca} {mean} {least} {buffer}"
@@ -307,21 +312,21 @@ fn a_queue_that_never_empties_swings_above_the_cut() {
     }
 }
 
-/// A loss that depends on what the path and its buffer hold does not ask which of both holds it.
+/// A loss that depends on the storage of path and buffer does not depend on its division.
 #[test]
 fn storage_is_storage() {
     let at = |ms: u64, buffer: u64| {
         let flows = format!("count = 50\nrtt = \"{ms}ms\"");
         said("flow-proportional", &link(50_000, buffer, &[flows])).figures[&Metric::LossRate]
     };
-    // 16 ms are 100 packets.
+    // A delay of 16 ms holds 100 packets.
     for (ms, buffer) in [(96, 0), (80, 100), (64, 200), (16, 500)] {
         assert!(near(at(ms, buffer), at(96, 0), 1e-12), "{ms} {buffer}");
     }
     assert!(at(96, 1) < at(96, 0) && at(95, 0) > at(96, 0));
 }
 
-/// A goal of 100 % is what a rule is about that is asked for nothing.
+/// A rule without a goal sizes for 100 %.
 #[test]
 fn the_whole_link_is_what_is_sized_for() {
     for open in links() {
@@ -343,7 +348,7 @@ fn the_whole_link_is_what_is_sized_for() {
             let rule = rule(name).unwrap();
             let whole = rule.size(&open, &goals(">= 100%"));
             assert_eq!(whole, rule.size(&open, &[]), "{name}");
-            // And half of it is never more.
+            // A goal of half the utilization never needs a larger buffer.
             if let (Ok(Some(BufferSize::Packets(half))), Ok(Some(BufferSize::Packets(whole)))) =
                 (rule.size(&open, &goals(">= 50%")), &whole)
             {
@@ -363,8 +368,8 @@ fn holds(name: &str, part: &str, scenario: &Scenario) -> Holds {
         .holds
 }
 
-/// Where access links hold transfers back the regime is transparent, and the rules that are about that say so
-/// together; what they offer together with a stream makes an overload.
+/// If access links limit the transfers, the regime is transparent, and all rules about it agree.
+/// Transfers together with a stream can make an overload.
 #[test]
 fn regimes_and_rules_are_of_one_mind() {
     let mut seen = Vec::new();
@@ -400,7 +405,7 @@ fn regimes_and_rules_are_of_one_mind() {
     ] {
         let found = regime(&link(50_000, 20, &[stream(fixed), web(transfers)])).0;
         assert_eq!(found == Regime::Overload, overload, "{fixed} {transfers}");
-        // Also beside flows that last.
+        // The same holds with persistent flows.
         let found = regime(&link(
             50_000,
             20,
@@ -411,10 +416,10 @@ fn regimes_and_rules_are_of_one_mind() {
     }
 }
 
-/// Windows that offer half of the link are the same to a rule of loads as transfers that do.
+/// For a rule of loads, windows that offer half of the link equal transfers that offer half.
 #[test]
 fn a_load_is_a_load() {
-    // 25 flows of 8 packets in 64 ms are 3125 packets/s.
+    // 25 flows of 8 packets in 64 ms send 3125 packets/s.
     let windows = "count = 25\nrtt = \"64ms\"\nreceive_window = \"8p\"".to_owned();
     let transfers = "rtt = \"64ms\"\nreceive_window = \"8p\"\n\
         workload = { open_loop = { load = 0.5, size = \"20kB\" } }"
@@ -428,11 +433,11 @@ fn a_load_is_a_load() {
             .size
         });
         assert!(sizes[0].is_some() && sizes[0] == sizes[1], "{sizes:?}");
-        // Windows without bounds offer all there is, which no tiny buffer bears.
+        // Windows without a limit offer the whole link, for which no tiny buffer suffices.
         let free = link(50_000, 20, &[long(50, "newreno"), stream(beside)]);
         assert_eq!(said("tiny-buffers", &free).size, None);
     }
-    // Nothing that lasts and nothing that comes again is no load, and that is said.
+    // Finite transfers offer no load, and the reason says so.
     let once = "rtt = \"40ms\"\nworkload = { finite = { size = \"1MB\" } }".to_owned();
     let refused = rule("mm1k").unwrap().size(&link(50_000, 20, &[once]), &[]);
     let refused = refused.unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Links that the laws of the rules are held against.
+//! Links on which the invariants of the rules are tested.
 
 use forebay_scenario::{Format, Scenario};
 
@@ -6,7 +6,7 @@ pub(crate) fn scenario(toml: &str) -> Scenario {
     Scenario::parse(toml, Format::Toml, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
 
-/// A link with these groups of flows of packets of 1000 bytes.
+/// A link with these groups of flows, which send packets of 1000 bytes.
 pub(crate) fn link(kbps: u64, buffer: u64, groups: &[String]) -> Scenario {
     let groups = groups.iter().enumerate().map(|(number, body)| {
         format!("[[flows]]\nname = \"g{number}\"\npacket = \"1000B\"\n{body}\n")
@@ -29,7 +29,7 @@ pub(crate) fn web(load: f64) -> String {
     format!("rtt = \"40ms\"\nworkload = {{ open_loop = {{ load = {load}, size = \"3kB\" }} }}")
 }
 
-/// Links of all kinds whose buffer is still open.
+/// Links of all kinds whose buffer is not yet set.
 pub(crate) fn links() -> Vec<Scenario> {
     let access = |ratio: f64| {
         format!(

@@ -1,4 +1,5 @@
-//! The published models: their laws, their domains, their reasons, and an independent program's numbers.
+//! Tests of the published models: their invariants, their domains, their reasons, and the numbers
+//! of an independent program.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

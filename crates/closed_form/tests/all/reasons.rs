@@ -1,5 +1,5 @@
-//! What the rules say of mixes, and how: reasons that an engineer can read, shares that do not depend
-//! on how a scenario lists or divides its flows.
+//! Tests of the rules on mixes. An engineer can read the reasons. The shares do not depend on the
+//! order or the division of flows in a scenario.
 
 use forebay_closed_form::rules;
 use forebay_scenario::{Check, ClosedForm, Format, Holds, Scenario};
@@ -33,7 +33,7 @@ fn check(rule: &str, part: &str, scenario: &Scenario) -> Check {
     found.unwrap_or_else(|| panic!("{} has no check {part}", rule.name()))
 }
 
-/// (holds, share) of every check, and whether there is a size.
+/// The verdict and share of every check, and whether there is a size.
 fn verdicts(scenario: &Scenario) -> Vec<(&'static str, &'static str, Holds, Option<u64>, bool)> {
     let mut all = Vec::new();
     for rule in rules() {
@@ -57,7 +57,7 @@ fn a_rule_speaks_of_the_share_that_it_fits() {
     );
     let least = check("bbr", "BBR version 1", &mix(60, 40));
     assert_eq!((least.holds, least.share), (Holds::No, Some(0.4)));
-    // A tie is a tie.
+    // At a tie the rule does not apply.
     for rule in ["sqrt-n", "bbr"] {
         let tie = check(
             rule,
@@ -74,8 +74,8 @@ fn a_rule_speaks_of_the_share_that_it_fits() {
     assert_eq!((all.holds, all.share), (Holds::Yes, Some(1.0)));
 }
 
-/// A formula of one kind of flow takes the commonest that it fits; at a tie the one that cuts deeper,
-/// whichever comes first: its buffer is the larger.
+/// A formula for one kind of flow uses the commonest that it fits. At a tie the deeper decrease
+/// decides, whichever comes first, because its buffer is larger.
 #[test]
 fn at_a_tie_the_deeper_cut_decides() {
     let size = |groups: &[String]| {
@@ -92,7 +92,7 @@ fn at_a_tie_the_deeper_cut_decides() {
     assert_eq!(size(&[cubic(4), reno(4)]), deep);
     assert_eq!(size(&[cubic(2), reno(4), cubic(2)]), deep);
     assert_eq!(size(&[reno(4), cubic(5)]), size(&[cubic(9)]));
-    // BBR has no such cut: the others' counts, however few they are.
+    // BBR has no such decrease, so the other flows decide, however few they are.
     assert_eq!(size(&[long(7, "bbr"), reno(1)]), deep);
 }
 
@@ -109,7 +109,7 @@ fn scenarios() -> Vec<(String, Scenario)> {
             {
                 let name = path.file_stem().unwrap().to_string_lossy().into_owned();
                 let text = std::fs::read_to_string(path).unwrap();
-                // Nobody reads the files beside a scenario here.
+                // The test does not read the files that a scenario refers to.
                 if !text.contains("file = ") {
                     all.push((name, scenario(&text)));
                 }
@@ -241,7 +241,7 @@ fn odd_scenarios() -> Vec<(String, Scenario)> {
     all
 }
 
-/// Every sentence that a rule says of a scenario.
+/// Every sentence of a rule about a scenario.
 fn sentences(rule: &dyn ClosedForm, scenario: &Scenario) -> Vec<String> {
     let mut all: Vec<String> = rule
         .assumptions(scenario)
@@ -257,8 +257,8 @@ fn sentences(rule: &dyn ClosedForm, scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// A reason reads behind "does not apply: ": no message of the program about itself, no names of its
-/// keys, no formula.
+/// A reason continues "does not apply: ". It contains no message of the program about itself, no
+/// key names and no formula.
 #[test]
 fn reasons_are_words_of_an_engineer() {
     const BANNED: &[&str] = &[
@@ -353,7 +353,8 @@ fn reasons_are_words_of_an_engineer() {
     }
 }
 
-/// Every rule that averages over many flows says so of one flow, whatever it sends, and of none.
+/// Every rule that averages over many flows does not hold for one flow, whatever it sends, and says
+/// so.
 #[test]
 fn many_flows_are_not_one() {
     let many = [
@@ -388,19 +389,19 @@ fn many_flows_are_not_one() {
         let poisson = check(rule, "many", &link("", &[poisson]));
         assert_eq!(poisson.holds, Holds::Yes, "{rule}: {}", poisson.why);
     }
-    // Access links do not make transfers of long flows.
+    // Access links do not make transfers out of long flows.
     let elephants = format!("{}\naccess = {{ rate = \"1Gbps\" }}", long(4, "newreno"));
     let poisson = "workload = { poisson = { rate = \"5Mbps\" } }".to_owned();
     let both = check("core-access", "transfers", &link("", &[elephants, poisson]));
     assert_eq!(both.holds, Holds::No, "{}", both.why);
-    // And those about one flow say so of many.
+    // The rules for one flow do not hold for many.
     for rule in ["bdp", "one-flow"] {
         let crowd = check(rule, "one long flow", &link("", &[long(400, "newreno")]));
         assert_eq!(crowd.holds, Holds::No, "{rule}: {}", crowd.why);
     }
 }
 
-/// A group of flows by its number of flows, which halves.
+/// A group of flows, and its number of flows in pairs, so that the group can be halved.
 fn group() -> impl Strategy<Value = (u32, String)> {
     let cca = prop::sample::select(vec![
         "newreno", "cubic", "bbr", "scalable", "vegas", "dctcp",
@@ -430,7 +431,8 @@ fn group() -> impl Strategy<Value = (u32, String)> {
     (1_u32..40, prop_oneof![3 => persistent, 1 => other])
 }
 
-/// Users who take all of the link leave nothing to others, in however many groups they are written down.
+/// Users that take the whole link leave nothing to others, in however many groups a scenario lists
+/// them.
 #[test]
 fn what_fills_the_link_to_the_last_bit_fills_it_in_any_order() {
     let users = |users: u32| {
@@ -461,7 +463,8 @@ fn what_fills_the_link_to_the_last_bit_fills_it_in_any_order() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Verdicts do not depend on the order of groups, nor on how equal flows are divided into groups.
+    /// Verdicts do not depend on the order of groups, nor on the division of equal flows into
+    /// groups.
     #[test]
     fn verdicts_speak_of_the_mix(groups in prop::collection::vec(group(), 1..5), turn in 0_usize..5, half in 0_usize..5) {
         let body = |(halves, body): &(u32, String), flows: u32| body.replace('#', &(halves * flows).to_string());

@@ -1,4 +1,4 @@
-//! Every row of the reference table, answered by the models' own values.
+//! Every row of the reference table is computed by the models.
 
 use forebay_closed_form::{REFERENCE_TOLERANCE, evaluate, models};
 use serde_json::Value;
@@ -86,7 +86,8 @@ fn ratios_strings_and_siblings() {
     assert!((busy - load * (1.0 - loss)).abs() < 1e-12);
 }
 
-/// Beyond its upper threshold gentle RED drops less than all: more packets are in the queue and fewer are lost.
+/// Beyond its upper threshold gentle RED does not drop every packet: the queue is longer, and fewer
+/// packets are lost.
 #[test]
 fn gentle_is_gentler() {
     let row = |quantity: &str, gentle: bool| {

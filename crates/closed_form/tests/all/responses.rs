@@ -1,4 +1,4 @@
-//! Laws that hold for every response function.
+//! Invariants of every response function.
 
 use forebay_closed_form::models::aimd::AimdResponse;
 use forebay_closed_form::models::cubic_response::CubicResponse;
@@ -40,7 +40,7 @@ fn all() -> Vec<Box<dyn Response>> {
 proptest! {
     #[test]
     fn rates_go_as_the_inverse_round_trip_time(ln_loss in -40.0_f64..0.0, rtt in 1e-5_f64..1.0) {
-        // HSTCP, AIMD and Scalable hold a window whatever the round-trip time.
+        // The windows of HSTCP, AIMD and Scalable do not depend on the round-trip time.
         for response in all().iter().filter(|response| !response.depends_on_rtt()) {
             prop_assert_eq!(response.ln_window(ln_loss, rtt), response.ln_window(ln_loss, 1.0));
         }
@@ -53,7 +53,7 @@ proptest! {
         for response in all() {
             let here = response.ln_window(ln_loss, rtt);
             prop_assert!(here.is_finite(), "{response:?}");
-            // HSTCP switches formula at low_loss, where three forms jump (erratum B9).
+            // HSTCP switches its formula at `low_loss`, where three forms jump (erratum B9).
             let hstcp = format!("{response:?}").starts_with("Hstcp");
             let jump = hstcp && (-8.0..0.0).contains(&ln_loss);
             let below = response.ln_window(ln_loss - 1.0, rtt);
@@ -67,16 +67,16 @@ proptest! {
             let kept = response.kept(window);
             prop_assert!(kept > 0.0 && kept < 1.0, "{response:?} {kept}");
             let spread = response.variation(window).unwrap();
-            // A concave epoch spreads less than the linear one, whose bound this is.
+            // A concave epoch varies less than the linear one, which is this bound.
             let linear = (1.0 - kept) / (3.0_f64.sqrt() * (1.0 + kept));
             prop_assert!(spread > 0.0 && spread <= linear * (1.0 + 1e-12), "{response:?} {spread}");
         }
     }
 }
 
-/// Where a window grows by a constant, the mean window goes as the inverse root of the loss, with the constant of
-/// that increase and the cut: half a cycle's mean is what 1/p packets make of a linear sawtooth. Where it does not,
-/// no such law holds at small losses.
+/// If a window grows by a constant, the mean window goes as the inverse root of the loss. The
+/// constant follows from the increase and the decrease: a cycle of a linear sawtooth has 1/p
+/// packets. For other windows no such law holds at small losses.
 #[test]
 fn constant_increases_give_the_law_of_the_inverse_root() {
     let (mut constant, mut other) = (0, 0);
@@ -90,7 +90,8 @@ fn constant_increases_give_the_law_of_the_inverse_root() {
             continue;
         };
         let kept = response.kept(1e6);
-        // A cycle from k W to W in (1 - k) W / a round trips, (1 + k) W / 2 packets each, loses one packet.
+        // A cycle from k W to W takes (1 - k) W / a round trips of (1 + k) W / 2 packets each and
+        // loses one packet.
         let mean = (increase * (1.0 + kept) / (2.0 * (1.0 - kept))).sqrt();
         assert!(
             (libm::exp(at(-30.0) - 15.0) / mean - 1.0).abs() < 1e-9,
@@ -100,15 +101,15 @@ fn constant_increases_give_the_law_of_the_inverse_root() {
         constant += 1;
     }
     assert_eq!((constant, other), (2, all().len() - 2));
-    // Reno is what halves its window and grows by a packet.
+    // Reno is the function that halves its window and grows by a packet.
     assert_eq!(
         all().iter().filter(|response| response.is_reno()).count(),
         1
     );
 }
 
-/// Where round trips are short and losses frequent CUBIC grows as Reno does, whatever it cuts (RFC 9438 section
-/// 4.3): its increase is chosen so that the mean windows are equal.
+/// With short round trips and frequent losses CUBIC grows as Reno does, whatever its decrease (RFC
+/// 9438 section 4.3). Its increase is chosen so that the mean windows are equal.
 #[test]
 fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
     let reno = RenoResponse::default();

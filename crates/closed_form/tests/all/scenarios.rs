@@ -1,4 +1,4 @@
-//! The rules and the engine held against scenarios: published numbers, regimes, no panics.
+//! The rules and the engine applied to scenarios: published numbers, regimes, no panics.
 
 use forebay_closed_form::{ClosedFormEngine, Regime, default_model, regime, rule, rules};
 use forebay_scenario::{BufferSize, Engine, Format, Holds, Metric, RunOptions, Scenario, Seed};
@@ -147,8 +147,8 @@ fn a_sized_buffer_meets_the_goal_by_the_same_rule() {
     }
 }
 
-/// What a rule sizes for a goal meets it by the rule's own prediction, and a packet less does not, whatever
-/// the rule, the goal and the traffic. Rules that do not look at the goal are left alone.
+/// The size of a rule for a goal meets it by the rule's own prediction, and one packet less does
+/// not. This holds for each rule, goal and traffic. Rules that ignore the goal are skipped.
 #[test]
 fn every_rule_that_predicts_what_it_sizes_for_is_of_one_mind() {
     let long = |cca: &str, count: u32| {
@@ -195,7 +195,7 @@ fn every_rule_that_predicts_what_it_sizes_for_is_of_one_mind() {
                 let sizes = asked
                     .each_ref()
                     .map(|small| rule.size(small, small.goals()).ok().flatten());
-                // What is sized for a goal that everything meets is for something else.
+                // The size for a goal that every buffer meets has another cause.
                 let Some(BufferSize::Packets(least)) = sizes[0] else {
                     continue;
                 };
@@ -237,7 +237,8 @@ fn every_rule_that_predicts_what_it_sizes_for_is_of_one_mind() {
     assert_eq!(compared, known);
 }
 
-/// At an offered load above the link's rate any buffer loses the excess: 20 % of 62.5 Mb/s over 50.
+/// At an offered load above the link's rate any buffer loses the excess: 20 % of 62.5 Mb/s over 50
+/// Mb/s.
 #[test]
 fn what_no_buffer_reaches_is_said_with_the_figure() {
     let asked = |loss: &str| {
@@ -255,7 +256,7 @@ fn what_no_buffer_reaches_is_said_with_the_figure() {
     assert!(asked("21%").unwrap().is_some());
 }
 
-/// From a hundred flows on windows average out: below, one flow's rule speaks.
+/// From a hundred flows on, windows average out. Below, the rule for one flow is the default.
 #[test]
 fn hundreds_begin_at_a_hundred() {
     for (count, holds, speaks) in [(99, Holds::No, "one-flow"), (100, Holds::Yes, "sqrt-n")] {
@@ -278,7 +279,8 @@ fn hundreds_begin_at_a_hundred() {
     }
 }
 
-/// Two-sided normal quantiles: 3.2905 for three nines, which is taken where there is no goal, 2.3263 for 98 %.
+/// Two-sided normal quantiles: 3.2905 for three nines, the default without a goal, and 2.3263 for
+/// 98 %.
 #[test]
 fn a_goal_is_the_confidence_of_the_rule_of_wischik_and_mckeown() {
     for (goal, z) in [
@@ -299,8 +301,8 @@ fn a_goal_is_the_confidence_of_the_rule_of_wischik_and_mckeown() {
     }
 }
 
-/// One flow alone is hit by every loss: it needs the whole product, as by the oldest rule. Where a loss hits
-/// half of the flows these need a third of it (1/2 of the window cut, and 1/4 of all).
+/// Every loss hits a single flow, so it needs the whole BDP, as in the oldest rule. If a loss hits
+/// half of the flows, they need a third of it (1/2 of the window removed, and 1/4 of all).
 #[test]
 fn a_single_flow_is_hit_by_every_loss() {
     let [one, two] = [1, 2].map(|count| persistent(count, "newreno", "100p"));
@@ -385,7 +387,7 @@ fn assumptions_know_when_they_fail() {
 #[test]
 fn flows_held_down_elsewhere_are_not_counted() {
     // Fair shares are 1/200 of 50 Mb/s. At 60 ms a window of 44 packets allows 0.176 of the link,
-    // one of a single packet 0.004.
+    // and a window of one packet 0.004.
     let with_window = |window: u32| {
         scenario(&format!(
             "[link]\nrate = \"50Mbps\"\nbuffer = \"50p\"\n\
@@ -412,7 +414,7 @@ fn finite_transfers_alone_are_unsupported() {
     ));
 }
 
-/// Answers with this model.
+/// Options of a run with this model.
 fn with_model(name: &str) -> RunOptions {
     RunOptions {
         model: Some(name.to_owned()),
@@ -420,7 +422,7 @@ fn with_model(name: &str) -> RunOptions {
     }
 }
 
-/// Why the assumption of this rule whose name contains `part` holds or not.
+/// The reason of the rule's check whose assumption contains `part`.
 fn why(name: &str, part: &str, scenario: &Scenario) -> String {
     let checks = rule(name).unwrap().assumptions(scenario);
     let mut found = checks.into_iter();
@@ -499,7 +501,7 @@ fn no_rule_applies_to_a_link_with_several_classes() {
     }
 }
 
-/// The engine fits a registry that is a constant.
+/// The engine is constant, so a static registry can contain it.
 static REGISTRY: [&dyn Engine; 1] = [&ClosedFormEngine];
 
 #[test]
@@ -522,8 +524,8 @@ fn the_engine_reports_every_group_and_fixes_its_model_by_name() {
     assert!(unheard_of.is_err());
 }
 
-/// The RED rule reads the scenario's queue: Adaptive RED rests at the edge of its target, a fixed
-/// p_max wherever the flows push the queue between the thresholds.
+/// The RED rule reads the scenario's queue. With Adaptive RED the queue is at the edge of its
+/// target. With a fixed p_max the flows determine it between the thresholds.
 #[test]
 fn the_red_rule_reads_the_scenario_s_thresholds() {
     let queue = |red: &str| {
@@ -539,7 +541,8 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     // The target is 40 to 60 % of the way.
     let rests = queue("min = \"100p\", max = \"300p\"");
     assert!((179.0..=221.0).contains(&rests), "{rests}");
-    // A quarter of the buffer is 125 packets; p_max ends at its bottom before the target is met.
+    // A quarter of the buffer is 125 packets. The p_max reaches its smallest value before the
+    // target is met.
     let shares = queue("min = \"25%\", max = \"50%\"");
     assert_eq!(shares, queue("min = \"125p\", max = \"250p\""));
     let bottom = "adaptive = false, max_p = 0.0016";
@@ -554,8 +557,8 @@ fn the_red_rule_reads_the_scenario_s_thresholds() {
     assert!(10.0 < steep && steep < flat, "{steep} {flat}");
 }
 
-/// DCTCP's largest queue is its threshold and a packet per flow; other controllers have no such
-/// queue, and a scenario without a threshold gets a seventh of its bandwidth-delay product.
+/// DCTCP's largest queue is its threshold and a packet per flow. Other controllers have no such
+/// queue. A scenario without a threshold gets a seventh of its bandwidth-delay product.
 #[test]
 fn the_dctcp_rule_reads_the_marking_threshold() {
     let port = |cca: &str, queue: &str, buffer: &str| {

@@ -1,4 +1,4 @@
-//! What the rules say of an assumption is what they found.
+//! Tests that the reason of each check agrees with its verdict.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use forebay_scenario::{Check, Holds};
 
 use crate::links::{link, links, long, stream};
 
-/// Whether a reason says that an assumption holds, by the words that it then has.
+/// Whether a reason says that an assumption holds, judged by its words.
 fn affirms(check: &Check) -> bool {
     let (assumption, why) = (check.assumption, check.why.as_str());
     let says = |part: &str| why.contains(part);
@@ -74,7 +74,7 @@ fn affirms(check: &Check) -> bool {
     panic!("{assumption}: {why}")
 }
 
-/// A reason does not say the opposite of its verdict.
+/// A reason does not contradict its verdict.
 #[test]
 fn reasons_agree_with_verdicts() {
     let mut all = links();
@@ -116,7 +116,7 @@ fn reasons_agree_with_verdicts() {
                     verdict && check.share.is_some(),
                     "{check:?}"
                 );
-                // How many are asked for is why fewer are not enough.
+                // The reason gives the number of flows that the rule needs.
                 if check.why.contains("averages over many") {
                     assert!(check.why.ends_with("about 10 and more"), "{check:?}");
                 } else if check.why.contains("the rule needs about") {
@@ -154,7 +154,7 @@ fn why(name: &str, part: &str, groups: &[String]) -> (Holds, String) {
     found.map(|check| (check.holds, check.why)).unwrap()
 }
 
-/// What is found is told as it was found: both ends of a range, whose cut is taken, what nothing keeps.
+/// Reasons give the figures found: both ends of a range, and the controller whose decrease is used.
 #[test]
 fn reasons_tell_what_was_found() {
     let rtt = |law: &str| format!("count = 4\nrtt = {law}");

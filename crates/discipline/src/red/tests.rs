@@ -1,4 +1,4 @@
-//! RED by its papers: the curve, the average, the spacing and the adaptation.
+//! Tests of RED against its papers: the curve, the average, the spacing and the adaptation.
 
 use super::*;
 use crate::admission::testing::found;
@@ -25,7 +25,8 @@ fn fixed(changes: &[(&str, Value)]) -> Red {
     red(&all)
 }
 
-/// ns-2.35: 80000 bits by the link's, whatever the packets, and 0.01 at most.
+/// ns-2.35: 80000 bits divided by the link's rate in bits/s, whatever the packets, and at most
+/// 0.01.
 #[test]
 fn the_smallest_probability_is_one_over_what_a_link_sends_in_100_ms_in_packets_of_1000_bytes() {
     let parameters = Parameters::defaults(Red::DESCRIPTION.parameters);
@@ -41,7 +42,7 @@ fn the_average_is_the_geometric_sum() {
     for _ in 0..1000 {
         red.admit(&packet(0, 0, 1000), &found(10), &mut port);
     }
-    // 10 (1 - (1 - w)^n)
+    // The average is 10 (1 - (1 - w)^n).
     let expected = 10.0 * (1.0 - libm::pow(0.998, 1000.0));
     assert!(
         (red.average / expected - 1.0).abs() < 1e-9,
@@ -61,7 +62,7 @@ fn an_idle_link_ages_the_average_by_the_packets_it_could_have_sent() {
         ..found(0)
     };
     red.admit(&packet(0, 0, 1000), &arrival, &mut port);
-    // 500 packets of a millisecond each, and this arrival.
+    // The average decays over 500 packets of a millisecond each and this arrival.
     let expected = 50.0 * libm::pow(0.998, 501.0);
     assert!(
         (red.average / expected - 1.0).abs() < 1e-9,
@@ -70,8 +71,8 @@ fn an_idle_link_ages_the_average_by_the_packets_it_could_have_sent() {
     );
 }
 
-/// 1993 paper, figure 2: an average of `min` itself is above it, and the first packet that finds it so is
-/// let in; the next one is not the first any more.
+/// 1993 paper, figure 2: an average equal to `min` counts as above it. The first packet that finds
+/// it so is accepted; the next one is no longer the first.
 #[test]
 fn the_packet_at_the_lower_threshold_begins_the_count() {
     for (first, second) in [(19, Verdict::Accept), (20, Verdict::Drop)] {
@@ -104,7 +105,7 @@ fn the_gentle_curve_has_its_two_slopes() {
     assert_eq!(abrupt.probability(60.0), 1.0);
 }
 
-/// Gaps between drops at a constant average of 40, where p = 0.05.
+/// The gaps between drops at a constant average of 40, where p = 0.05.
 fn gaps(wait: bool) -> Vec<u32> {
     let mut red = fixed(&[
         ("wait", Value::Switch(wait)),
@@ -124,8 +125,8 @@ fn gaps(wait: bool) -> Vec<u32> {
 
 #[test]
 fn drops_are_spread_uniformly() {
-    // 1 to 1/p - 1 arrivals apart, or 1/p to 2/p - 1 with `wait`; p = 0.05. The standard error
-    // of the mean is 5.8 / sqrt(10^4).
+    // The gaps are 1 to 1/p - 1 arrivals, or 1/p to 2/p - 1 with `wait`; p = 0.05. The standard
+    // error of the mean is 5.8 / sqrt(10^4).
     for (wait, least, most, mean) in [(false, 1, 19, 10.0), (true, 20, 39, 29.5)] {
         let gaps = gaps(wait);
         let gaps = &gaps[1..];
@@ -162,7 +163,8 @@ fn the_largest_probability_follows_the_average() {
             red.admit(&packet(0, 0, 1000), &found(packets), &mut port);
         }
     };
-    // Below 0.4 of the way: times 0.9 each 0.51 s (the first arrival after half a second).
+    // Below 0.4 of the way `max_p` is multiplied by 0.9 every 0.51 s (at the first arrival after
+    // half a second).
     run(&mut red, 30, 10);
     assert!(
         (red.curve.max_p / (0.1 * libm::pow(0.9, 19.0)) - 1.0).abs() < 1e-9,
@@ -170,7 +172,8 @@ fn the_largest_probability_follows_the_average() {
         red.curve.max_p
     );
     let low = red.curve.max_p;
-    // In between: unchanged. Above: plus a quarter of itself, at most 0.01, up to the top.
+    // In the middle it is unchanged. Above it grows by a quarter of itself, at most 0.01, up to the
+    // top.
     run(&mut red, 40, 10);
     assert_eq!(red.curve.max_p, low);
     run(&mut red, 50, 2);
@@ -179,8 +182,8 @@ fn the_largest_probability_follows_the_average() {
     assert!((0.5..0.51).contains(&red.curve.max_p));
 }
 
-/// Adaptive RED 2001, section 3: the average is let be from 0.4 to 0.6 of the way from `min` (20) to
-/// `max` (60), which is 36 to 44.
+/// Adaptive RED 2001, section 3: `max_p` is unchanged if the average is 0.4 to 0.6 of the way from
+/// `min` (20) to `max` (60). That is 36 to 44.
 #[test]
 fn the_largest_probability_rests_in_the_middle_fifth() {
     let changes = [
@@ -206,7 +209,7 @@ fn the_largest_probability_rests_in_the_middle_fifth() {
 #[test]
 fn automatic_parameters_are_those_of_the_paper() {
     let red = red(&[]);
-    // 8 Mb/s and 1000 B: 5 ms are 5 packets, so the thresholds are 5 and 15.
+    // At 8 Mb/s and 1000 B, 5 ms are 5 packets. The thresholds are therefore 5 and 15.
     assert_eq!((red.curve.min, red.curve.max), (5.0, 15.0));
     assert!((red.weight - (1.0 - libm::exp(-1.0 / 1000.0))).abs() < 1e-12);
     let bottom = red.adaptation.map(|a| a.bottom);

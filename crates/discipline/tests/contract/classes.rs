@@ -1,12 +1,12 @@
-//! Classes with every discipline in them.
+//! Contract tests of classes, with every discipline in them.
 
 use forebay_discipline::{ClassSetting, Classes, QueueDiscipline};
 use forebay_units::parameter::Threshold;
 
 use super::*;
 
-/// Parameters of the discipline `classes` under a schedule, with a word for whom a full shared buffer
-/// drops.
+/// Parameters of the discipline `classes` with a schedule. `drop` names the packet that a full
+/// shared buffer drops.
 fn scheduled(schedule: &'static str, drop: Option<&'static str>) -> Parameters {
     let mut parameters = Parameters::defaults(Classes::DESCRIPTION.parameters);
     assert!(parameters.set("schedule", Value::Word(schedule)));
@@ -16,7 +16,7 @@ fn scheduled(schedule: &'static str, drop: Option<&'static str>) -> Parameters {
     parameters
 }
 
-/// A class with this discipline, the defaults of that, and perhaps a buffer of its own.
+/// A class with this discipline, its default parameters, and perhaps a buffer of its own.
 fn class<'a>(
     description: &Description,
     parameters: &'a Parameters,
@@ -53,13 +53,13 @@ const SCHEDULES: [&str; 3] = ["strict", "wrr", "dwrr"];
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Whatever the schedule, the discipline and whose buffer it is: each packet ends once, the link is
-    /// never idle while a class has something, and the same again gives the same.
+    /// The schedule, the discipline and the buffer do not matter. Each packet ends once, and the
+    /// link is never idle while a class has a packet. The same input gives the same result.
     #[test]
     fn every_discipline_does_its_part_in_a_class(steps in steps(250), limit in 0usize..8) {
         let limit = LIMITS[limit];
         let own = Limit::Packets(9);
-        // Nothing waits beyond both buffers.
+        // The backlog is bounded by the two buffers.
         let most = Limit::Packets(u64::MAX);
         for description in inner() {
             let parameters = all_parameters(description);
@@ -86,8 +86,8 @@ proptest! {
         }
     }
 
-    /// One class of everything is what its discipline is alone, with a buffer of its own or the link's;
-    /// but for PIE, which in a class goes by sojourn times.
+    /// One class of all traffic equals its discipline alone, with a buffer of its own or the
+    /// link's. PIE is an exception, because in a class it uses sojourn times.
     #[test]
     fn one_class_is_its_discipline(steps in steps(300), limit in 0usize..8) {
         let limit = LIMITS[limit];
@@ -107,7 +107,7 @@ proptest! {
         }
     }
 
-    /// The discipline `priority` is strict classes of drop-tail that share the link's buffer.
+    /// The discipline `priority` equals strict classes of drop-tail that share the link's buffer.
     #[test]
     fn priority_is_strict_classes(steps in steps(400), limit in 0usize..8, bands in 1u8..5) {
         let limit = LIMITS[limit];
@@ -129,8 +129,9 @@ proptest! {
         }
     }
 
-    /// While all classes have something, what each was served by its weight differs by less than a round
-    /// and, by bytes, a largest packet of either (Shreedhar and Varghese 1996, theorem 1).
+    /// While all classes are backlogged, their services divided by their weights differ by less
+    /// than a round. With turns by bytes, a largest packet of either is added (Shreedhar and
+    /// Varghese 1996, theorem 1).
     #[test]
     fn shares_follow_the_weights_within_a_packet_of_a_round(
         sizes in prop::collection::vec(40u32..1500, 1200),
@@ -180,11 +181,12 @@ proptest! {
     }
 }
 
-/// Overloads a link of 1000 packets a second for ten seconds: so many packets a second of each group.
+/// Overloads a link of 1000 packets a second for ten seconds. `rates` are the groups' packets per
+/// second.
 fn overload(queue: Queue, rates: &[u64]) -> Bench {
     let mut steps: Vec<(u64, u32)> = Vec::new();
     for (group, rate) in rates.iter().enumerate() {
-        // Out of step with one another.
+        // The groups send at different phases.
         let times = (0..10 * rate).map(|k| k * 1_000_000 / rate + 7 * group as u64);
         steps.extend(times.map(|time| (time, group as u32)));
     }
@@ -197,7 +199,7 @@ fn overload(queue: Queue, rates: &[u64]) -> Bench {
     let mut bench = Bench::new(queue, Limit::Packets(u64::MAX));
     bench.run(&steps);
     let groups: Vec<u32> = steps.iter().map(|step| step.1).collect();
-    // From packets to groups.
+    // Replaces the packet number by the group number.
     for end in &mut bench.ends {
         end.0 = groups[end.0 as usize];
     }
@@ -216,7 +218,7 @@ impl Bench {
     }
 }
 
-/// What a class does not use of its share the others get by their weights.
+/// The unused share of a class goes to the others by their weights.
 #[test]
 fn the_share_of_an_idle_class_goes_to_the_others() {
     let droptail = all_parameters(descriptions()[0]);
@@ -246,7 +248,7 @@ fn the_share_of_an_idle_class_goes_to_the_others() {
     }
 }
 
-/// A flood fills its own buffer and drops its own packets; of a shared buffer it leaves nothing.
+/// A flood fills its own buffer and loses its own packets. A shared buffer it occupies entirely.
 #[test]
 fn a_buffer_of_its_own_protects_a_class() {
     let droptail = all_parameters(descriptions()[0]);
@@ -259,7 +261,7 @@ fn a_buffer_of_its_own_protects_a_class() {
     }
 }
 
-/// A priority class goes first under every schedule, and the others keep their shares of the rest.
+/// A priority class goes first under every schedule. The others keep their shares of the rest.
 #[test]
 fn a_priority_class_goes_before_those_with_turns() {
     let droptail = all_parameters(descriptions()[0]);
@@ -269,7 +271,7 @@ fn a_priority_class_goes_before_those_with_turns() {
             priority: true,
             ..plain
         };
-        // Last in the list.
+        // The priority class is the last in the list.
         let queue = of(
             &scheduled(schedule, None),
             Limit::Packets(0),
@@ -289,9 +291,9 @@ fn a_priority_class_goes_before_those_with_turns() {
     }
 }
 
-/// RED's average forgets while its class is empty, though the link is busy with another class: of
-/// bursts a second apart each finds what the first found, an average that 24 packets do not lift to the
-/// threshold. It would be the mean over all bursts' packets otherwise.
+/// RED's average decays while its class is empty, although the link is busy with another class.
+/// Bursts come a second apart. Each finds an average that 24 packets do not raise to the threshold.
+/// Otherwise the average would be the mean over the packets of all bursts.
 #[test]
 fn a_class_is_idle_while_others_are_not() {
     let red = descriptions()
@@ -330,7 +332,7 @@ fn a_class_is_idle_while_others_are_not() {
     assert_eq!(bench.ends.iter().filter(of_red).count(), 0);
 }
 
-/// PIE in a class that gets a quarter of the link holds the class's delay, not a quarter of it.
+/// PIE in a class with a quarter of the link controls the delay of the class, not a quarter of it.
 #[test]
 fn pie_in_a_class_knows_how_fast_the_class_drains() {
     let pie = descriptions()
@@ -351,7 +353,8 @@ fn pie_in_a_class_knows_how_fast_the_class_drains() {
     let mut queue = of(&parameters, Limit::Packets(0), &classes, 2);
     let mut port = Port::new(Stream::new(Seed::default(), 0, Purpose::Discipline));
     port.idle_since = None;
-    // A link of 1000 packets a second; 300 a second for PIE's class of 250, 900 for the other.
+    // The link sends 1000 packets a second. PIE's class is offered 300 a second and gets 250; the
+    // other is offered 900.
     let (mut waits, mut sent) = (0.0, 0.0);
     for slot in 0..60_000u64 {
         port.now = Time::from_millis(slot);
@@ -386,7 +389,7 @@ fn pie_in_a_class_knows_how_fast_the_class_drains() {
     assert!((0.008..0.025).contains(&mean), "{mean} {sent}");
 }
 
-/// A busy link, and a packet of 1000 bytes of this group that arrives there.
+/// Offers a packet of 1000 bytes of this group to a busy link.
 fn offer(queue: &mut Queue, port: &mut Port, group: u16) {
     let packet = Packet {
         arrival: port.now,
@@ -404,8 +407,8 @@ fn busy() -> Port {
     port
 }
 
-/// What a class did not need of its turns it does not save up: when it has much to send, it sends no
-/// more in a turn than a class that always had.
+/// A class does not save the unused part of its turns. With many packets it then sends no more in a
+/// turn than a class that always had some.
 #[test]
 fn turns_are_not_saved_up() {
     let droptail = all_parameters(descriptions()[0]);
@@ -441,7 +444,8 @@ fn turns_are_not_saved_up() {
     }
 }
 
-/// A class fills its own buffer and the shared one stays free for the others, and the other way round.
+/// A class fills its own buffer, and the shared one stays free for the others. The reverse holds,
+/// too.
 #[test]
 fn own_and_shared_buffers_fill_apart() {
     let droptail = all_parameters(descriptions()[0]);
@@ -464,7 +468,7 @@ fn own_and_shared_buffers_fill_apart() {
     }
 }
 
-/// What a class says in packets it means in packets of its own: 200 bytes here, whatever the link's are.
+/// A threshold in packets means packets of the class: 200 bytes here, whatever the link's are.
 #[test]
 fn thresholds_in_packets_are_packets_of_the_class() {
     let step = descriptions()
@@ -494,7 +498,7 @@ fn thresholds_in_packets_are_packets_of_the_class() {
         };
         queue.enqueue(packet, &mut port);
     }
-    // The first three find less than three packets waiting.
+    // The first three find fewer than three packets waiting.
     assert_eq!(port.marks, 7);
 }
 

@@ -1,4 +1,4 @@
-//! What every registered discipline must do, whatever its algorithm.
+//! The contract that every registered discipline must meet, whatever its algorithm.
 
 mod classes;
 
@@ -32,7 +32,7 @@ fn queue(description: &Description, parameters: &Parameters, limit: Limit) -> Qu
         .queued(&setting)
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Sent,
@@ -216,8 +216,9 @@ fn names_are_unique_and_descriptions_complete() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Offered = sent + dropped, each packet once; never idle with a backlog; never beyond the
-    /// limit; marks only where they are understood; the same again gives the same.
+    /// Each offered packet is sent or dropped once. The link is never idle with a backlog, and the
+    /// limit is never exceeded. Only ECN-capable packets are marked. The same input gives the same
+    /// result.
     #[test]
     fn every_packet_ends_once_and_no_limit_is_passed(steps in steps(400), limit in 0usize..8) {
         let limit = LIMITS[limit];
@@ -238,8 +239,7 @@ proptest! {
         }
     }
 
-    /// No parameter value, however absurd, leads to a panic, an endless loop or a packet lost
-    /// from sight.
+    /// No parameter value, however absurd, leads to a panic, an endless loop or a lost packet.
     #[test]
     fn absurd_parameters_are_survived(steps in steps(60), limit in 0usize..8) {
         let limit = LIMITS[limit];
@@ -252,14 +252,14 @@ proptest! {
         }
     }
 
-    /// Within one flow, packets leave in the order in which they came.
+    /// The packets of one flow leave in their order of arrival.
     #[test]
     fn no_flow_is_reordered(steps in steps(300)) {
         let limit = Limit::Bytes(20_000);
         for description in descriptions() {
             let parameters = Parameters::defaults(description.parameters);
             let mut bench = Bench::new(queue(description, &parameters, limit), limit);
-            // A flow is of one kind: only DualPI2 would separate its packets otherwise.
+            // A flow has one ECN kind, because DualPI2 would otherwise separate its packets.
             let steps: Vec<Step> = steps.iter().map(|&(a, f, s, _)| (a, f, s, (f % 3) as u8)).collect();
             bench.run(&steps);
             for flow in 0..40 {
@@ -277,7 +277,7 @@ proptest! {
     }
 }
 
-/// Below the link's rate with small bursts nothing is dropped or marked by any discipline.
+/// Below the link's rate and with small bursts no discipline drops or marks a packet.
 #[test]
 fn a_light_load_passes_untouched() {
     let steps: Vec<Step> = (0..5000)
@@ -293,7 +293,7 @@ fn a_light_load_passes_untouched() {
     }
 }
 
-/// A packet that finds the link idle goes into transmission at once: it passes where nothing may wait.
+/// A packet that finds the link idle goes into transmission at once, even if the buffer is zero.
 #[test]
 fn a_buffer_of_nothing_takes_what_finds_the_link_idle() {
     let steps: Vec<Step> = (0..50)
@@ -310,8 +310,8 @@ fn a_buffer_of_nothing_takes_what_finds_the_link_idle() {
     }
 }
 
-/// An overload of capable and incapable packets leaves no discipline without an answer, and an
-/// overloaded link is always busy.
+/// Every discipline reacts to an overload of capable and incapable packets, and an overloaded link
+/// is always busy.
 #[test]
 fn an_overload_is_answered_and_the_link_kept_busy() {
     let steps: Vec<Step> = (0..20_000).map(|k| (500, k % 7, 1000, 0)).collect();
@@ -322,7 +322,7 @@ fn an_overload_is_answered_and_the_link_kept_busy() {
         bench.run(&steps);
         let dropped = bench.ends.iter().filter(|(_, end, _)| *end == End::Dropped);
         let dropped = dropped.count();
-        // Ten seconds at 1000 packets a second, of 20,000 offered.
+        // The link sends 1000 packets a second for ten seconds, and 20,000 are offered.
         assert!(
             (9_800..10_000).contains(&dropped),
             "{} {dropped}",

@@ -1,21 +1,21 @@
-//! The headers of a traced packet: IPv4, and TCP with what its connection said, or UDP where nobody answers. Those of
-//! real packets stay as they were.
+//! Headers of a traced packet: IPv4, and TCP with the fields of its connection, or UDP for
+//! unresponsive traffic. Headers of real packets are copied.
 
 use forebay_scenario::{HeaderRecord, PacketRecord, SaidRecord, Segment, TracedGroup};
 
 const IPV4: usize = 20;
 const UDP: usize = 8;
-/// The least and most of a TCP header.
+/// The smallest and largest TCP header, in bytes.
 const TCP: (usize, usize) = (20, 60);
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
-/// Congestion experienced (RFC 3168 section 5).
+/// The codepoint "congestion experienced" (RFC 3168 section 5).
 const MARK: u8 = 3;
 
-// Options of TCP: their kinds, and lengths where these are constant.
+// Kinds of TCP options, and their lengths if these are constant.
 const NO_OPERATION: u8 = 1;
 const SEGMENT_SIZE: [u8; 2] = [2, 4];
 const WINDOW_SCALE: [u8; 2] = [3, 3];
@@ -23,11 +23,11 @@ const SACK_PERMITTED: [u8; 2] = [4, 2];
 const SACK: u8 = 5;
 const TIMESTAMPS: [u8; 2] = [8, 10];
 
-/// Headers of this many bytes have room for timestamps in each packet: with two no-operations, as RFC 7323
-/// appendix A recommends.
+/// Size of IP and TCP headers with timestamps in each packet, in bytes. Two no-operations precede
+/// them, as RFC 7323 appendix A recommends.
 const STAMPED: u32 = (IPV4 + TCP.0 + 12) as u32;
 
-/// The largest shift of a window (RFC 7323 section 2.3).
+/// The largest window scale shift (RFC 7323 section 2.3).
 const MOST_SHIFT: u8 = 14;
 
 /// A packet as an interface sees it.
@@ -37,24 +37,24 @@ pub(super) struct Frame<'a> {
     pub(super) header: &'a HeaderRecord,
     pub(super) group: TracedGroup,
     pub(super) way: Way,
-    /// In its IP header.
+    /// Identification of the IP header.
     pub(super) identification: u16,
-    /// Whether it carries a mark there.
+    /// Whether the IP header has a congestion mark.
     pub(super) marked: bool,
-    /// Whether the capture has both directions, and says so of each packet.
+    /// Whether the capture has both directions and records that of each packet.
     pub(super) directed: bool,
 }
 
-/// Where a packet passes the router.
+/// The path on which a packet passes the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
-    /// Back to its sender.
+    /// The reverse path to its sender.
     Back,
-    /// Over the target link, which carries the bytes that it has.
+    /// The target link, whose packets have their exact size.
     Link,
 }
 
-/// The IP header and what follows it, without payload.
+/// The IP header and the transport header, without payload.
 pub(super) fn headers(frame: &Frame<'_>) -> Vec<u8> {
     match frame.header {
         HeaderRecord::Whole(bytes) => real(bytes, frame.marked),
@@ -63,7 +63,7 @@ pub(super) fn headers(frame: &Frame<'_>) -> Vec<u8> {
     }
 }
 
-/// Those of a real packet, which the link may have marked.
+/// Headers of a real packet, with the link's mark if there is one.
 fn real(bytes: &[u8], marked: bool) -> Vec<u8> {
     let mut header = bytes.to_vec();
     if marked && header.len() >= IPV4 {
@@ -76,7 +76,7 @@ fn real(bytes: &[u8], marked: bool) -> Vec<u8> {
     header
 }
 
-/// Those of a simulated packet.
+/// Headers of a simulated packet.
 fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
     let Frame { record, group, .. } = *frame;
     let options = said.map_or_else(Vec::new, |said| options(frame, said));
@@ -88,7 +88,7 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
         UDP
     };
     let total = (record.bytes as usize).max(IPV4 + transport) as u16;
-    // Neither SYNs nor acknowledgments without data are ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
+    // SYNs and acknowledgments without data are not ECN-capable (RFC 3168 sections 6.1.1, 6.1.4).
     let ecn = match (frame.marked, record.segment != Segment::Data) {
         (true, _) => MARK,
         (false, true) => 0,
@@ -98,7 +98,7 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
     header.extend([0x45, ecn]);
     header.extend(total.to_be_bytes());
     header.extend(frame.identification.to_be_bytes());
-    // Do not fragment; time to live 64; checksum below.
+    // The packet must not be fragmented, and its time to live is 64. The checksum is set below.
     header.extend([0x40, 0, 64, if group.responsive { 6 } else { 17 }, 0, 0]);
     let ends = Ends::of(record, group);
     header.extend(ends.from.0);
@@ -121,7 +121,7 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
         header.extend([((transport / 4) as u8) << 4, flags]);
         let window = said.map_or(u16::MAX, |_| window(record, group));
         header.extend(window.to_be_bytes());
-        // Neither a checksum nor urgent data.
+        // The checksum and the urgent pointer are zero.
         header.extend([0; 4]);
         header.extend(options);
         header.resize(IPV4 + transport, NO_OPERATION);
@@ -132,15 +132,15 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
     header
 }
 
-/// Address and port of where a packet comes from and of where it goes.
+/// Source and destination of a packet: addresses and ports.
 struct Ends {
     from: ([u8; 4], u16),
     to: ([u8; 4], u16),
 }
 
 impl Ends {
-    /// Each connection has a sender of its own; all receivers are one. What nobody answers goes to the
-    /// discard port (RFC 863).
+    /// Each connection has its own sender address; all receivers share one. Unresponsive traffic
+    /// goes to the discard port (RFC 863).
     fn of(record: &PacketRecord, group: TracedGroup) -> Self {
         let [_, a, b, c] = record.connection.to_be_bytes();
         let sender = ([10, a, b, c], 10_000 + (record.group % 50_000) as u16);
@@ -159,8 +159,9 @@ impl Ends {
     }
 }
 
-/// Sequence and acknowledgment numbers of a packet with TCP. The sender's count bytes from packet 0 on;
-/// a SYN has the one before its data, and the receiver's own is 0. The end that has arrived counts one.
+/// Sequence and acknowledgment number of a TCP packet. The sender counts bytes from packet 0 on.
+/// Its SYN has the number before its data; the receiver's SYN has 0. A FIN that has arrived counts
+/// one.
 fn numbers(record: &PacketRecord, finishes: bool) -> (u32, u32) {
     match record.segment {
         Segment::Data => (bytes_before(record, record.packet as u32), 1),
@@ -176,7 +177,7 @@ fn numbers(record: &PacketRecord, finishes: bool) -> (u32, u32) {
     }
 }
 
-/// The sequence number at which a packet of a connection begins.
+/// The sequence number of the first byte of a connection's packet.
 fn bytes_before(record: &PacketRecord, packet: u32) -> u32 {
     packet.wrapping_mul(record.payload)
 }
@@ -218,8 +219,8 @@ fn options(frame: &Frame<'_>, said: &SaidRecord) -> Vec<u8> {
     options
 }
 
-/// Blocks that find room behind so many bytes of options: on the link a packet is no longer than it was
-/// there.
+/// The largest number of SACK blocks after `before` bytes of options. On the link a packet must not
+/// become longer than it was.
 fn most_blocks(frame: &Frame<'_>, before: usize) -> usize {
     let room = match frame.way {
         Way::Back => TCP.1,
@@ -230,15 +231,15 @@ fn most_blocks(frame: &Frame<'_>, before: usize) -> usize {
     room.saturating_sub(TCP.0 + before + 4) / 8
 }
 
-/// The largest segment that an end takes: without the options of each packet (RFC 6691).
+/// The maximum segment size of an end, without the options of each packet (RFC 6691).
 fn segment_size(record: &PacketRecord, group: TracedGroup) -> u16 {
     let options = group.header.saturating_sub((IPV4 + TCP.0) as u32);
     let size = record.payload.saturating_add(options);
     size.min(u32::from(u16::MAX)) as u16
 }
 
-/// The timestamps option: each end of a connection has a clock with an offset of its own. What has not
-/// been heard of yet is echoed as zero (RFC 7323 section 3.2).
+/// The timestamps option. Each end of a connection has a clock with its own offset. The echo is
+/// zero before a first timestamp was received (RFC 7323 section 3.2).
 fn timestamps(record: &PacketRecord, said: &SaidRecord) -> [u8; 10] {
     let acknowledges = record.segment.acknowledges();
     let offset = |receiver| offset(record.connection, receiver);
@@ -253,7 +254,8 @@ fn timestamps(record: &PacketRecord, said: &SaidRecord) -> [u8; 10] {
     option
 }
 
-/// Offset of the clock at an end of a connection: the finalizer of SplitMix64 (Steele et al. 2014) of its name.
+/// Clock offset at an end of a connection: the finalizer of SplitMix64 (Steele et al. 2014) of its
+/// number.
 fn offset(connection: u32, receiver: bool) -> u32 {
     let mut bits = u64::from(connection) << 1 | u64::from(receiver);
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -262,13 +264,13 @@ fn offset(connection: u32, receiver: bool) -> u32 {
     (bits ^ bits >> 31) as u32
 }
 
-/// Bytes that the receiver of a connection takes; none is as many as can be said.
+/// Receive window of a connection in bytes; `None` if it has no limit.
 fn receive_window(record: &PacketRecord, group: TracedGroup) -> Option<u64> {
     let packets = group.receive_window?;
     Some(packets.saturating_mul(u64::from(record.payload)))
 }
 
-/// How far windows are shifted: as little as suffices.
+/// The window scale shift: the smallest that suffices.
 fn shift(record: &PacketRecord, group: TracedGroup) -> u8 {
     let fits = |window: u64, shift: u8| u16::try_from(window >> shift).is_ok();
     receive_window(record, group).map_or(MOST_SHIFT, |window| {
@@ -279,8 +281,8 @@ fn shift(record: &PacketRecord, group: TracedGroup) -> u8 {
     })
 }
 
-/// The window as a header has it: the receiver's, shifted but in its SYN (RFC 7323 section 2.2). The sender's
-/// own is as large as can be.
+/// The window field: the receiver's window, shifted except in its SYN (RFC 7323 section 2.2). The
+/// sender's own window is the largest possible.
 fn window(record: &PacketRecord, group: TracedGroup) -> u16 {
     let own = if record.segment.acknowledges() {
         receive_window(record, group)

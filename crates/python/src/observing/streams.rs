@@ -1,5 +1,5 @@
-//! Streams as columns; what a stream has many of (losses, pauses, windows) as tables of their own, with
-//! the row of the stream.
+//! Streams as columns. Losses, pauses and windows have tables of their own, with the row of the
+//! stream.
 
 use forebay_capture::{Least, Series, Stream, Window};
 use pyo3::prelude::*;
@@ -7,14 +7,14 @@ use pyo3::types::PyDict;
 
 use super::tables::Table;
 
-/// Makes columns of integers: the name of each is that of the field.
+/// Makes columns of integers, each named after its field.
 macro_rules! counts {
     ($table:expr, $streams:expr, $($field:ident),* $(,)?) => {
         $($table.put(stringify!($field), $streams.iter().map(|it| it.$field))?;)*
     };
 }
 
-/// The columns of streams, and tables `losses`, `pauses`, `windows`, `reductions` and `visits`.
+/// The columns of streams, and the tables `losses`, `pauses`, `windows`, `reductions` and `visits`.
 pub(super) fn columns<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     counts!(
@@ -121,7 +121,7 @@ pub(super) fn columns<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Boun
         series.map(move |it| it.map_or(0, value))
     };
     table.put("series_origin_ns", series(Series::origin))?;
-    // A width of zero: there are no windows.
+    // A width of zero means that there are no windows.
     table.put("series_width_ns", series(Series::width))?;
     Ok(table)
 }
@@ -138,7 +138,7 @@ fn losses<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDic
     Ok(table)
 }
 
-/// Windows before and behind each reduction, in bytes; 0 where they are not known.
+/// Windows before and after each reduction, in bytes; 0 if unknown.
 fn reductions<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let each = || {
@@ -157,7 +157,7 @@ fn reductions<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, P
     Ok(table)
 }
 
-/// Times with no more outstanding than BBR's least window.
+/// Times with at most BBR's smallest window outstanding.
 fn visits<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let each = || {
@@ -217,7 +217,7 @@ fn windows<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, PyDi
     Ok(table)
 }
 
-/// What was not seen is NaN.
+/// The value, or NaN if it was not observed.
 fn known(value: Option<f64>) -> f64 {
     value.unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! Columns of NumPy in dictionaries, and what more than one table is made of.
+//! Columns of NumPy in dictionaries, and parts that several tables share.
 
 use forebay_capture::{Amount, Bins, Crossed, Crossing, LogHistogram, Merge};
 use numpy::{Element, PyArray1};
@@ -17,12 +17,12 @@ impl Table for Bound<'_, PyDict> {
     }
 }
 
-/// Packets and bytes.
+/// Numbers of packets and bytes.
 pub(super) fn amount(amount: Amount) -> (u64, u64) {
     (amount.packets, amount.bytes)
 }
 
-/// A histogram: the least and most of each bin that is not empty, and its count.
+/// A histogram: the bounds of each bin that is not empty, and its count.
 pub(super) fn histogram<'py, const PRECISION: u32>(
     py: Python<'py>,
     counted: &LogHistogram<PRECISION>,
@@ -34,7 +34,7 @@ pub(super) fn histogram<'py, const PRECISION: u32>(
     Ok(table)
 }
 
-/// Where bins begin and how wide they are; their columns are to be added.
+/// The origin and the width of bins; the caller adds their columns.
 pub(super) fn bins<'py, T: Merge + Clone + Default>(
     py: Python<'py>,
     bins: &Bins<T>,
@@ -45,7 +45,7 @@ pub(super) fn bins<'py, T: Merge + Clone + Default>(
     Ok(table)
 }
 
-/// A queue that was seen from both sides.
+/// A queue that was observed from both sides.
 pub(super) fn crossed<'py>(py: Python<'py>, crossed: &Crossed) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("strangers", crossed.strangers)?;

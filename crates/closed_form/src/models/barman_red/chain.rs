@@ -1,8 +1,9 @@
 //! The RED fixed point of Barman, Smaragdakis & Matta: a birth-death chain thinned by the drop
-//! probability of the queue it finds.
+//! probability of the queue that an arrival finds.
 //!
-//! pi(n+1) = rho (1 - p(n)) pi(n). Corrected: p(n) is 1 from the upper threshold on and at n = K
-//! (erratum B14, a full buffer drops), and the delay is what accepted packets find (erratum B11).
+//! The chain is pi(n+1) = rho (1 - p(n)) pi(n). Two points are corrected. The probability p(n) is 1
+//! from the upper threshold on and at n = K (erratum B14: a full buffer drops). The delay is that
+//! of accepted packets (erratum B11).
 
 use forebay_discipline::{Beyond, DropCurve};
 
@@ -11,33 +12,34 @@ use crate::models::barman_droptail::{FixedPoint, SharedLink, solve};
 use crate::models::mm1k;
 use crate::numeric::log_sum;
 
-/// Which mean queue the round-trip times contain.
+/// The mean queue that the round-trip times contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DelayView {
-    /// sum n pi(n)(1-p(n))/(1-p_red): what accepted packets find, their waiting time. Default.
+    /// The mean number that accepted packets find, sum n pi(n)(1-p(n))/(1-p_red). It gives their
+    /// waiting time. Default.
     #[default]
     Accepted,
-    /// sum n pi(n), as printed.
+    /// The mean number sum n pi(n), as printed.
     Printed,
 }
 
 /// The stationary chain at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedChain {
-    /// ln of the probability that an arriving packet is dropped.
+    /// The ln of the probability that an arriving packet is dropped.
     pub ln_loss: f64,
     /// Probability that the system is empty.
     pub empty: f64,
-    /// U = 1 - pi(0) = rho (1 - p_red).
+    /// Utilization U = 1 - pi(0) = rho (1 - p_red).
     pub utilization: f64,
-    /// sum n pi(n).
+    /// Mean number of packets in the system, sum n pi(n).
     pub mean_number: f64,
-    /// sum n pi(n)(1-p(n))/(1-p_red): the mean number an accepted packet finds.
+    /// Mean number of packets that an accepted packet finds, sum n pi(n)(1-p(n))/(1-p_red).
     pub mean_found: f64,
 }
 
 impl RedChain {
-    /// p_red = sum pi(n) p(n).
+    /// Loss probability p_red = sum pi(n) p(n).
     pub fn loss(&self) -> f64 {
         libm::exp(self.ln_loss)
     }
@@ -70,7 +72,7 @@ struct Upper {
     dropped: f64,
     above: f64,
     above_dropped: f64,
-    /// ln of the factor by which the four sums are scaled down.
+    /// The ln of the factor by which the four sums are scaled down.
     ln_scale: f64,
 }
 
@@ -90,7 +92,7 @@ impl Upper {
     }
 }
 
-/// The chain at load e^`x` for valid arguments.
+/// The chain at load e^`x`, for valid arguments.
 fn chain_at(x: f64, k: f64, curve: &DropCurve) -> RedChain {
     let drop = |n: f64| {
         if n >= k {
@@ -102,7 +104,7 @@ fn chain_at(x: f64, k: f64, curve: &DropCurve) -> RedChain {
     let load = libm::exp(x);
     let first = curve.min.floor().min(k);
     let upper = sum_upper(load, (first, k), drop);
-    // Below `first` the chain is geometric: an M/M/1/(first-1) queue, in closed form.
+    // Below `first` the chain is geometric. It is an M/M/1/(first-1) queue with a closed form.
     let ln_upper = libm::log(upper.weight) + upper.ln_scale + first * x;
     let lower = first - 1.0;
     let ln_lower = if first > 0.0 {
@@ -145,7 +147,7 @@ fn chain_at(x: f64, k: f64, curve: &DropCurve) -> RedChain {
     }
 }
 
-/// Weights from state `first` to K, with pi(first) = 1; stops where the rest cannot matter.
+/// Weights from state `first` to K, with pi(first) = 1. The sum stops when the rest is negligible.
 fn sum_upper(load: f64, (first, k): (f64, f64), drop: impl Fn(f64) -> f64) -> Upper {
     let mut sums = Upper {
         weight: 0.0,
@@ -165,7 +167,7 @@ fn sum_upper(load: f64, (first, k): (f64, f64), drop: impl Fn(f64) -> f64) -> Up
         let ratio = load * (1.0 - p);
         weight *= ratio;
         n += 1.0;
-        // p(n) never falls, so the weights left sum to less than a geometric series.
+        // p(n) never falls, so the remaining weights sum to less than a geometric series.
         let rest = weight * (n - first) / ((1.0 - ratio) * (1.0 - ratio));
         if weight == 0.0 || n > k || (ratio < 1.0 && rest < 1e-18 * sums.dropped) {
             return sums;
@@ -176,7 +178,7 @@ fn sum_upper(load: f64, (first, k): (f64, f64), drop: impl Fn(f64) -> f64) -> Up
     }
 }
 
-/// ln of 1 + rho + ... + rho^(count-1).
+/// The ln of 1 + rho + ... + rho^(count-1).
 fn ln_geometric_sum(x: f64, count: f64) -> f64 {
     if x == 0.0 {
         return libm::log(count);
@@ -217,8 +219,8 @@ impl SharedLink<'_> {
     }
 }
 
-/// The thresholds (packets in the system) and the probability, or the error naming the one that is
-/// out of range.
+/// Checks the thresholds (packets in the system) and the probability. The error names the one that
+/// is out of range.
 fn validate(curve: &DropCurve) -> Result<(), FormulaError> {
     non_negative("RED minimum threshold (packets)", curve.min)?;
     positive("RED maximum threshold (packets)", curve.max)?;
@@ -232,7 +234,8 @@ fn validate(curve: &DropCurve) -> Result<(), FormulaError> {
     Ok(())
 }
 
-/// p(n) short of a full buffer, with the curve's thresholds in packets in the system.
+/// The drop probability p(n) below a full buffer, with the curve's thresholds in packets in the
+/// system.
 fn drop_probability(curve: &DropCurve, n: f64) -> f64 {
     if n < curve.min {
         return 0.0;
@@ -311,7 +314,7 @@ mod tests {
             prop_assert!((ours.mean_number / mean - 1.0).abs() < 1e-9);
             prop_assert!((ours.mean_found - found).abs() < 1e-8 * (1.0 + found));
             prop_assert!((ours.utilization - busy).abs() < 1e-10);
-            // Flow balance.
+            // This is the balance of flows.
             prop_assert!((ours.utilization - load * (1.0 - loss)).abs() < 1e-10);
         }
 
@@ -348,8 +351,8 @@ mod tests {
                 prop_assert!(red.utilization > 0.0 && red.utilization <= 1.0, "{response:?}");
                 let balance = red.offered_load * (1.0 - red.loss);
                 prop_assert!((balance - red.utilization).abs() <= 1e-6 * (1.0 + red.offered_load * 1e-9));
-                // At equal load early drops never raise what is carried; the fixed point itself may,
-                // where its shorter queue shortens the round trips.
+                // At equal load early drops never raise the carried load. The fixed point may do
+                // so, because a shorter queue shortens the round trips.
                 let full = mm1k::Mm1k::new(red.offered_load, system_capacity).unwrap();
                 prop_assert!(red.utilization <= full.utilization() * (1.0 + 1e-9), "{response:?}");
             }

@@ -1,4 +1,4 @@
-//! The RED fixed point of Barman, Smaragdakis & Matta as a model: its entry, and its rule, which
+//! The model entry and the rule of the RED fixed point of Barman, Smaragdakis & Matta. The rule
 //! reads the scenario's own thresholds.
 
 mod chain;
@@ -147,7 +147,7 @@ const ROW: &[Column] = &[
     CAPACITY_PPS,
     Column::of(&["K"]),
     ROUND_TRIPS,
-    // The rows of the RED fixed point name no form; theirs is the paper's closed one.
+    // The rows of the RED fixed point name no form, so the paper's closed form is used.
     RESPONSE.or(CLOSED),
     W_LOW,
     W_HIGH,
@@ -158,7 +158,7 @@ const ROW: &[Column] = &[
     MAX_TH_COLUMN,
     P_MAX_COLUMN,
     GENTLE_COLUMN,
-    // The rows' round-trip times contain the printed mean queue unless they say otherwise.
+    // The rows' round-trip times contain the printed mean queue by default.
     Column::of(&["delay"]).flag("accepted"),
 ];
 const CHAIN_ROW: &[Column] = &[
@@ -196,7 +196,7 @@ fn chain_row(a: &Arguments) -> Result<RedChain, FormulaError> {
     chain(a[0], a[1], &curve(a, 2, beyond(a[5])))
 }
 
-/// What happens beyond the upper threshold, by a flag.
+/// The drop curve beyond the upper threshold, from a flag.
 fn beyond(gentle: f64) -> Beyond {
     if gentle > 0.0 {
         Beyond::Gentle
@@ -240,7 +240,7 @@ const CHAIN: &[Input] = &[
     P_MAX,
 ];
 
-/// The curve of thresholds from argument `first` on and the largest probability after them.
+/// The drop curve: thresholds from argument `first` on, then the largest probability.
 fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
     DropCurve {
         min: a[first],
@@ -251,7 +251,7 @@ fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
     }
 }
 
-/// The fixed point of arguments (capacity, K, thresholds, largest probability) and the list of
+/// The fixed point for the arguments (capacity, K, thresholds, largest probability) and the list of
 /// round-trip times.
 fn fixed_point(a: &Arguments, beyond: Beyond) -> Result<FixedPoint, FormulaError> {
     let flows = one_flow_each(a.list);
@@ -277,8 +277,8 @@ fn size(s: &Situation, t: &Targets) -> Packets {
     smallest_buffer(s, t, |buffer| at_buffer(s, buffer))
 }
 
-/// The fixed point of the scenario's RED queue; without one, of the paper's: thresholds of 40 %
-/// and 100 % of the system, p_max 0.1.
+/// The fixed point of the scenario's RED queue. Without one it is the paper's queue: thresholds of
+/// 40 % and 100 % of the system, p_max 0.1.
 fn at_buffer(s: &Situation, buffer: f64) -> Result<FixedPoint, ModelError> {
     let link = shared(s, (buffer + 1.0).round())?;
     let Some(queue) = &s.red else {
@@ -313,7 +313,7 @@ fn at_buffer(s: &Situation, buffer: f64) -> Result<FixedPoint, ModelError> {
     } else {
         return Ok(point);
     };
-    // The queue falls with the probability; at an end of the range Adaptive RED stays there.
+    // The queue falls with the probability. At an end of its range Adaptive RED stays there.
     for _ in 0..40 {
         let middle = f64::midpoint(less, more);
         if at(middle)?.mean_waiting > goal {

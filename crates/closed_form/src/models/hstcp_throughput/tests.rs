@@ -1,9 +1,10 @@
-//! RFC 3649's numbers and limits, and each form against the others.
+//! Tests of RFC 3649's numbers and limits, and of each form compared with the others.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Below the low window HSTCP is Reno, 1.5/W^2; at it the line begins, and above it falls as the line does.
+/// Below the low window HSTCP is Reno, 1.5/W^2. At it the line begins, and above it the loss falls
+/// along the line.
 #[test]
 fn a_row_names_the_loss_of_its_window() {
     let at = |window: f64| {
@@ -24,7 +25,8 @@ fn a_row_names_the_loss_of_its_window() {
     }
     assert_eq!(at(1.0), 1.0);
     assert_eq!(at(low), 1e-3);
-    // 83,000 packets at 1e-7 (RFC 3649 section 5), and a straight line in the logarithms between.
+    // The loss is 1e-7 at 83,000 packets (RFC 3649 section 5), with a straight line in the
+    // logarithms between.
     assert!((at(83_000.0) / 1e-7 - 1.0).abs() < 1e-9);
     let middle = (low * 83_000.0_f64).sqrt();
     assert!((at(middle) / (1e-3_f64 * 1e-7).sqrt() - 1.0).abs() < 1e-9);
@@ -77,7 +79,7 @@ fn closed_tends_to_the_response_function_as_b_tends_to_zero() {
 
 #[test]
 fn increase_agrees_with_the_table_of_the_rfc() {
-    // RFC 3649, appendix B: windows at which a(w) steps to the next whole number.
+    // RFC 3649, appendix B gives the windows at which a(w) steps to the next whole number.
     let h = HstcpResponse::default();
     for (w, a) in [
         (118.0, 2.0),
@@ -92,7 +94,8 @@ fn increase_agrees_with_the_table_of_the_rfc() {
 proptest! {
     #[test]
     fn frozen_quadrature_is_the_closed_form(ln_peak in 6.0_f64..11.0) {
-        // With b frozen, packets and round trips of a cycle by quadrature give the closed form.
+        // With constant b, the quadrature of a cycle's packets and round trips gives the closed
+        // form.
         let h = HstcpResponse::default();
         let saw = Sawtooth { response: &h, slope: h.slope() };
         let ln_kept = libm::log1p(-decrease(&h, libm::exp(ln_peak)));
@@ -117,7 +120,7 @@ proptest! {
     }
 }
 
-/// Far beyond every table all forms are the power law of the response, and they get there without a jump.
+/// Far beyond every table all forms are the power law of the response, without a jump on the way.
 #[test]
 fn beyond_every_window_the_forms_are_power_laws() {
     let h = HstcpResponse::default();
@@ -130,7 +133,8 @@ fn beyond_every_window_the_forms_are_power_laws() {
     }
 }
 
-/// A slope of -1, where a sawtooth's round trips are as many at every window, is between its neighbors.
+/// The mean at a slope of -1 lies between those of neighboring slopes. At this slope a sawtooth has
+/// as many round trips at every window.
 #[test]
 fn a_slope_of_minus_one_is_no_exception() {
     let h = HstcpResponse::default();

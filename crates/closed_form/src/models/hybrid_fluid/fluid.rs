@@ -1,60 +1,60 @@
-//! Avrachenkov, Ayesta & Piunovskiy: the hybrid fluid of AIMD connections and a finite buffer,
-//! the optimal buffer and its Pareto set.
+//! The hybrid fluid of AIMD connections and a finite buffer (Avrachenkov, Ayesta & Piunovskiy),
+//! with the optimal buffer and its Pareto set.
 //!
-//! The input rate grows by alpha packets/s^2 (round-trip times frozen) and is multiplied by beta
-//! when the buffer is full. All of theorem 1 and its corollaries are right as printed.
+//! The input rate grows by alpha packets/s^2 (with constant round-trip times). It is multiplied by
+//! beta when the buffer is full. Theorem 1 and its corollaries are right as printed.
 
 use crate::error::{FormulaError, check, non_negative, open_unit, positive, representable, unit};
 use crate::numeric;
 
-/// Capacity, growth and cut of the fluid.
+/// The fluid: its capacity, growth and decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HybridFluid {
-    /// mu, packets/s.
+    /// Capacity mu, in packets/s.
     pub capacity_pps: f64,
-    /// alpha = sum 1/RTT_i^2, packets/s^2.
+    /// Growth alpha = sum 1/RTT_i^2, in packets/s^2.
     pub growth: f64,
-    /// beta, fraction of the total rate kept at a cut, 0 < beta < 1.
+    /// Fraction beta of the total rate kept at a decrease, 0 < beta < 1.
     pub kept: f64,
 }
 
-/// Equal connections, of which some are cut at a time.
+/// Equal connections, some of which decrease at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Connections {
-    /// Round-trip time, s.
+    /// Round-trip time, in seconds.
     pub rtt_s: f64,
-    /// n, number of connections.
+    /// Number n of connections.
     pub flows: f64,
-    /// n_cut: n when synchronized, 1 when desynchronized.
+    /// Number n_cut of connections that decrease at a time: n if synchronized, 1 if desynchronized.
     pub flows_cut: f64,
-    /// beta0, fraction of its window that one connection keeps.
+    /// Fraction beta0 of its window that one connection keeps.
     pub kept: f64,
 }
 
 /// One instant of a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// s.
+    /// Time, in seconds.
     pub time_s: f64,
-    /// x, packets.
+    /// Queue x, in packets.
     pub queue: f64,
-    /// lambda, packets/s.
+    /// Rate lambda, in packets/s.
     pub rate: f64,
 }
 
-/// A buffer and what it gives.
+/// A buffer and its results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tradeoff {
-    /// B, packets.
+    /// Buffer B, in packets.
     pub buffer: f64,
-    /// Mean rate through the link, packets/s.
+    /// Mean rate through the link, in packets/s.
     pub mean_rate: f64,
-    /// Time-average queue, packets.
+    /// Time-average queue, in packets.
     pub mean_queue: f64,
 }
 
 impl HybridFluid {
-    /// The fluid, or the error naming the input that is out of range.
+    /// Creates the fluid. The error names the input that is out of range.
     pub fn new(capacity_pps: f64, growth: f64, kept: f64) -> Result<Self, FormulaError> {
         positive("capacity mu (packets/s)", capacity_pps)?;
         positive("growth alpha (packets/s^2)", growth)?;
@@ -68,7 +68,8 @@ impl HybridFluid {
         Ok(fluid)
     }
 
-    /// Equal connections on a link: alpha = n/RTT^2, beta = 1 - (1 - beta0) n_cut/n.
+    /// Creates the fluid of equal connections on a link: alpha = n/RTT^2, beta = 1 - (1 - beta0)
+    /// n_cut/n.
     pub fn of_connections(capacity_pps: f64, c: &Connections) -> Result<Self, FormulaError> {
         positive("round-trip time (s)", c.rtt_s)?;
         positive("number of flows", c.flows)?;
@@ -84,29 +85,30 @@ impl HybridFluid {
         Self::new(capacity_pps, c.flows / (c.rtt_s * c.rtt_s), kept)
     }
 
-    /// B0 = mu^2/(2 alpha) ((1-beta)/(1+beta))^2: from here on the queue never empties.
+    /// The buffer B0 = mu^2/(2 alpha) ((1-beta)/(1+beta))^2 in packets, from which the queue never
+    /// empties.
     pub fn full_buffer(&self) -> f64 {
         let theta = self.full_fill_s();
         0.5 * self.growth * theta * theta
     }
 
-    /// theta0 = (1-beta) mu/(alpha (1+beta)), the fill time at B0, s.
+    /// The fill time at B0, theta0 = (1-beta) mu/(alpha (1+beta)), in seconds.
     fn full_fill_s(&self) -> f64 {
         (1.0 - self.kept) * self.capacity_pps / (self.growth * (1.0 + self.kept))
     }
 
-    /// theta = sqrt(2B/alpha), the fill time of a buffer that empties, s.
+    /// The fill time theta = sqrt(2B/alpha) of a buffer that empties, in seconds.
     fn fill_s(&self, buffer: f64) -> f64 {
         (2.0 * buffer / self.growth).sqrt()
     }
 
-    /// (tau, s) of theorem 1 at fill time theta <= theta0.
+    /// The times (tau, s) of theorem 1 at fill time theta <= theta0, in seconds.
     fn phases(&self, theta: f64) -> (f64, f64) {
         let tau = self.capacity_pps * (1.0 - self.kept) / self.growth - self.kept * theta;
         (tau, ((tau - theta) * (tau + theta)).max(0.0).sqrt())
     }
 
-    /// Mean rate through the link, packets/s.
+    /// Mean rate through the link, in packets/s.
     pub fn mean_rate(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         if buffer >= self.full_buffer() {
@@ -120,7 +122,7 @@ impl HybridFluid {
         rate.min(self.capacity_pps)
     }
 
-    /// Time-average queue, packets.
+    /// Time-average queue, in packets.
     pub fn mean_queue(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         let full = self.full_buffer();
@@ -130,8 +132,8 @@ impl HybridFluid {
         Ok(self.mean_queue_at(self.fill_s(buffer)))
     }
 
-    /// Theorem 1's mean queue at fill time theta, with (tau - s) = theta^2/(tau + s) substituted so
-    /// that nothing cancels for small buffers.
+    /// Theorem 1's mean queue at fill time theta, in packets. The substitution (tau - s) =
+    /// theta^2/(tau + s) avoids cancellation for small buffers.
     fn mean_queue_at(&self, theta: f64) -> f64 {
         if theta == 0.0 {
             return 0.0;
@@ -142,7 +144,8 @@ impl HybridFluid {
         self.growth / (6.0 * (tau + theta)) * cubes
     }
 
-    /// d(mean queue)/d(theta), packets/s; at theta0 it is alpha theta0 (2+beta)/3.
+    /// The derivative d(mean queue)/d(theta), in packets/s. At theta0 it is alpha theta0
+    /// (2+beta)/3.
     fn mean_queue_slope(&self, theta: f64) -> f64 {
         if theta == 0.0 {
             return 0.0;
@@ -163,7 +166,7 @@ impl HybridFluid {
         self.growth / 6.0 * (cubes_slope / length - cubes * (1.0 - self.kept) / (length * length))
     }
 
-    /// The cubic law of small buffers: mean queue -> alpha^2 theta^3/(6 (1-beta) mu).
+    /// The cubic law of small buffers: mean queue -> alpha^2 theta^3/(6 (1-beta) mu), in packets.
     pub fn mean_queue_leading(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         let theta = self.fill_s(buffer);
@@ -171,14 +174,14 @@ impl HybridFluid {
         Ok(growth * growth * theta / (6.0 * (1.0 - self.kept) * self.capacity_pps))
     }
 
-    /// Length of a cycle, s.
+    /// Length of a cycle, in seconds.
     pub fn period(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         let theta = self.fill_s(buffer.min(self.full_buffer()));
         Ok((1.0 - self.kept) * (theta + self.capacity_pps / self.growth))
     }
 
-    /// Smallest queue of a cycle, packets: max(0, B - B0).
+    /// Smallest queue of a cycle, max(0, B - B0), in packets.
     pub fn least_queue(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         Ok((buffer - self.full_buffer()).max(0.0))
@@ -200,7 +203,7 @@ impl HybridFluid {
         }
     }
 
-    /// The Pareto set: `count` buffers from 0 to B0, none of which another beats in both rate and
+    /// The Pareto set: `count` buffers from 0 to B0. No buffer beats any of them in both rate and
     /// queue.
     pub fn pareto(&self, count: usize) -> Vec<Tradeoff> {
         let last = count.clamp(2, 1_000_000) - 1;
@@ -211,7 +214,7 @@ impl HybridFluid {
 
     /// Problem (3): the largest mean rate with a mean queue of at most `most` packets.
     ///
-    /// From B0/3 on the answer is B0, the smallest of the buffers that give mu.
+    /// From B0/3 on the result is B0, the smallest of the buffers that give mu.
     pub fn largest_rate(&self, most: f64) -> Result<Tradeoff, FormulaError> {
         non_negative("largest mean queue (packets)", most)?;
         if most >= self.full_buffer() / 3.0 {
@@ -244,7 +247,7 @@ impl HybridFluid {
     }
 
     /// Problem (5): the buffer that maximizes `rate_weight` x mean rate - `queue_weight` x mean
-    /// queue. B0 when c1/c2 >= 2 theta0 (2+beta)/(3(1+beta)), 0 only for c1 = 0.
+    /// queue. It is B0 if c1/c2 >= 2 theta0 (2+beta)/(3(1+beta)), and 0 only for c1 = 0.
     pub fn best_tradeoff(
         &self,
         rate_weight: f64,
@@ -268,7 +271,7 @@ impl HybridFluid {
         Ok(self.outcome_at(libm::exp(ln_theta)))
     }
 
-    /// One cycle from just after a cut to just before the next, at `count` instants.
+    /// One cycle from just after a decrease to just before the next, at `count` instants.
     pub fn cycle(&self, buffer: f64, count: usize) -> Result<Vec<Point>, FormulaError> {
         let last = count.clamp(2, 1_000_000) - 1;
         (0..=last)
@@ -276,7 +279,7 @@ impl HybridFluid {
             .collect()
     }
 
-    /// The cycle at `phase`: 0 just after a cut, 1 just before the next.
+    /// The point of the cycle at `phase`: 0 just after a decrease, 1 just before the next.
     pub fn at_phase(&self, buffer: f64, phase: f64) -> Result<Point, FormulaError> {
         unit("phase of the cycle", phase)?;
         let time_s = phase * self.period(buffer)?;
@@ -291,22 +294,23 @@ impl HybridFluid {
         })
     }
 
-    /// Queue above its least value, `before` seconds before the rate meets the capacity.
+    /// Queue above its smallest value, `before` seconds before the rate reaches the capacity.
     fn queue_around(&self, (start, theta): (f64, f64), before: f64, buffer: f64) -> f64 {
         if before <= 0.0 {
             return (0.5 * self.growth * before * before).min(buffer);
         }
         let tau = (self.capacity_pps - start) / self.growth;
         let s_square = (tau - theta) * (tau + theta);
-        // The parabola through B at the cut with slope -(mu - lambda); zero once it has emptied.
+        // The parabola through B at the decrease with slope -(mu - lambda); zero once the queue is
+        // empty.
         if s_square > 0.0 && before <= s_square.sqrt() {
             return 0.0;
         }
         (0.5 * self.growth * (before * before - s_square)).clamp(0.0, buffer)
     }
 
-    /// B0 over the bandwidth-delay product of `rtt_s`: the frozen-RTT assumption needs it << 1
-    /// (erratum A3); above it the model is out of its range.
+    /// B0 over the bandwidth-delay product of `rtt_s`. The assumption of constant round-trip times
+    /// needs a ratio << 1 (erratum A3). Above 1 the model is out of its range.
     pub fn frozen_rtt_ratio(&self, rtt_s: f64) -> Result<f64, FormulaError> {
         positive("round-trip time (s)", rtt_s)?;
         representable(
@@ -412,7 +416,7 @@ mod tests {
             let h = 1e-5 * full;
             let difference = (fluid.mean_queue_at(theta + h) - fluid.mean_queue_at(theta - h)) / (2.0 * h);
             prop_assert!((fluid.mean_queue_slope(theta) / difference - 1.0).abs() < 1e-5);
-            // The square root in s leaves half the digits just below theta0.
+            // Just below theta0 the square root in s keeps only half the digits.
             let below = fluid.mean_queue_slope(full * (1.0 - 1e-12));
             prop_assert!((fluid.mean_queue_slope(full) / below - 1.0).abs() < 1e-4);
         }

@@ -1,4 +1,4 @@
-//! Avrachenkov, Ayesta & Piunovskiy as a model: its entry and its rule.
+//! The model entry and the rule of the hybrid fluid of Avrachenkov, Ayesta & Piunovskiy.
 
 mod fluid;
 
@@ -273,19 +273,19 @@ const MOST_ROW: &[Column] = &with_one(Column::of(&["max_mean_queue"]));
 const LEAST_ROW: &[Column] = &with_one(Column::of(&["min_mean_rate"]));
 const WEIGHTS_ROW: &[Column] = &with_two([Column::of(&["c1"]), Column::of(&["c2"])]);
 
-/// The columns of the fluid and one more.
+/// The columns of the fluid and one further column.
 const fn with_one(more: Column) -> [Column; 8] {
     let [a, b, c, d, e, f, g] = ROW;
     [a, b, c, d, e, f, g, more]
 }
 
-/// The columns of the fluid and two more.
+/// The columns of the fluid and two further columns.
 const fn with_two([more, last]: [Column; 2]) -> [Column; 9] {
     let [a, b, c, d, e, f, g] = ROW;
     [a, b, c, d, e, f, g, more, last]
 }
 
-/// The fluid of a row: mu, alpha and beta given outright, or equal connections.
+/// The fluid of a row, from mu, alpha and beta, or from equal connections.
 fn row(a: &Arguments) -> Result<HybridFluid, FormulaError> {
     if !a[1].is_nan() {
         return HybridFluid::new(a[0], a[1], a[2]);
@@ -299,7 +299,7 @@ fn row(a: &Arguments) -> Result<HybridFluid, FormulaError> {
     HybridFluid::of_connections(a[0], &connections)
 }
 
-/// The fluid of a row and its buffer, given outright or in units of B0.
+/// The fluid of a row and its buffer, given in packets or in units of B0.
 fn row_at_buffer(a: &Arguments) -> Result<(HybridFluid, f64), FormulaError> {
     let fluid = row(a)?;
     let buffer = if a[7].is_nan() {
@@ -319,7 +319,7 @@ const CUT_FLOWS: Input = Input::new(
 const FLUID: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT];
 const FLUID_B: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT, BUFFER];
 
-/// For pictures: the trajectory against the phase of the cycle.
+/// Inputs for plots of the trajectory against the phase of the cycle.
 const PHASE: &[Input] = &[
     CAPACITY,
     RTT,
@@ -365,7 +365,7 @@ fn size(s: &Situation, t: &Targets) -> Packets {
         fluid.smallest_queue(share * fluid.capacity_pps)?.buffer,
     ))
 }
-/// The fluid of the long flows, all cutting together.
+/// The fluid of the long flows, all with simultaneous decreases.
 fn hybrid_fluid(s: &Situation) -> Result<HybridFluid, ModelError> {
     let growth: f64 = s.flows.iter().map(|g| g.flows / (g.rtt_s * g.rtt_s)).sum();
     let capacity = s.capacity_pps * s.left()?;
@@ -379,7 +379,7 @@ fn hybrid_fluid(s: &Situation) -> Result<HybridFluid, ModelError> {
     Ok(HybridFluid::new(capacity, growth * increase, kept)?)
 }
 
-/// Packets per round trip by which a flow's window grows, where that is a constant.
+/// Packets per round trip by which a flow's window grows, if that is a constant.
 fn increase(part: &Part) -> Option<f64> {
     part.response.as_deref()?.additive_increase()
 }

@@ -36,7 +36,7 @@ fn frame<'a>(record: &'a PacketRecord, header: &'a HeaderRecord, group: TracedGr
     }
 }
 
-/// Of which nothing is known but the record.
+/// The headers of a packet of which only the record is known.
 fn plain(record: &PacketRecord, group: TracedGroup) -> Vec<u8> {
     headers(&frame(record, &HeaderRecord::Plain, group))
 }
@@ -61,13 +61,13 @@ fn headers_have_the_lengths_of_their_packets() {
         (syn.len(), syn[33], data.len(), data[33]),
         (52, SYN, 52, ACK)
     );
-    // 32 bytes of TCP header, of which 12 are options.
+    // The TCP header has 32 bytes, of which 12 are options.
     assert_eq!(data[32] >> 4, 8);
     assert_eq!(data[12..16], [10, 1, 2, 3]);
     assert_eq!((datagram.len(), datagram[9]), (28, 17));
     assert_eq!(u16::from_be_bytes([datagram[22], datagram[23]]), 9);
     assert_eq!(u16::from_be_bytes([datagram[24], datagram[25]]), 65_515);
-    // Headers of other sizes than real ones have: what is captured stays a packet.
+    // Header sizes that real packets do not have still give a valid packet.
     for (header, bytes) in [(0, 1), (1000, 1500), (41, 60)] {
         let group = TracedGroup {
             responsive: true,
@@ -81,7 +81,8 @@ fn headers_have_the_lengths_of_their_packets() {
     }
 }
 
-/// A connection as a reader of captures follows it: each side's numbers go on from the other's.
+/// A connection as a reader of captures follows it: the numbers of each side continue those of the
+/// other.
 #[test]
 fn numbers_follow_from_the_handshake_on() {
     let opening = PacketRecord {
@@ -128,7 +129,7 @@ fn numbers_follow_from_the_handshake_on() {
     assert_eq!((there.0, there.1), (back.1, back.0));
 }
 
-/// What a connection says, read again.
+/// The options of a TCP header, parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     segment_size: Option<u16>,
@@ -240,7 +241,7 @@ fn a_syn_offers_what_the_connection_does() {
         receive_window: Some(100),
         ..TCP_GROUP
     });
-    // 144800 bytes take two shifts.
+    // A window of 144800 bytes needs a shift of two.
     assert_eq!(
         (
             reno.segment_size,
@@ -252,8 +253,8 @@ fn a_syn_offers_what_the_connection_does() {
     );
 }
 
-/// Whatever window a scenario states: a reader that heeds the shift of the SYN has it again, as exactly as the shift
-/// allows.
+/// A reader that applies the shift of the SYN recovers the scenario's window, as exactly as the
+/// shift allows.
 #[test]
 fn the_receivers_window_is_as_the_scenario_has_it() {
     for packets in [1, 45, 46, 1000, 100_000, 1_000_000_000] {
@@ -288,7 +289,7 @@ fn the_receivers_window_is_as_the_scenario_has_it() {
     }
 }
 
-/// Blocks are there where they find room: on the link a packet keeps its length.
+/// SACK blocks are included if they fit. On the link a packet keeps its length.
 #[test]
 fn blocks_are_bytes_of_the_packets_beyond_the_hole() {
     let ack = of(Segment::Ack);
@@ -329,7 +330,7 @@ fn an_end_counts_one_and_is_acknowledged() {
     assert_eq!(numbers(&ack), (1, 14_480 + 1448 + 1, ACK));
 }
 
-/// A real packet is what it was, but for the mark that the link gave it.
+/// A real packet is unchanged except for the mark of the link.
 #[test]
 fn a_real_packet_stays_as_it_was() {
     let bytes = plain(&of(Segment::Data), TCP_GROUP);
