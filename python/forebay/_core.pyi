@@ -120,7 +120,7 @@ class Scenario:
 
 @final
 class Report:
-    """What an engine answered."""
+    """The report of an engine."""
 
     def json(self) -> str: ...
     def kept(self) -> str: ...
@@ -132,7 +132,7 @@ class Report:
 
 @final
 class Rule:
-    """What one closed-form model says of a scenario."""
+    """The answer of one closed-form model to a scenario."""
 
     name: str
     packets: float | None
@@ -145,7 +145,7 @@ def rules(scenario: Scenario) -> list[Rule]: ...
 
 @final
 class Engine:
-    """What a user may ask of an engine."""
+    """One run that an engine is asked for."""
 
     name: str
     title: str
@@ -177,7 +177,7 @@ class Job:
 
 @final
 class Live:
-    """What the target link of an emulation is like just now; counts are since its beginning."""
+    """The present state of an emulation's target link; counts are since its beginning."""
 
     time_s: float
     arrived: int
@@ -185,7 +185,7 @@ class Live:
     marked: int
     waiting: int
     delay_s: float
-    #: Of the last second, from 0 to 1.
+    #: Share of the last second, from 0 to 1.
     utilization: float
     #: Packets that were not whole, or no IPv4.
     strays: int
@@ -247,7 +247,7 @@ class Counted(TypedDict):
     count: Column
 
 class CapturedClock(TypedDict):
-    """What the clock of an interface did that clocks should not do."""
+    """Faults of an interface's clock."""
 
     backward: int
     largest_backward_ns: int
@@ -329,7 +329,7 @@ class Crossed(TypedDict):
     directions: list[Crossing]
 
 class Captured(TypedDict):
-    """What captures come to; times are nanoseconds of their clocks."""
+    """The result of reading captures; times are nanoseconds of their clocks."""
 
     packets: int
     between_ns: tuple[int, int] | None
@@ -359,7 +359,7 @@ def scenario_keys() -> str: ...
 
 @final
 class Metric:
-    """What a report may measure."""
+    """A metric that a report may have."""
 
     name: str
     goal_name: str
