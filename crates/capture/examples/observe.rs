@@ -1,4 +1,4 @@
-//! Observes captures together and says how long it took and what was there.
+//! Observes captures together and prints the time that it took and a summary.
 //!
 //! `cargo run --release -p forebay-capture --example observe -- FILE...`
 

@@ -1,5 +1,5 @@
-//! Reads captures and says how fast: `read FILE...` prints packets, bytes and seconds, and what was found
-//! beside packets.
+//! Reads captures and prints the speed: `read FILE...` prints packets, bytes, seconds and the
+//! notes.
 
 use std::process::ExitCode;
 use std::time::Instant;

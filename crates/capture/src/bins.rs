@@ -1,23 +1,23 @@
-//! Equal bins of time, at most so many: where time goes on beyond the last one, pairs of bins are
-//! merged and each bin is twice as wide.
+//! Time bins of equal width, in a bounded number. If a time lies beyond the last possible bin,
+//! neighboring bins are merged in pairs and the width doubles. Loads and queues count in them.
 
-/// What two neighboring bins come to.
+/// Content of a bin that can be merged with the content of the next bin.
 pub trait Merge {
-    /// Takes in what the later one holds.
+    /// Adds the content of the later bin.
     fn merge(&mut self, later: &Self);
 }
 
 /// Bytes and packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes of these IP packets.
     pub bytes: u64,
 }
 
 impl Amount {
-    /// Counts a packet of so many bytes.
+    /// Counts one packet of `bytes` bytes.
     #[inline]
     pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
@@ -32,21 +32,22 @@ impl Merge for Amount {
     }
 }
 
-/// Equal bins of time from an origin on.
+/// Time bins of equal width, counted from an origin.
 #[derive(Clone, Debug)]
 pub struct Bins<T> {
     origin: u64,
     width: u64,
-    /// How many bins there may be: even.
+    /// Maximum number of bins; an even number.
     most: usize,
     all: Vec<T>,
-    /// The bin that was asked for last: consecutive packets are mostly in one.
+    /// Index of the bin that was used last, because consecutive packets are mostly in one bin.
     last: usize,
     last_start: u64,
 }
 
 impl<T: Merge + Clone + Default> Bins<T> {
-    /// Bins of so many nanoseconds from an origin on, at most about `most`.
+    /// Bins of `width` nanoseconds from `origin` on. Their number is at most `most`, rounded up to
+    /// an even number.
     pub fn new(origin: u64, width: u64, most: usize) -> Self {
         Self {
             origin,
@@ -58,7 +59,8 @@ impl<T: Merge + Clone + Default> Bins<T> {
         }
     }
 
-    /// The bin of a time; times before the origin are in the first one.
+    /// The bin that contains a time in nanoseconds. The first bin also holds times before the
+    /// origin.
     #[inline]
     pub fn at(&mut self, time: u64) -> &mut T {
         let inside = time >= self.last_start && time - self.last_start < self.width;
@@ -90,21 +92,21 @@ impl<T: Merge + Clone + Default> Bins<T> {
             self.all[pair] = merged;
         }
         self.all.truncate(pairs);
-        // Beyond 2^63 the second bin has all that is left.
+        // Beyond 2^63 ns the second bin holds all the rest.
         self.width = self.width.saturating_mul(2);
     }
 
-    /// When the first bin begins, in nanoseconds.
+    /// Start of the first bin, in nanoseconds.
     pub fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// How wide a bin is, in nanoseconds.
+    /// Width of a bin, in nanoseconds.
     pub fn width(&self) -> u64 {
         self.width
     }
 
-    /// All bins up to the last one that was asked for.
+    /// All bins up to the last one that was used.
     pub fn bins(&self) -> &[T] {
         &self.all
     }
@@ -125,7 +127,7 @@ mod tests {
                 bins.at(time).add(7);
             }
             prop_assert!(bins.bins().len() <= 64);
-            // Never wider than needed.
+            // The bins are never wider than needed.
             let span = times.iter().max().unwrap() - origin;
             prop_assert!(bins.width() == width || span / (bins.width() / 2) >= 64);
             for (index, bin) in bins.bins().iter().enumerate() {

@@ -1,19 +1,19 @@
-//! What all streams together may keep beyond what each one needs.
+//! The memory that all streams share beyond the fixed part of each one.
 
 /// Memory that streams share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// Bytes of windows, of streams that live and of those that ended.
+    /// Bytes of windows, of live and of ended streams.
     pub(crate) windows: usize,
     pub(crate) windows_most: usize,
-    /// How many gaps and round trips are followed.
+    /// Number of gaps and round trips that are tracked.
     pub(crate) followed: usize,
     pub(crate) followed_most: usize,
 }
 
-/// Windows take at most so many bytes.
+/// Maximum size of all windows, in bytes.
 const WINDOWS: usize = 128 << 20;
-/// As many gaps and round trips are followed as take about 64 MiB.
+/// Maximum number of tracked gaps and round trips, which take about 64 MiB.
 const FOLLOWED: usize = 2 << 20;
 
 impl Default for Budget {
@@ -33,12 +33,12 @@ impl Budget {
         self.windows < self.windows_most
     }
 
-    /// Whether a stream may follow many gaps and round trips.
+    /// Whether a stream may track many gaps and round trips.
     pub(crate) fn generous(&self) -> bool {
         self.followed < self.followed_most
     }
 
-    /// A stream that followed so many follows so many now.
+    /// Replaces the share of a stream: it tracked `before` entries and now tracks `now`.
     pub(crate) fn follow(&mut self, before: usize, now: usize) {
         self.followed = (self.followed + now).saturating_sub(before);
     }

@@ -1,9 +1,10 @@
-//! The clock of an interface as analysis needs it: it never goes back, and a stray time stamp does not
-//! take it along. What was done to it is counted.
+//! The clock of an interface for the analysis: it never goes back, and one wrong time stamp does
+//! not move it. Every correction is counted.
 
-/// Disorder up to so many nanoseconds is that of queues of one network card; more is a clock that was set.
+/// Largest disorder that the queues of one network card cause, in nanoseconds. A larger step back
+/// means that the clock was set.
 const STEP: u64 = 1_000_000_000;
-/// Nobody is silent for so long inside of a capture; a packet that says so must be confirmed by the next.
+/// Longest silence within a capture, in nanoseconds. The next packet must confirm a longer one.
 const LEAP: u64 = 3_600_000_000_000;
 
 /// The clock of an interface.
@@ -11,30 +12,30 @@ const LEAP: u64 = 3_600_000_000_000;
 pub(crate) struct Clock {
     started: bool,
     latest: u64,
-    /// What is added to times since the clock was set back.
+    /// Nanoseconds that are added to each time stamp since the clock was set back.
     offset: u64,
-    /// A time that the next packet has to confirm.
+    /// A time stamp that the next packet has to confirm.
     suspect: Option<u64>,
     steps: ClockSteps,
 }
 
-/// What a clock did that clocks should not do.
+/// Irregularities of a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockSteps {
-    /// Packets earlier than the one before.
+    /// Packets earlier than the latest time before them.
     pub backward: u64,
-    /// The most by which one was earlier, in nanoseconds.
+    /// Largest step back, in nanoseconds.
     pub largest_backward: u64,
-    /// How often the clock was set back for good, by more than a second.
+    /// Number of times that the clock was set back for good, by more than a second.
     pub set_back: u64,
-    /// How often it went on by more than an hour for good.
+    /// Number of times that the clock went forward for good, by more than an hour.
     pub leaps: u64,
-    /// Packets whose time nothing confirmed: they were taken as of the time of the one before.
+    /// Packets whose time was not confirmed when they came. They take the latest time before them.
     pub stray: u64,
 }
 
 impl Clock {
-    /// The time to take for the next packet, in nanoseconds, by the time that the capture has.
+    /// The time of the next packet in nanoseconds, from the time stamp of the capture.
     #[inline]
     pub(crate) fn read(&mut self, stamp: u64) -> u64 {
         let time = stamp.saturating_add(self.offset);
@@ -76,7 +77,7 @@ impl Clock {
         self.latest
     }
 
-    /// What it did.
+    /// The irregularities so far.
     pub(crate) fn steps(&self) -> ClockSteps {
         self.steps
     }

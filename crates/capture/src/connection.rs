@@ -1,5 +1,5 @@
-//! A connection while it lives: its handshake, and how each packet is told to the direction that it
-//! belongs to and to the one that it acknowledges.
+//! A live connection. It measures the handshake and passes each packet to the direction that sent
+//! it and to the direction that it acknowledges.
 
 use crate::bins::Amount;
 use crate::budget::Budget;
@@ -7,57 +7,57 @@ use crate::half::{Answer, Half};
 use crate::packet::{Packet, Tcp, Transport};
 use crate::stream::{Ending, Stream};
 
-/// A connection of TCP, or a flow of UDP and its answers.
+/// A TCP connection, or a UDP flow and its answers.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// Its number, in the order in which connections began.
+    /// Number of the connection, in the order in which connections began.
     pub(crate) number: u64,
     pub(crate) interface: u16,
     pub(crate) protocol: u8,
-    /// What tells either half at another interface.
+    /// Hash of each half, which is the same at every interface.
     paths: [u64; 2],
-    /// The side that packets of half 0 come from, by what was known when it began.
+    /// Side that the packets of half 0 come from, as far as it was known when the connection began.
     pub(crate) side: u8,
     pub(crate) halves: [Half; 2],
     handshake: Handshake,
 }
 
-/// What one direction of a connection that has ended comes to.
+/// Result of one direction of an ended connection.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The side that it came from.
+    /// Side that the packets of the direction came from.
     pub(crate) side: u8,
-    /// All its packets.
+    /// All packets of the direction.
     pub(crate) carried: Amount,
-    /// None where nothing had payload.
+    /// The stream; `None` if no packet had payload.
     pub(crate) stream: Option<Stream>,
 }
 
-/// Times of a handshake. Where one of its packets was repeated, no one knows which one was answered
-/// (Karn and Partridge, SIGCOMM 1987).
+/// State of the handshake, with times in nanoseconds. If one of its packets is repeated, it is
+/// unknown which copy was answered (Karn and Partridge, SIGCOMM 1987).
 #[derive(Clone, Copy, Debug, Default)]
 enum Handshake {
     #[default]
     None,
-    /// The half that opens, and when.
+    /// Half that sent the SYN, and the time of the SYN.
     Asked(u8, u64),
-    /// The half that opens, and when it was answered.
+    /// Half that sent the SYN, and the time of the SYN-ACK.
     Answered(u8, u64),
     Over,
 }
 
-/// How long a connection may be silent before it is given up.
+/// Class of the time after which a silent connection is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// A flow of UDP: 60 s.
+    /// A UDP flow: 60 s.
     Datagrams,
-    /// A connection that is open: 300 s.
+    /// An open connection: 300 s.
     Open,
     /// A connection that one end has closed: 5 s.
     Closed,
 }
 
-/// Timestamps are that long apart at most, in nanoseconds, else an echo is not an answer.
+/// Longest time between a timestamp and its echo, in nanoseconds. A later echo is no round trip.
 const LONGEST: u64 = 60_000_000_000;
 
 impl Connection {
@@ -98,7 +98,8 @@ impl Connection {
         }
     }
 
-    /// Tells a packet of a half; whether it is the first one with payload.
+    /// Processes a packet of a half. Returns whether it is the first packet of that half with
+    /// payload.
     pub(crate) fn take(
         &mut self,
         time: u64,
@@ -116,7 +117,7 @@ impl Connection {
         silent && self.halves[half].data_packets > 0
     }
 
-    /// How long it may be silent.
+    /// The class of the time that the connection may be silent.
     pub(crate) fn patience(&self) -> Patience {
         if self.protocol != TCP {
             Patience::Datagrams
@@ -127,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// What its halves come to, the first one first.
+    /// The results of both halves, half 0 first.
     pub(crate) fn finish(self, reason: Ending, budget: &mut Budget) -> [Ended; 2] {
         let reset = self.halves.iter().any(|half| half.reset);
         let openings = self.halves.each_ref().map(|half| half.opening);
@@ -176,15 +177,15 @@ impl Connection {
         } else {
             (second, first)
         };
-        // Data of this packet is in flight before what it echoes is known, so that both count.
+        // The data of this packet counts as in flight before its echo is read.
         let fresh = own.distinct();
-        // A packet that breaks a connection off may carry text, which is not in the sequence.
+        // A RST may carry text, which is not in the sequence.
         if tcp.payload > 0 && !tcp.flags.rst() {
             own.send(time, packet, budget);
         }
         own.flags(tcp);
         own.tick(time, tcp, budget);
-        // RFC 9293 section 3.5.2: a RST that answers a SYN acknowledges what never was.
+        // RFC 9293 section 3.5.2: a RST that answers a SYN acknowledges data that does not exist.
         if !tcp.flags.ack() || tcp.flags.rst() {
             return;
         }
@@ -214,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// Times of SYN, SYN-ACK and the first packet behind them.
+    /// Measures the times between SYN, SYN-ACK and the first packet after them.
     fn shake_hands(&mut self, time: u64, half: usize, tcp: &Tcp) {
         let (syn, ack, from) = (tcp.flags.syn(), tcp.flags.ack(), half as u8);
         self.handshake = match self.handshake {
@@ -231,7 +232,8 @@ impl Connection {
                 self.halves[1 - half].handshake.0 = Some(before);
                 Handshake::Over
             }
-            // A repeated SYN-ACK tells that SYN and SYN-ACK passed once; what answers which is unknown.
+            // A repeated SYN-ACK shows that SYN and SYN-ACK passed once, but not which copy is
+            // answered.
             Handshake::Answered(..) if syn => Handshake::Over,
             Handshake::None | Handshake::Asked(..) if syn || self.halves[0].packets > 1 => {
                 Handshake::Over
@@ -240,8 +242,8 @@ impl Connection {
         };
     }
 
-    /// By how much the window of this packet is shifted (RFC 7323 section 2.2); None where a SYN was
-    /// not seen, and for a SYN, whose window is never shifted and seldom the real one.
+    /// The shift of the window of this packet (RFC 7323 section 2.2). `None` if a SYN was not seen,
+    /// and for a SYN: its window is never shifted and seldom the real one.
     fn scale(&self, half: usize, tcp: &Tcp) -> Option<u8> {
         if tcp.flags.syn() {
             return None;
@@ -254,5 +256,5 @@ impl Connection {
     }
 }
 
-/// Number of TCP (IANA).
+/// Protocol number of TCP (IANA).
 pub(crate) const TCP: u8 = 6;

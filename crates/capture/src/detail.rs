@@ -1,4 +1,5 @@
-//! What only longer transfers need of one direction: round trips, losses, windows and pauses over time.
+//! Measurements of one direction that only longer transfers need: round trips, losses, windows and
+//! pauses over time. A `Half` creates them with its second packet of payload.
 
 use crate::budget::Budget;
 use crate::pacing::Pacing;
@@ -9,16 +10,16 @@ use crate::sequence::Brought;
 use crate::series::Series;
 use crate::stream::{Loss, Stream};
 
-/// A stream with more packets of payload than this one is told over time.
+/// Number of packets with payload above which a stream has a time series.
 const SERIES: u64 = 64;
-/// Losses closer than this are one event where no round trip is known (ns).
+/// Distance below which losses are one event if no round trip is known, in nanoseconds.
 const UNKNOWN_ROUND_TRIP: u64 = 200_000_000;
-/// Times of events of loss that are kept.
+/// Maximum number of loss events that are stored with their times.
 const LOSSES: usize = 256;
-/// A spin period of more than this is no round trip (ns).
+/// Longest spin period that is a round trip, in nanoseconds.
 const LONGEST_SPIN: u64 = 10_000_000_000;
 
-/// What only longer transfers need.
+/// Measurements that only longer transfers need.
 #[derive(Debug)]
 pub(crate) struct Detail {
     pub(crate) sent: Outstanding,
@@ -35,13 +36,13 @@ pub(crate) struct Detail {
     pub(crate) loss_times: Vec<Loss>,
     pub(crate) last_loss: Option<u64>,
     pub(crate) largest_flight: Option<u64>,
-    /// The spin bit, and when it changed last.
+    /// Value of the spin bit, and the time of its last change.
     pub(crate) spin: Option<(bool, Option<u64>)>,
     pub(crate) spins: Least,
 }
 
 impl Detail {
-    /// Losses and reordering.
+    /// Counts losses and reordering.
     pub(crate) fn note(
         &mut self,
         time: u64,
@@ -79,7 +80,8 @@ impl Detail {
         }
     }
 
-    /// The spin bit of a packet: it changes once per round trip (RFC 9000 section 17.4).
+    /// Processes the spin bit of a packet, which changes once per round trip (RFC 9000 section
+    /// 17.4).
     pub(crate) fn spin(&mut self, time: u64, bit: bool) {
         match self.spin {
             Some((last, _)) if last == bit => {}
@@ -94,7 +96,8 @@ impl Detail {
         }
     }
 
-    /// Tells its stream, and gives back what it took of the budget but for the memory of its windows.
+    /// Writes the results into the stream. Returns the memory to the budget, except that of the
+    /// windows.
     pub(crate) fn finish(mut self, stream: &mut Stream, trip: Trip, budget: &mut Budget) {
         (stream.repeated_packets, stream.repeated) = self.repeated;
         (stream.filled_packets, stream.filled) = self.filled;

@@ -1,68 +1,67 @@
-//! Why a file cannot be read as a capture: one line each, with the file, what was found and what is
-//! allowed.
+//! The errors of reading a capture. Each message is one line with the file, what was found and what
+//! is allowed.
 
-/// Why a capture cannot be read, or not any further.
+/// Reason why a capture cannot be read, or not to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
-    /// The system does not give its bytes.
+    /// The system cannot read the file.
     #[error("{name}: cannot be read: {why}")]
     Unreadable {
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// What the system says.
+        /// Message of the system.
         why: String,
     },
-    /// It is something else.
+    /// The file is not a capture.
     #[error(
         "{name}: found {found}; allowed: a capture in the format pcap or pcapng, plain or packed with gzip or zstd"
     )]
     NotACapture {
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// What it begins with.
+        /// First bytes of the file, as text.
         found: String,
     },
-    /// What it is packed with is damaged, or needs more than is allowed.
+    /// The compressed data is damaged, or needs more memory than is allowed.
     #[error("{name}: near byte {offset}, in what {packing} has packed: {why}")]
     Packed {
-        /// The file.
+        /// Name of the file.
         name: String,
         /// Bytes of the file that had been read.
         offset: u64,
-        /// What it is packed with.
+        /// Name of the compression format.
         packing: &'static str,
-        /// What was found there.
+        /// Description of the damage.
         why: String,
     },
-    /// A header, a block or a record cannot be one.
+    /// A header, a block or a record is malformed.
     #[error("{name}: at byte {offset}{unpacked}: found {found}; allowed: {allowed}")]
     Malformed {
-        /// The file.
+        /// Name of the file.
         name: String,
-        /// Where the header, block or record begins, in bytes of the capture.
+        /// Start of the header, block or record, in bytes of the capture.
         offset: u64,
-        /// Says that the bytes are counted after unpacking; empty for a plain file.
+        /// Note that the offset counts unpacked bytes; empty for a plain file.
         unpacked: &'static str,
-        /// What was found there.
+        /// Description of the bytes that were found.
         found: String,
-        /// What may be there.
+        /// Description of the allowed values.
         allowed: String,
     },
-    /// Several files have more interfaces together than there are numbers for.
+    /// The files together have more interfaces than there are interface numbers.
     #[error("{name}: found interface {} with those of the files before; allowed: at most {most}", .most + 1)]
     TooManyInterfaces {
-        /// The file that has one too many.
+        /// Name of the file with the first interface that has no number.
         name: String,
-        /// As many as there may be.
+        /// Maximum number of interfaces.
         most: usize,
     },
 }
 
-/// Characters of a name that a message shows.
+/// Maximum number of characters of a name in a message.
 const MOST_CHARACTERS: usize = 200;
 
-/// A name as a message may show it: short, and without characters that steer a terminal or turn the
-/// text around.
+/// A name that is safe in a message: shortened, with control and directional characters escaped.
 pub(crate) fn legible(name: &str) -> String {
     let mut shown = String::new();
     for (number, letter) in name.chars().enumerate() {
@@ -79,7 +78,7 @@ pub(crate) fn legible(name: &str) -> String {
     shown
 }
 
-/// C0, C1, Unicode's separators and directional formatting.
+/// Whether a character is C0, C1, a Unicode separator or directional formatting.
 fn steers(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')

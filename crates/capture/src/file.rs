@@ -1,5 +1,6 @@
-//! A file of packets, read from its beginning to its end: what it is packed with and its format are found
-//! out, and each frame becomes a [`Packet`] or a count in its [`Notes`]. Memory does not grow with the file.
+//! A file of packets, read once from its beginning to its end. The reader detects the compression
+//! and the format; each frame becomes a [`Packet`] or a count in [`Notes`]. The memory does not
+//! grow with the file.
 
 mod clock;
 mod interfaces;
@@ -59,12 +60,12 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// How far a file has been read.
+/// Progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the file, packed as it is, that have been read.
+    /// Bytes of the file, still packed, that have been read.
     pub read: u64,
-    /// All its bytes, where that is known.
+    /// Size of the file in bytes; `None` if it is unknown.
     pub size: Option<u64>,
 }
 
@@ -78,10 +79,10 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// Opens a file, or a pipe that has a name.
+    /// Opens a file or a named pipe.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no capture.
+    /// If the file cannot be read or is no capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let name = path.as_ref().display().to_string();
         let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
@@ -90,10 +91,10 @@ impl Reader {
         Self::new(&name, file, size)
     }
 
-    /// Reads from anything; `name` is what errors call it, `size` how many bytes it has, where that is known.
+    /// Reads from any source. `name` is its name in errors; `size` is its size in bytes, if known.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no capture.
+    /// If the source cannot be read or is no capture.
     pub fn new(
         name: &str,
         source: impl Read + Send + 'static,
@@ -127,10 +128,11 @@ impl Reader {
         })
     }
 
-    /// The next packet; none at the end. Frames that are none are counted in [`Reader::notes`].
+    /// The next packet; `None` at the end. Frames that carry no packet are counted in
+    /// [`Reader::notes`].
     ///
     /// # Errors
-    /// Where the file is damaged, once: there is nothing behind.
+    /// If the file is damaged. The error is returned once, and no packet follows it.
     #[expect(
         clippy::should_implement_trait,
         reason = "errors come between packets and the end"
@@ -150,17 +152,17 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether the packet that came last was dropped, as its comment says.
+    /// Whether the comment of the last packet says that it was dropped.
     pub fn was_dropped(&self) -> bool {
         self.dropped
     }
 
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How far the file has been read.
+    /// The progress of reading.
     pub fn progress(&self) -> Progress {
         Progress {
             read: self.tally.read(),
@@ -168,14 +170,14 @@ impl Reader {
         }
     }
 
-    /// What was found beside packets, so far.
+    /// The counts beside the packets, so far.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();
         notes.lost = self.interfaces.lost();
         notes
     }
 
-    /// The interfaces that have been declared so far, by the numbers of [`Packet::interface`].
+    /// The interfaces that have been declared so far, indexed by [`Packet::interface`].
     pub fn interfaces(&self) -> &[Interface] {
         self.interfaces.all()
     }
@@ -195,7 +197,7 @@ impl Reader {
         }
     }
 
-    /// A frame as a packet.
+    /// Converts a frame into a packet.
     #[inline]
     fn packet(&mut self, record: &Record) -> Result<Option<Packet>, CaptureError> {
         let captured = self.window.part(record.captured.clone());
@@ -222,12 +224,12 @@ impl Reader {
         Ok(packet)
     }
 
-    /// The end, early or not, or what is wrong.
+    /// Ends the reading, or returns the error.
     #[cold]
     fn stop(&mut self, stop: Stop) -> Result<(), CaptureError> {
         match stop {
             Stop::Unreadable(_) if self.cut_off() => {
-                // What was unpacked before the file ended is still to be read.
+                // The bytes that were unpacked before the end of the file are still to be read.
                 self.window.end();
                 self.notes.ended_early = 1;
                 Ok(())
@@ -248,21 +250,21 @@ impl Reader {
         }
     }
 
-    /// Whether unpacking failed since the file had ended.
+    /// Whether unpacking failed because the file had ended.
     fn cut_off(&self) -> bool {
         self.packing != Packing::Plain && self.tally.ended() && self.tally.failure().is_none()
     }
 }
 
 impl Format {
-    /// Finds out the format and reads its header; none where it is neither.
+    /// Detects the format and reads its header; `None` if it is neither pcap nor pcapng.
     fn begin(
         window: &mut Window,
         interfaces: &mut Interfaces,
         tally: &Tally,
     ) -> Result<Option<Self>, Stop> {
         let ahead = window.need(4).or_else(|error| {
-            // A packed file that is cut off may have given some bytes before.
+            // A packed file that is cut off may have delivered some bytes before.
             if tally.ended() && tally.failure().is_none() {
                 window.end();
                 return Ok(Ahead::Part);
@@ -291,7 +293,7 @@ impl Format {
     }
 }
 
-/// What a file that is no capture begins with.
+/// Describes the first bytes of a file that is no capture.
 fn told_of(head: &[u8], packing: Packing) -> String {
     let within = match packing {
         Packing::Plain => String::new(),
@@ -312,7 +314,7 @@ fn unreadable(name: &str, error: &std::io::Error) -> CaptureError {
     }
 }
 
-/// In the words of the system, without its number.
+/// The message of the system without its error number.
 fn why(error: &std::io::Error) -> String {
     let told = error.to_string();
     let words = match told.split_once(" (os error") {

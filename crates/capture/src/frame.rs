@@ -1,5 +1,5 @@
-//! A frame as a packet: from the link layer down through tags, labels and tunnels to the innermost IP packet,
-//! which is the one that is told. Where nothing inside a tunnel can be read, its own packet is.
+//! Converts a frame to a packet. It descends from the link layer through tags, labels and tunnels
+//! to the innermost readable IP packet.
 
 mod internet;
 mod link;
@@ -13,10 +13,11 @@ use transport::Segment;
 
 pub(crate) use link::kernel_index;
 
-/// Headers that are followed at most: a real frame has five, and each loop of a forged one ends.
+/// Maximum number of headers that are followed. A real frame has about five; the limit ends each
+/// loop of a forged one.
 const MOST_LAYERS: usize = 24;
 
-/// Number of a protocol in the IP header (IANA).
+/// Protocol numbers of the IP header (IANA).
 mod protocol {
     pub(super) const IPV4: u8 = 4;
     pub(super) const UDP: u8 = 17;
@@ -26,27 +27,27 @@ mod protocol {
     pub(super) const ETHERNET: u8 = 143;
 }
 
-/// VXLAN's port (RFC 7348 section 5).
+/// UDP port of VXLAN (RFC 7348 section 5).
 const VXLAN: u16 = 4789;
 
-/// A frame as a capture has it.
+/// A frame of a capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
-    /// When, in nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub(crate) time: u64,
-    /// Number of the interface that it was seen at.
+    /// Number of the interface at which the frame was captured.
     pub(crate) interface: u16,
-    /// Which way it went, where the capture's flags say so.
+    /// Whether the frame came in; `None` if the flags of the capture do not say so.
     pub(crate) inbound: Option<bool>,
     /// Number of its link type (the list of tcpdump.org).
     pub(crate) link_type: u16,
-    /// What was captured of it.
+    /// Captured bytes of the frame.
     pub(crate) captured: &'a [u8],
-    /// Its bytes on the wire.
+    /// Bytes of the frame on the wire.
     pub(crate) wire: u32,
 }
 
-/// The packet that a frame carries; none where it is counted as something else.
+/// The packet of a frame; `None` if the frame is counted as something else.
 #[inline]
 pub(crate) fn packet(frame: &Frame<'_>, notes: &mut Notes) -> Option<Packet> {
     notes.frames += 1;
@@ -54,7 +55,7 @@ pub(crate) fn packet(frame: &Frame<'_>, notes: &mut Notes) -> Option<Packet> {
     notes.snapped += u64::from(captured < frame.wire);
     let bytes = Bytes {
         captured: frame.captured,
-        // A frame of which more was captured than there was has at least what was captured.
+        // If more bytes were captured than the stated length, the captured length counts.
         wire: frame.wire.max(captured),
     };
     let Some(layer) = link::first(frame.link_type) else {
@@ -82,7 +83,7 @@ pub(crate) fn packet(frame: &Frame<'_>, notes: &mut Notes) -> Option<Packet> {
     }
 }
 
-/// A packet, and what is counted of it.
+/// A packet and the facts that are counted in the notes.
 struct Found {
     packet: Packet,
     part: Part,
@@ -91,7 +92,7 @@ struct Found {
     cut: bool,
 }
 
-/// Goes down from a layer to the innermost IP packet.
+/// Descends from a layer to the innermost IP packet.
 #[inline]
 fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found, Unread> {
     let mut facts = Facts {
@@ -123,7 +124,7 @@ fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found,
     outer.ok_or(end)
 }
 
-/// An IP packet that was found, and what it carries where that may be another.
+/// The packet of an IP header, and its payload if that may be another packet.
 #[inline]
 fn told<'a>(
     internet: &Internet<'a>,
@@ -161,12 +162,12 @@ fn told<'a>(
         unstated_length: internet.unstated_length,
         cut: segment.cut || internet.cut,
     };
-    // A fragment holds a part of what it carries only.
+    // A fragment holds only a part of its payload, so the payload is not followed.
     let inner = (internet.part == Part::Whole).then(|| carried(internet, &segment));
     (found, inner.flatten())
 }
 
-/// What a packet carries, where that may be another packet.
+/// The payload of a packet, if it may be another packet.
 #[inline]
 fn carried<'a>(internet: &Internet<'a>, segment: &Segment) -> Option<(Layer, Bytes<'a>)> {
     let layer = match internet.protocol {
@@ -185,7 +186,8 @@ fn carried<'a>(internet: &Internet<'a>, segment: &Segment) -> Option<(Layer, Byt
     Some((layer, internet.payload))
 }
 
-/// A mark on a tunnel's header is one on what it carries, where that can be marked (RFC 6040 section 4.2).
+/// The ECN codepoint of the inner packet. A mark on the tunnel's header counts if the inner packet
+/// is ECN-capable (RFC 6040 section 4.2).
 fn marked_through(outer: Option<Ecn>, inner: Ecn) -> Ecn {
     match (outer, inner) {
         (Some(Ecn::Marked), Ecn::Capable0 | Ecn::Capable1) => Ecn::Marked,

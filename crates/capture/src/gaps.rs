@@ -1,44 +1,45 @@
-//! Times between consecutive packets by their sizes: packets that leave a busy link back to back tell
-//! its rate.
+//! Times between consecutive packets by packet size. Packets that leave a busy link back to back
+//! show its rate.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::histogram::LogHistogram;
 
-/// So many packets decide which sizes are frequent.
+/// Number of packets that determine the frequent sizes.
 const LEARNING: usize = 4096;
-/// How many sizes are told apart.
+/// Number of frequent sizes.
 const FREQUENT: usize = 8;
-/// The frequent sizes and all others.
+/// Number of size classes: the frequent sizes and the rest.
 const CLASSES: usize = FREQUENT + 1;
 
 /// Times between consecutive packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gaps {
-    /// Times and sizes, until the frequent sizes are decided.
+    /// Times and sizes, until the frequent sizes are known.
     learning: Vec<(u64, u32)>,
-    /// Frequent sizes, the most frequent first; class 0 are all others.
+    /// Frequent sizes, the most frequent first. Class 0 holds all other sizes.
     frequent: Option<Vec<u32>>,
     last: Option<(u64, usize)>,
-    /// By class of the packet before and class of the one behind.
+    /// Histograms by class of the first packet and class of the second one.
     pairs: Vec<LogHistogram<8>>,
-    /// How many times there were, and how many of them are multiples of each power of ten from 10 ns to 1 s.
+    /// Number of time stamps, and the number of multiples of each power of ten from 10 ns to 1 s.
     stamps: u64,
     multiples: [u64; POWERS],
 }
 
-/// Powers of ten that a clock's tick may be: 10 ns to 1 s.
+/// Number of powers of ten that a clock's tick may be: 10 ns to 1 s.
 const POWERS: usize = 9;
-/// One time in so many may be no multiple of the tick; by chance one in ten is one of the next power.
+/// At most one time in `STRAY` may be no multiple of the tick. By chance, one in ten is a multiple
+/// of the next power.
 const STRAY: u64 = 4;
 
 /// Times between packets of two sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Size of the packet before, in bytes of IP; 0: one of the sizes that are not frequent.
+    /// Size of the first packet, in bytes of IP; 0 for all sizes that are not frequent.
     pub before: u32,
-    /// Size of the packet behind, in bytes of IP; 0: one of the sizes that are not frequent.
+    /// Size of the second packet, in bytes of IP; 0 for all sizes that are not frequent.
     pub behind: u32,
     /// Times between them, in nanoseconds.
     pub times: LogHistogram<8>,
@@ -64,7 +65,8 @@ impl Gaps {
         }
     }
 
-    /// The tick of the clock in nanoseconds: the largest power of ten of which the times are multiples.
+    /// The tick of the clock in nanoseconds: the largest power of ten of which the times are
+    /// multiples.
     pub(crate) fn tick(&self) -> u64 {
         let all = self.multiples.iter();
         let whole =
@@ -72,7 +74,7 @@ impl Gaps {
         10u64.pow(whole.count() as u32)
     }
 
-    /// The times between packets of each pair of sizes that came.
+    /// The times between packets of each pair of sizes that occurred.
     pub(crate) fn finish(mut self) -> Vec<Gap> {
         if self.frequent.is_none() {
             self.decide();
@@ -126,7 +128,8 @@ mod tests {
 
     #[test]
     fn back_to_back_packets_tell_the_rate() {
-        // 1 Gb/s: a packet of 1500 bytes takes 12 us, one of 64 bytes 512 ns; a time stamp is at a packet's end.
+        // At 1 Gb/s a packet of 1500 bytes takes 12 us, and one of 64 bytes takes 512 ns. A time
+        // stamp marks the end of a packet.
         let (mut gaps, mut time) = (Gaps::default(), 0);
         for packet in 0..20_000 {
             let bytes = if packet % 3 == 0 { 64 } else { 1500 };

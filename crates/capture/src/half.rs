@@ -1,5 +1,5 @@
-//! One direction of a connection while it lives: what its packets and the acknowledgments of the
-//! other end say of it. What only longer transfers need is made with their second packet of payload.
+//! One direction of a live connection, measured from its packets and from the acknowledgments of
+//! the other end. The second packet of payload adds the measurements of longer transfers.
 
 use crate::budget::Budget;
 use crate::detail::Detail;
@@ -12,7 +12,7 @@ use crate::sequence::{Brought, Segment, Sequence, unwrapped};
 use crate::series::Series;
 use crate::stream::{Ending, Stream};
 
-/// A gap that is filled sooner is reordering, whatever the round trip (ns).
+/// Time within which a filled gap is reordering for any round trip, in nanoseconds.
 const REORDERING: u64 = 3_000_000;
 
 /// One direction of a connection.
@@ -24,7 +24,7 @@ pub(crate) struct Half {
     payload: u64,
     distinct: u64,
     unseen: u64,
-    /// Times of the first and last packet, and of those with payload.
+    /// Times of the first and last packet, then those of packets with payload, in nanoseconds.
     between: Option<(u64, u64)>,
     data_between: Option<(u64, u64)>,
     /// Bytes of the first packet with payload.
@@ -39,18 +39,19 @@ pub(crate) struct Half {
     duplicate_selective_acks: u64,
     duplicate_acks: u64,
     zero_windows: u64,
-    /// Packets that may be QUIC's, and whether there were long headers.
+    /// Packets that may be QUIC, and whether long headers occurred.
     quic: (u64, bool),
-    /// What its own SYN said.
+    /// Fields of the SYN of this direction.
     pub(crate) opening: Option<Opening>,
     pub(crate) fin: bool,
     pub(crate) reset: bool,
     behind: Least,
     behind_timestamps: Least,
     before: Least,
-    /// From here to the other end and back, and from here to this one, by the handshake.
+    /// Round trips from the capture point to the other end and to this end, from the handshake
+    /// (ns).
     pub(crate) handshake: (Option<u64>, Option<u64>),
-    /// The receive window that was told last, the least and the most of them, in bytes.
+    /// Latest receive window, then the smallest and largest ones, in bytes.
     window: Option<u32>,
     receive_window: Option<(u32, u32)>,
     pub(crate) dropped: u64,
@@ -59,7 +60,7 @@ pub(crate) struct Half {
     ticks: Option<Box<Ticks>>,
 }
 
-/// What a SYN says.
+/// Fields of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     pub(crate) sequence: u32,
@@ -67,16 +68,16 @@ pub(crate) struct Opening {
     pub(crate) shift: Option<u8>,
 }
 
-/// What else is to be known of an acknowledgment.
+/// Facts about an acknowledgment beside its header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) time: u64,
-    /// The receive window in bytes, where its scale is known.
+    /// Receive window in bytes; `None` if its scale is unknown.
     pub(crate) window: Option<u32>,
 }
 
 impl Half {
-    /// Counts a packet of this direction, whatever it carries.
+    /// Counts a packet of this direction with any content.
     pub(crate) fn count(&mut self, time: u64, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -91,7 +92,7 @@ impl Half {
         }
     }
 
-    /// A SYN of this direction.
+    /// Processes a SYN of this direction.
     pub(crate) fn open(&mut self, tcp: &Tcp) {
         self.sequence.syn(tcp.sequence);
         self.opening.get_or_insert(Opening {
@@ -101,7 +102,7 @@ impl Half {
         });
     }
 
-    /// Flags of a packet of this direction, behind its payload.
+    /// Processes the flags of a packet of this direction, after its payload.
     pub(crate) fn flags(&mut self, tcp: &Tcp) {
         if tcp.flags.fin() {
             self.fin = true;
@@ -111,7 +112,7 @@ impl Half {
         self.reduced += u64::from(tcp.flags.cwr() && !tcp.flags.syn());
     }
 
-    /// A packet of this direction has payload.
+    /// Processes a packet of this direction with payload.
     pub(crate) fn send(&mut self, time: u64, packet: &Packet, budget: &mut Budget) {
         let payload = match packet.transport {
             Transport::Tcp(tcp) => tcp.payload,
@@ -150,12 +151,12 @@ impl Half {
         self.see_flight(time, budget);
     }
 
-    /// Bytes of payload, each place of the sequence counted once.
+    /// Bytes of payload; each byte of the sequence counts once.
     pub(crate) fn distinct(&self) -> u64 {
         self.distinct
     }
 
-    /// The other end acknowledges what this direction sent.
+    /// Processes an acknowledgment of the other end.
     pub(crate) fn acknowledge(&mut self, answer: Answer, tcp: &Tcp, budget: &mut Budget) {
         let time = answer.time;
         let gaps = self.sequence.gaps();
@@ -166,7 +167,8 @@ impl Half {
         self.zero_windows += u64::from(tcp.window == 0 && !tcp.flags.rst());
         if let Some((begin, end)) = tcp.sacked[0] {
             self.selective_acks += 1;
-            // RFC 2883 section 4: the first block is below the number, or inside of the second one.
+            // RFC 2883 section 4: the first block is below the acknowledgment number, or within the
+            // second block.
             let below = (begin.wrapping_sub(tcp.acknowledgment) as i32) < 0;
             let inside = tcp.sacked[1].is_some_and(|(first, last)| {
                 begin.wrapping_sub(first) as i32 >= 0 && last.wrapping_sub(end) as i32 >= 0
@@ -200,7 +202,8 @@ impl Half {
         self.see_flight(time, budget);
     }
 
-    /// Timestamps of a packet of this direction: the first one with a value waits for its echo.
+    /// Processes the timestamp of a packet of this direction. The first packet with a value waits
+    /// for its echo.
     pub(crate) fn tick(&mut self, time: u64, tcp: &Tcp, budget: &mut Budget) {
         let Some(stamps) = tcp.timestamps else {
             return;
@@ -211,7 +214,7 @@ impl Half {
         budget.follow(before, ticks.len());
     }
 
-    /// Echo of a timestamp of this direction, by a packet of the other end.
+    /// Processes the echo of a timestamp of this direction in a packet of the other end.
     pub(crate) fn echoed(&mut self, echo: u32, budget: &mut Budget) -> Option<Waiting> {
         let ticks = self.ticks.as_mut()?;
         let before = ticks.len();
@@ -220,12 +223,12 @@ impl Half {
         found
     }
 
-    /// Data of this direction was answered after so long, by timestamps.
+    /// Adds a time from data of this direction to the echo of its timestamp, in nanoseconds.
     pub(crate) fn see_behind_timestamps(&mut self, sample: u64) {
         self.behind_timestamps.add(sample);
     }
 
-    /// An acknowledgment released data of this direction after so long.
+    /// Adds a time from an acknowledgment to the data that it released, in nanoseconds.
     pub(crate) fn see_before(&mut self, time: u64, sample: u64, budget: &mut Budget) {
         self.before.add(sample);
         if let Some(detail) = &mut self.detail {
@@ -234,8 +237,8 @@ impl Half {
         }
     }
 
-    /// What it comes to, where it is a stream; what it took of the budget is given back but for the
-    /// memory of its windows.
+    /// The stream of this direction; `None` if no packet had payload. Memory returns to the budget,
+    /// except that of the windows.
     pub(crate) fn finish(
         mut self,
         connection: (u64, u8, u64),
@@ -310,7 +313,7 @@ impl Half {
         Some(stream)
     }
 
-    /// What a second packet needs, as if the first one had been seen with it.
+    /// The measurements from the second packet on, as if they had seen the first one.
     fn lengthen(&self, budget: &mut Budget) -> Detail {
         let (first, last) = self.data_between.unwrap_or_default();
         let mut series = Series::new(first);
@@ -365,7 +368,7 @@ impl Half {
         let gaps = self.sequence.gaps();
         let brought = self.sequence.take(&Segment {
             time,
-            // RFC 7413: a SYN may have data, behind its own number.
+            // RFC 7413: a SYN may carry data, which follows its own sequence number.
             sequence: tcp.sequence.wrapping_add(u32::from(tcp.flags.syn())),
             payload: tcp.payload,
             identification: packet.identification,
@@ -424,7 +427,7 @@ impl Half {
         let Some(first) = udp.first else {
             return;
         };
-        // RFC 9000 section 17: the fixed bit, the long header and the spin bit.
+        // RFC 9000 section 17 defines the fixed bit, the long header and the spin bit.
         self.quic.0 += u64::from(first & 0x40 != 0);
         self.quic.1 |= first & 0xc0 == 0xc0;
         if let Some(detail) = &mut self.detail
@@ -434,7 +437,7 @@ impl Half {
         }
     }
 
-    /// Time from data to the acknowledgment of it, where this one tells it.
+    /// The time from data to its acknowledgment; `None` if this acknowledgment is no valid sample.
     fn answered(&mut self, time: u64, new: bool, unseen: bool, budget: &mut Budget) -> Option<u64> {
         let high = self.sequence.high();
         let flight = self.sequence.flight()?;
@@ -485,13 +488,13 @@ impl Half {
         }
     }
 
-    /// From here to the sender and back.
+    /// The smallest round trip from the capture point to the sender, in nanoseconds.
     fn least_before(&self) -> Option<u64> {
         let before = [self.before.least(), self.handshake.1];
         before.into_iter().flatten().min()
     }
 
-    /// Share of the packets that have QUIC's fixed bit; half of it where no handshake was seen.
+    /// The share of packets with QUIC's fixed bit, halved if no handshake was seen.
     fn quic_share(&self) -> f64 {
         let (fixed, long) = self.quic;
         let share = fixed as f64 / self.data_packets.max(1) as f64;

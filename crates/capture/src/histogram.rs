@@ -1,10 +1,10 @@
-//! Counts of whole numbers in bins whose width is in proportion to the number (after Tene's
-//! HdrHistogram). Only bins between the smallest and the largest number take memory.
+//! Histograms of integers with bin widths in proportion to the number (after Tene's HdrHistogram).
+//! Only bins between the smallest and the largest number take memory.
 
-/// A histogram with 2^`PRECISION` bins per octave, each number below 2^`PRECISION` in a bin of its own.
+/// A histogram with 2^`PRECISION` bins per octave. Each number below 2^`PRECISION` has its own bin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHistogram<const PRECISION: u32> {
-    /// The bin of `counts[0]`.
+    /// Index of the bin of `counts[0]`.
     first: usize,
     counts: Vec<u64>,
     total: u64,
@@ -17,11 +17,11 @@ pub struct LogBin {
     pub least: u64,
     /// The largest number in it.
     pub most: u64,
-    /// How many numbers it holds.
+    /// Count of numbers in it.
     pub count: u64,
 }
 
-/// Bins are made in groups of so many, so that few numbers move the others.
+/// Number of bins that are added together, so that the existing bins are seldom moved.
 const GROUP: usize = 16;
 
 impl<const PRECISION: u32> LogHistogram<PRECISION> {
@@ -36,7 +36,7 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
         }
     }
 
-    /// Counts all that another one holds.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (bin, &count) in (other.first..).zip(&other.counts) {
             if count > 0 {
@@ -49,7 +49,7 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
         self.total += other.total;
     }
 
-    /// How many numbers were counted.
+    /// The count of all numbers.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -65,7 +65,8 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
             })
     }
 
-    /// The number below which this share of all lies, interpolated inside of its bin; None where there is none.
+    /// The quantile for a share of the numbers, interpolated within its bin; `None` if there are no
+    /// numbers.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = share.clamp(0.0, 1.0) * self.total as f64;
         let (mut below, mut last) = (0.0, None);
@@ -96,7 +97,7 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
         Self::least(bin) + ((1u64 << magnitude) - 1)
     }
 
-    /// Makes room for a bin outside of those that there are.
+    /// Adds a bin outside the existing range.
     #[cold]
     #[inline(never)]
     fn beyond(&mut self, bin: usize) -> &mut u64 {
@@ -133,7 +134,7 @@ mod tests {
             for bin in &bins {
                 let inside = numbers.iter().filter(|&&it| (bin.least..=bin.most).contains(&(it >> shift)));
                 prop_assert_eq!(inside.count() as u64, bin.count);
-                // A sixteenth of an octave, or one number alone.
+                // A bin is at most a sixteenth of its least number wide, or holds a single number.
                 prop_assert!((bin.most - bin.least) as u128 * 16 <= bin.least as u128);
             }
             prop_assert!(bins.windows(2).all(|pair| pair[0].most < pair[1].least));

@@ -1,5 +1,5 @@
-//! Streams that have ended, one direction of one interface: the long ones, a sample of the others,
-//! and what all came to.
+//! Ended streams of one direction of an interface: the long ones, a sample of the others, and
+//! totals of all. The observer fills them and returns them as [`Streams`].
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,16 +13,16 @@ use crate::histogram::LogHistogram;
 use crate::series::Series;
 use crate::stream::Stream;
 
-/// How much is kept of streams that ended.
+/// Number of ended streams that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// A stream with so many packets is a long one.
+    /// Smallest number of packets of a long stream.
     pub long_packets: u64,
-    /// So many long streams are kept, the largest ones.
+    /// Maximum number of long streams that are stored; the largest ones are.
     pub long: usize,
-    /// So many of the others are kept, drawn uniformly.
+    /// Maximum number of other streams that are stored: a uniform random sample.
     pub sample: usize,
-    /// So many starts are kept, the first ones.
+    /// Maximum number of start times that are stored; the first ones are.
     pub starts: usize,
 }
 
@@ -37,37 +37,37 @@ impl Default for Keeping {
     }
 }
 
-/// Times of events of loss that are kept of a stream that is not long.
+/// Maximum number of loss times of a stream that is not long.
 const FEW_LOSSES: usize = 32;
 
-/// What all streams of a direction came to.
+/// Ended streams of a direction, and totals of all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
     /// Long streams, in the order of their connections.
     pub long: Vec<Stream>,
     /// A uniform sample of all others, in the order of their connections.
     pub sample: Vec<Stream>,
-    /// How many streams there were.
+    /// Number of all streams.
     pub count: u64,
-    /// How many of them were long.
+    /// Number of long streams.
     pub long_count: u64,
-    /// All their packets, those of pure acknowledgments too.
+    /// All packets of the streams, pure acknowledgments included.
     pub carried: Amount,
     /// Packets of connections that sent no payload this way.
     pub bare: Amount,
-    /// Bytes of payload of each stream, each place of the sequence counted once.
+    /// Bytes of payload of each stream; each byte of the sequence counts once.
     pub sizes: LogHistogram<4>,
-    /// Nanoseconds from first to last packet of each stream.
+    /// Time from the first to the last packet of each stream, in nanoseconds.
     pub durations: LogHistogram<4>,
-    /// Nanoseconds between the starts of consecutive streams.
+    /// Time between the starts of consecutive streams, in nanoseconds.
     pub start_gaps: LogHistogram<4>,
-    /// When the first streams started (their first packet with payload), in order, in nanoseconds.
+    /// Times of the first packet with payload of the first streams, in order, in nanoseconds.
     pub starts: Vec<u64>,
-    /// How many long streams lost what they did over time, for want of memory.
+    /// Number of stored streams that lost their time series, because memory was short.
     pub series_lost: u64,
 }
 
-/// Streams that have ended.
+/// Collector of ended streams.
 #[derive(Debug)]
 pub(crate) struct Kept {
     keeping: Keeping,
@@ -75,16 +75,16 @@ pub(crate) struct Kept {
     last_start: Option<u64>,
     long: BinaryHeap<Reverse<BySize>>,
     sample: Vec<(u64, Stream)>,
-    /// How many streams the sample is drawn from.
+    /// Number of streams that the sample is drawn from.
     drawn_from: u64,
     draws: Xoshiro256PlusPlus,
-    /// Series of those that are kept, by size and number.
+    /// Time series of stored streams, by size in bytes and number.
     series: BTreeMap<(u64, u64), Series>,
-    /// How many streams were kept: their numbers.
+    /// Number of streams so far, which is the number of the latest one.
     numbers: u64,
 }
 
-/// A stream with its number, in the order of bytes.
+/// A stream with its number, ordered by bytes.
 #[derive(Debug)]
 struct BySize(u64, Stream);
 
@@ -129,7 +129,7 @@ impl Kept {
         }
     }
 
-    /// A stream starts.
+    /// Counts the start of a stream, at a time in nanoseconds.
     pub(crate) fn start(&mut self, time: u64) {
         if let Some(last) = self.last_start.replace(time) {
             self.totals.start_gaps.add(time.saturating_sub(last));
@@ -139,13 +139,13 @@ impl Kept {
         }
     }
 
-    /// A direction of a connection that had no payload has ended.
+    /// Counts an ended direction without payload.
     pub(crate) fn bare(&mut self, carried: Amount) {
         self.totals.bare.packets += carried.packets;
         self.totals.bare.bytes += carried.bytes;
     }
 
-    /// A stream has ended.
+    /// Stores an ended stream, or only counts it.
     pub(crate) fn keep(&mut self, mut stream: Stream, budget: &mut Budget) {
         let totals = &mut self.totals;
         totals.count += 1;
@@ -170,13 +170,13 @@ impl Kept {
         }
     }
 
-    /// Bytes of the smallest stream that still has its windows.
+    /// Size in bytes of the smallest stream that still has its time series.
     pub(crate) fn smallest_series(&self) -> Option<u64> {
         let (&(bytes, _), _) = self.series.first_key_value()?;
         Some(bytes)
     }
 
-    /// Forgets the windows of the smallest stream that still has them.
+    /// Drops the time series of the smallest stream that has one.
     pub(crate) fn forget_smallest(&mut self, budget: &mut Budget) {
         if let Some((_, mut series)) = self.series.pop_first() {
             series.clear(budget);
@@ -184,7 +184,7 @@ impl Kept {
         }
     }
 
-    /// What all came to.
+    /// The stored streams and the totals.
     pub(crate) fn finish(mut self) -> Streams {
         let mut series = self.series;
         let mut completed = |number: u64, mut stream: Stream| {
@@ -204,7 +204,8 @@ impl Kept {
         self.totals
     }
 
-    /// Keeps a stream with the same chance as every other one (Vitter, ACM TOMS 11, 1985: algorithm R).
+    /// Adds a stream to the sample with equal chances for all streams (Vitter, ACM TOMS 11, 1985:
+    /// algorithm R).
     fn draw(&mut self, number: u64, mut stream: Stream, budget: &mut Budget) {
         stream.loss_times.truncate(FEW_LOSSES);
         stream.loss_times.shrink_to_fit();

@@ -1,9 +1,14 @@
-//! Captures of packets, as tcpdump and routers' mirror ports write them: files are read as packets
-//! ([`Reader`], [`Merged`], [`packet`]), and packets are told together as streams, loads and queues
-//! ([`Observer`], [`Observation`]).
+//! Captures of packets, as tcpdump and mirror ports of routers write them.
 //!
-//! Nothing here knows a scenario or an engine, nothing panics on any input, and memory grows with the
-//! connections that live at once, never with a file.
+//! 1. [`Reader`] reads a file, and [`Merged`] reads several files in order of time. Both return
+//!    each [`Packet`].
+//!
+//! 2. [`Observer`] takes the packets and follows connections, loads and queues.
+//!
+//! 3. [`Observation`] is the result.
+//!
+//! The crate does not depend on scenarios or engines. It does not panic on any input. Its memory
+//! grows with the number of live connections, not with the size of a file.
 
 mod bins;
 mod budget;

@@ -1,19 +1,20 @@
-//! What an interface carried one way: when, in which sizes, of which protocols and codepoints.
+//! The load of an interface in one direction: its packets by time, size, protocol and ECN
+//! codepoint.
 
 use crate::bins::{Amount, Bins};
 use crate::packet::{Ecn, Packet};
 
-/// Width of the bins to begin with: a millisecond.
+/// Initial width of the bins: 1 ms, in nanoseconds.
 const WIDTH: u64 = 1_000_000;
-/// How many bins there are before pairs are merged.
+/// Number of bins above which pairs are merged.
 const MOST_BINS: usize = 1 << 20;
-/// Sizes up to this one are counted exactly; larger ones as if they were so large.
+/// Largest size that is counted exactly, in bytes. Larger packets count with this size.
 const MOST_SIZE: u32 = 65_535;
-/// IP packets above this size do not fit into an Ethernet frame: without jumbo frames they were seen
-/// before the card split them or after it joined them.
+/// Largest IP packet that is not counted as oversized, in bytes. A larger one does not fit into a
+/// standard Ethernet frame: it is a jumbo frame, or segmentation offload acts at the capture point.
 const ORDINARY: u32 = 1514;
 
-/// What an interface carried one way.
+/// The load of an interface in one direction.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// All packets, in bytes of IP.
@@ -22,13 +23,13 @@ pub struct Load {
     pub frame_bytes: u64,
     /// Times of the first and of the last packet, in nanoseconds.
     pub between: Option<(u64, u64)>,
-    /// Packets and bytes in bins of a millisecond or a power of two of them.
+    /// Packets and bytes in bins of 1 ms times a power of two.
     pub bins: Bins<Amount>,
-    /// Packets by size in bytes of IP, up to 65535.
+    /// Number of packets by size in bytes of IP, up to 65535.
     pub sizes: Vec<u64>,
-    /// Packets and bytes by number of the protocol (IANA).
+    /// Packets and bytes by protocol number (IANA).
     pub protocols: Vec<Amount>,
-    /// Packets and bytes by codepoint: not capable, ECT(0), ECT(1), CE.
+    /// Packets and bytes by codepoint: not ECN-capable, ECT(0), ECT(1), CE.
     pub codepoints: [Amount; 4],
     /// Packets larger than 1514 bytes: segmentation offload at the capture point, or jumbo frames.
     pub oversized: Amount,
@@ -51,7 +52,7 @@ impl Load {
         }
     }
 
-    /// Counts a packet that was seen at this time.
+    /// Counts a packet at a time in nanoseconds.
     pub(crate) fn add(&mut self, time: u64, packet: &Packet) {
         let bytes = packet.bytes;
         self.total.add(bytes);
@@ -73,7 +74,7 @@ impl Load {
     }
 }
 
-/// The place of a codepoint in [`Load::codepoints`].
+/// The index of a codepoint in [`Load::codepoints`].
 fn codepoint(ecn: Ecn) -> usize {
     match ecn {
         Ecn::NotCapable => 0,

@@ -1,5 +1,5 @@
-//! The same packet at two places: what was seen at the first one waits, in order, until it is seen at
-//! the second one.
+//! Matches the same packet at two places. A packet of the first place waits, in order, until it is
+//! seen at the second place; the queue analysis uses the result.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
@@ -8,34 +8,34 @@ use foldhash::fast::RandomState;
 
 use crate::packet::{Packet, Transport};
 
-/// How long a packet may take from one place to the other, in nanoseconds.
+/// Longest time that a packet may take from one place to the other, in nanoseconds.
 pub(crate) const LONGEST: u64 = 10_000_000_000;
 
-/// Flows are told apart by so many values of a hash where packets have all else in common.
+/// Number of hash values that distinguish flows of packets that are otherwise equal.
 const FLOWS: usize = 1 << 16;
 
-/// Packets by what stays the same between two places: flow, identification, numbers, length and
-/// timestamp. Those that have all in common (a segment and its repetition) keep their order, and what a
-/// later packet has passed is not waited for where one like it came behind: a later one of its flow, or
-/// any as long as the order of all was kept.
+/// Packets by the fields that are equal at both places: flow, identification, numbers, length and
+/// timestamp. Equal packets (a segment and its retransmission) keep their order. A packet is not
+/// waited for if a later packet has passed it and an equal one came after it. The later packet is
+/// one of its flow, or any packet while the order of all is kept.
 #[derive(Debug)]
 pub(crate) struct Matching<T> {
     prints: RandomState,
     entries: VecDeque<Entry<T>>,
-    /// The ordinal of the first entry.
+    /// Ordinal of the first entry.
     first: u64,
-    /// The first and last ordinal of each print that waits.
+    /// First and last waiting ordinal of each fingerprint.
     waiting: HashMap<u64, (u64, u64), RandomState>,
-    /// Seen at the second place and not yet at the first one: when clocks differ.
+    /// Packets seen at the second place and not yet at the first one, because clocks differ.
     early: HashMap<u64, VecDeque<(u64, Seen)>, RandomState>,
-    /// Serial number, time and print of what was early, some of which is not any more.
+    /// Serial number, time and fingerprint of early packets. Some of them have been matched since.
     early_order: VecDeque<(u64, u64, u64)>,
     serial: u64,
     early_left: u64,
     strangers: u64,
-    /// Behind the ordinal of the latest packet that left, by a hash of the flow.
+    /// One more than the ordinal of the latest packet that left, by a hash of the flow.
     newest: Vec<u64>,
-    /// The same of all flows, and whether their order has been kept so far.
+    /// The same for all flows, and whether the order of all has been kept so far.
     latest: u64,
     orderly: bool,
     hurried: u64,
@@ -55,18 +55,18 @@ pub(crate) struct Entry<T> {
     pub(crate) ordinal: u64,
     pub(crate) time: u64,
     print: u64,
-    /// The next one with the same print.
+    /// Ordinal of the next entry with the same fingerprint.
     next: Option<u64>,
     pub(crate) seen: Option<Seen>,
     pub(crate) about: T,
 }
 
-/// What becomes of the first packet that waits.
+/// Outcome of the first waiting packet.
 #[derive(Debug)]
 pub(crate) enum Settled<T> {
-    /// It was seen at the second place.
+    /// The packet was seen at the second place.
     Through(Entry<T>),
-    /// It was not, for too long.
+    /// The packet was not seen within the time limit.
     Gone(Entry<T>),
 }
 
@@ -90,7 +90,8 @@ impl<T> Matching<T> {
         }
     }
 
-    /// A packet at the first place; where it was seen at the second one already, it is given back.
+    /// Adds a packet at the first place. Returns its entry if it was already seen at the second
+    /// place.
     pub(crate) fn enter(&mut self, time: u64, packet: &Packet, about: T) -> Option<&Entry<T>> {
         let print = self.print(packet);
         let ordinal = self.first + self.entries.len() as u64;
@@ -116,7 +117,7 @@ impl<T> Matching<T> {
         None
     }
 
-    /// A packet at the second place: what it was at the first one.
+    /// Adds a packet at the second place. Returns its entry at the first place.
     pub(crate) fn leave(&mut self, packet: &Packet, seen: Seen) -> Option<&Entry<T>> {
         let print = self.print(packet);
         let Some(&(first, _)) = self.waiting.get(&print) else {
@@ -153,7 +154,7 @@ impl<T> Matching<T> {
         Some(entry)
     }
 
-    /// The first packet of which it is known what became of it.
+    /// Removes the first packet if its outcome is known.
     pub(crate) fn settle(&mut self, now: u64) -> Option<Settled<T>> {
         while let Some(&(_, time, _)) = self.early_order.front()
             && now.saturating_sub(time) > LONGEST
@@ -174,19 +175,20 @@ impl<T> Matching<T> {
         self.pop().map(Settled::Gone)
     }
 
-    /// The first packet that is left, whatever became of it.
+    /// Removes the first remaining packet with any outcome.
     pub(crate) fn pop(&mut self) -> Option<Entry<T>> {
         let entry = self.entries.pop_front()?;
         self.first += 1;
         Some(entry)
     }
 
-    /// Packets that were seen at the second place only, so far; all that still wait are.
+    /// Number of packets that were seen only at the second place, so far. Packets that still wait
+    /// count.
     pub(crate) fn strangers(&self) -> u64 {
         self.strangers + self.early_left
     }
 
-    /// Packets that were given up before their time, for want of memory.
+    /// Number of packets that were given up before the time limit, because memory was short.
     pub(crate) fn hurried(&self) -> u64 {
         self.hurried
     }
@@ -196,7 +198,7 @@ impl<T> Matching<T> {
         self.entries.get_mut(index as usize)
     }
 
-    /// The first one that waits with a print waits no longer.
+    /// Removes the first waiting entry of a fingerprint from the waiting ones.
     fn advance(&mut self, print: u64, first: u64) {
         let next = self.entry(first).and_then(|entry| entry.next);
         match (next, self.waiting.get_mut(&print)) {

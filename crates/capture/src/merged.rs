@@ -1,5 +1,5 @@
-//! Several captures as one, in order of time: both sides of a queue, or a capture that was rotated.
-//! Interfaces are numbered over all files.
+//! Merges several captures in order of time: both sides of a queue, or the files of a rotated
+//! capture. Interfaces are numbered over all files.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,17 +11,17 @@ use crate::packet::Packet;
 
 /// Reads several captures in order of time.
 ///
-/// Packets of the same time come in the order of their files. Where a clock stepped backward within a file
-/// ([`Notes::steps_back`]) its packets stay in the order of the file.
+/// Packets of the same time keep the order of their files. If a clock steps backward within a file
+/// ([`Notes::steps_back`]), its packets keep the order of the file.
 #[derive(Debug)]
 pub struct Merged {
     files: Vec<File>,
-    /// Of each file that goes on, the time of its next packet and its place.
+    /// Time of the next packet and index of each file that has not ended.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Files and their interfaces, by number.
+    /// Index of the file and interface within it, by number.
     interfaces: Vec<(usize, usize)>,
     dropped: bool,
-    /// What is told once the packets before it have been.
+    /// Error that is returned after the packets before it.
     failed: Option<CaptureError>,
 }
 
@@ -29,29 +29,29 @@ pub struct Merged {
 struct File {
     reader: Reader,
     ahead: Option<Packet>,
-    /// Whether that packet was dropped.
+    /// Whether the packet `ahead` was dropped.
     dropped: bool,
-    /// Numbers over all files, by the file's own.
+    /// Numbers over all files, indexed by the file's own numbers.
     numbers: Vec<u16>,
-    /// By how many nanoseconds its times are ahead of those of the other files.
+    /// Nanoseconds by which the times of the file are ahead of those of the other files.
     ahead_by: i64,
 }
 
-/// Several captures as one; see [`Merged`].
+/// Merges several captures; see [`Merged`].
 ///
 /// # Errors
-/// Where one of them is damaged before its first packet.
+/// If one of them is damaged before its first packet.
 pub fn merged(readers: Vec<Reader>) -> Result<Merged, CaptureError> {
     let level = vec![0; readers.len()];
     merged_level(readers, &level)
 }
 
-/// Several captures as one, where the times of some are ahead of the others': by another clock, or because
-/// they were taken further down the same way. So many nanoseconds are taken off the times of each file; a file
-/// beyond the list is not ahead.
+/// Merges several captures whose times differ by constant offsets: clocks differ, or a capture was
+/// taken further along the path. `ahead_by` holds one offset per file in nanoseconds, which is
+/// subtracted from its times. A file without an entry has offset zero.
 ///
 /// # Errors
-/// Where one of them is damaged before its first packet.
+/// If one of them is damaged before its first packet.
 pub fn merged_level(readers: Vec<Reader>, ahead_by: &[i64]) -> Result<Merged, CaptureError> {
     let mut merged = Merged {
         files: Vec::with_capacity(readers.len()),
@@ -69,17 +69,18 @@ pub fn merged_level(readers: Vec<Reader>, ahead_by: &[i64]) -> Result<Merged, Ca
             ahead_by: ahead_by.get(place).copied().unwrap_or(0),
         });
         merged.advance(place)?;
-        // Those that stand before its first packet have their numbers in the order of the files.
+        // Interfaces that are declared before a file's first packet are numbered in the order of
+        // the files.
         merged.number(place)?;
     }
     Ok(merged)
 }
 
 impl Merged {
-    /// The next packet; none at the end of all files.
+    /// The next packet; `None` at the end of all files.
     ///
     /// # Errors
-    /// Where a file is damaged, once: nothing comes behind.
+    /// If a file is damaged. The error is returned once, and no packet follows it.
     #[expect(
         clippy::should_implement_trait,
         reason = "errors come between packets and the end"
@@ -108,9 +109,9 @@ impl Merged {
         Ok(Some(packet))
     }
 
-    /// The next packet of a single file, which competes with none.
+    /// The next packet of a single file, which needs no merging.
     fn only(&mut self) -> Result<Option<Packet>, CaptureError> {
-        // Its first packet stands here until it is over.
+        // The queue holds the first packet until the file has ended.
         if self.next.is_empty() {
             return Ok(None);
         }
@@ -136,12 +137,12 @@ impl Merged {
         Ok(Some(packet))
     }
 
-    /// Whether the packet that came last was dropped, as its comment says.
+    /// Whether the comment of the last packet says that it was dropped.
     pub fn was_dropped(&self) -> bool {
         self.dropped
     }
 
-    /// How far all files have been read together.
+    /// The common progress of all files.
     pub fn progress(&self) -> Progress {
         let none = Progress {
             read: 0,
@@ -156,7 +157,7 @@ impl Merged {
         })
     }
 
-    /// What was found beside packets in all files together, so far.
+    /// The counts beside the packets of all files, so far.
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::default();
         for file in &self.files {
@@ -165,19 +166,19 @@ impl Merged {
         notes
     }
 
-    /// The files and their notes, in the order that they were given in.
+    /// The readers of the files, in the order in which they were given.
     pub fn readers(&self) -> impl Iterator<Item = &Reader> {
         self.files.iter().map(|file| &file.reader)
     }
 
-    /// The place of the file and the interface that [`Packet::interface`] is the number of.
+    /// The index of the file and the interface that a [`Packet::interface`] means.
     pub fn interface(&self, number: u16) -> Option<(usize, &Interface)> {
         let &(place, own) = self.interfaces.get(usize::from(number))?;
         let interface = self.files[place].reader.interfaces().get(own)?;
         Some((place, interface))
     }
 
-    /// Reads on in a file.
+    /// Reads the next packet of a file.
     fn advance(&mut self, place: usize) -> Result<(), CaptureError> {
         let file = &mut self.files[place];
         file.ahead = file.reader.next()?;
@@ -189,7 +190,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Gives numbers to the interfaces of a file that have none yet.
+    /// Numbers the new interfaces of a file.
     fn number(&mut self, place: usize) -> Result<(), CaptureError> {
         let file = &mut self.files[place];
         for own in file.numbers.len()..file.reader.interfaces().len() {

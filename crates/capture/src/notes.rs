@@ -1,57 +1,55 @@
-//! What a capture does not show: frames that are no packets, packets cut short, clocks that stepped and
-//! packets that the capture itself lost. Each frame of a file is counted once as what became of it.
+//! Counts beside the packets: frames that are no packets, truncated packets, clock steps and losses
+//! of the capture. Each frame counts in exactly one class. Readers fill them.
 
-/// What was found in a capture beside its packets.
+/// Counts of a capture beside its packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Frames that were read; each is one of the five below.
+    /// Frames that were read. Each frame is in one of the next five counts.
     pub frames: u64,
-    /// Frames that were told as packets.
+    /// Frames that became packets.
     pub packets: u64,
     /// Frames that carry no IP: ARP, spanning trees, LLDP.
     pub not_ip: u64,
     /// Frames whose headers contradict themselves before the end of the IP header.
     pub undecodable: u64,
-    /// Frames that the snap length cut off before the end of the IP header.
+    /// Frames that the snap length truncated before the end of the IP header.
     pub cut_before_ip: u64,
-    /// Frames of link types that are not read.
+    /// Frames of unsupported link types.
     pub unknown_link: u64,
-    /// Number of the first link type that is not read.
+    /// Number of the first unsupported link type.
     pub unknown_link_type: Option<u16>,
 
-    /// Frames of which the capture has fewer bytes than were on the wire.
+    /// Frames with fewer captured bytes than on the wire.
     pub snapped: u64,
-    /// Packets told without all of their transport header or its options, since the snap length cut them
-    /// off.
+    /// Packets whose transport header or options the snap length truncated.
     pub cut_in_transport: u64,
-    /// Packets that are fragments, first ones and others.
+    /// Packets that are fragments, first fragments included.
     pub fragments: u64,
-    /// Packets told from within a tunnel: GRE, VXLAN, IP in IP.
+    /// Packets from within a tunnel: GRE, VXLAN, IP in IP.
     pub tunneled: u64,
-    /// Packets whose header states no length, as cards are given them that cut them up (segmentation
-    /// offload): the frame's length was taken.
+    /// Packets whose header states no length, because a card segments them later (segmentation
+    /// offload). They have the frame's length.
     pub unstated_length: u64,
     /// Packets whose comment says that they were dropped.
     pub dropped: u64,
 
-    /// Frames without a time of their own: they were given the time of the frame before.
+    /// Frames without a time of their own. They take the time of the frame before them.
     pub untimed: u64,
-    /// Frames whose time lies before 1970 or after the year 2554: they were given the nearest time that
-    /// can be told.
+    /// Frames with a time before 1970 or after the year 2554. They take the nearest valid time.
     pub beyond_time: u64,
-    /// How often time went backward on an interface.
+    /// Number of times that time went backward on an interface.
     pub steps_back: u64,
-    /// The largest such step, in nanoseconds.
+    /// Largest of these steps, in nanoseconds.
     pub largest_step_back: u64,
 
-    /// Packets that the capture lost by its own account, over all interfaces.
+    /// Packets that the capture lost by its own account, on all interfaces.
     pub lost: u64,
-    /// Files that end in the middle of a packet or of what they are packed with; all before it was read.
+    /// Files that end within a packet or within compressed data. All packets before that were read.
     pub ended_early: u64,
 }
 
 impl Notes {
-    /// Takes in the notes of another file.
+    /// Adds the notes of another file.
     pub fn add(&mut self, other: &Self) {
         self.frames += other.frames;
         self.packets += other.packets;

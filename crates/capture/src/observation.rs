@@ -1,4 +1,4 @@
-//! What a capture comes to, once it is over. Addresses are not in it.
+//! The result of a capture, which the observer returns. It contains no addresses.
 
 use crate::bins::Amount;
 use crate::clock::ClockSteps;
@@ -8,53 +8,53 @@ use crate::load::Load;
 use crate::queue::Crossed;
 use crate::sides::Told;
 
-/// What a capture comes to. Times are in nanoseconds of the capture's clock.
+/// Result of a capture. Times are in nanoseconds of the capture's clock.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// All packets.
+    /// Number of all packets.
     pub packets: u64,
     /// Times of the first and of the last packet.
     pub between: Option<(u64, u64)>,
     /// The interfaces in the order of their numbers.
     pub interfaces: Vec<ObservedInterface>,
-    /// The queue between two interfaces, where they were named.
+    /// Queue between two interfaces, if the settings name them.
     pub queue: Option<Crossed>,
-    /// How many connections there were, and flows of UDP.
+    /// Number of TCP connections and UDP flows.
     pub connections: u64,
-    /// The most of them that were alive at once.
+    /// Maximum number of connections that were live at once.
     pub most_alive: u64,
-    /// How many were given up because too many were alive.
+    /// Number of connections that ended because too many were live.
     pub evicted: u64,
-    /// Packets of interfaces beyond the first sixteen: they are counted and not looked at.
+    /// Packets of interfaces beyond the first sixteen, which are only counted.
     pub unobserved: Amount,
 }
 
-/// An interface.
+/// Result of an interface.
 #[derive(Clone, Debug)]
 pub struct ObservedInterface {
-    /// Its number, counted over all files.
+    /// Number of the interface, counted over all files.
     pub number: u16,
-    /// What its clock did.
+    /// Irregularities of its clock.
     pub clock: ClockSteps,
-    /// By what directions were told apart.
+    /// Evidence by which the directions were distinguished.
     pub told: Told,
-    /// Which of the directions came in; None where the capture does not say.
+    /// Index of the direction that came in; `None` if the capture does not say so.
     pub inbound: Option<u8>,
-    /// The direction with more bytes, and the other one.
+    /// Direction with more bytes, then the other one.
     pub directions: [Direction; 2],
 }
 
-/// One direction past an interface.
+/// Result of one direction of an interface.
 #[derive(Clone, Debug)]
 pub struct Direction {
-    /// What it carried.
+    /// Load of the direction.
     pub load: Load,
     /// Times between consecutive packets by their sizes.
     pub gaps: Vec<Gap>,
-    /// The tick of the clock by which packets were stamped: a power of ten, in nanoseconds.
+    /// Tick of the clock of the time stamps, in nanoseconds: a power of ten.
     pub tick: u64,
-    /// Its streams.
+    /// Streams of the direction.
     pub streams: Streams,
-    /// Packets that belong to no connection: neither TCP nor UDP, fragments, headers that were cut off.
+    /// Packets without a connection: neither TCP nor UDP, fragments, and truncated headers.
     pub other: Amount,
 }

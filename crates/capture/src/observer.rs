@@ -1,4 +1,5 @@
-//! From packets, one after the other, to an observation. Memory grows with what lives at once.
+//! Builds an [`Observation`] from packets, one after another. The memory grows with the number of
+//! live connections.
 
 use crate::bins::Amount;
 use crate::budget::Budget;
@@ -14,19 +15,19 @@ use crate::sides::Sides;
 use crate::stream::Ending;
 use crate::table::{Key, Paths, Place, Table};
 
-/// Interfaces that are looked at.
+/// Maximum number of observed interfaces.
 const MOST_PORTS: usize = 16;
 
-/// What is to be observed, and how much memory it may take.
+/// Settings of an observation and limits of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The interfaces before and after a queue, where a queue is seen from both sides.
+    /// Interfaces before and after a queue, if a queue was captured on both sides.
     pub queue: Option<(u16, u16)>,
-    /// Connections that may be alive at once.
+    /// Maximum number of live connections.
     pub alive: usize,
-    /// How much is kept of streams that ended.
+    /// Number of ended streams that are stored.
     pub keeping: Keeping,
-    /// Bytes that what streams did over time may take, for all streams together.
+    /// Maximum memory of the time series of all streams, in bytes.
     pub series_memory: usize,
 }
 
@@ -41,12 +42,12 @@ impl Default for Settings {
     }
 }
 
-/// Takes packets in the order of a capture and tells them together.
+/// Takes packets in the order of a capture and measures connections, loads and queues.
 #[derive(Debug)]
 pub struct Observer {
     settings: Settings,
     ports: Vec<Port>,
-    /// The place of each interface in `ports`; above all places where it is not looked at.
+    /// Index of each interface in `ports`; a larger value if the interface is not observed.
     places: Vec<u8>,
     table: Table,
     paths: Paths,
@@ -60,7 +61,7 @@ pub struct Observer {
     unobserved: Amount,
 }
 
-/// An interface that is looked at.
+/// An observed interface.
 #[derive(Debug)]
 struct Port {
     number: u16,
@@ -69,7 +70,7 @@ struct Port {
     ways: [Way; 2],
 }
 
-/// What one side of an interface sends.
+/// Measurements of the packets from one side of an interface.
 #[derive(Debug)]
 struct Way {
     load: Load,
@@ -79,7 +80,7 @@ struct Way {
 }
 
 impl Observer {
-    /// Ready for the first packet.
+    /// An observer without packets.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -101,7 +102,7 @@ impl Observer {
         }
     }
 
-    /// Takes the next packet.
+    /// Processes the next packet.
     pub fn observe(&mut self, packet: &Packet) {
         self.packets += 1;
         let Some(place) = self.place(packet) else {
@@ -131,7 +132,7 @@ impl Observer {
         self.tidy(latest.max(time));
     }
 
-    /// What all packets came to.
+    /// The result of all packets.
     pub fn finish(mut self) -> Observation {
         let (mut crossed, late) = match self.queue.take() {
             Some(queue) => {
@@ -176,7 +177,7 @@ impl Observer {
         }
     }
 
-    /// The place of a packet's interface.
+    /// The index of a packet's interface in `ports`; `None` if it is not observed.
     fn place(&mut self, packet: &Packet) -> Option<usize> {
         let interface = usize::from(packet.interface);
         if self.places.len() <= interface {
@@ -197,7 +198,7 @@ impl Observer {
         Some(self.ports.len() - 1)
     }
 
-    /// Tells a packet to its connection; the side that it comes from, and whose it is.
+    /// Passes a packet to its connection. Returns the side that it comes from, and its stream.
     fn connect(&mut self, place: usize, time: u64, packet: &Packet) -> (u8, Owner) {
         let (key, greater) = Key::of(packet);
         let mut found = self.table.find(&key, greater);
@@ -243,7 +244,7 @@ impl Observer {
         (side, owner)
     }
 
-    /// Tells a packet to the queue, where it is at one of its interfaces.
+    /// Passes a packet to the queue, if it is at one of the queue's interfaces.
     fn cross(&mut self, time: u64, packet: &Packet, side: u8, owner: Option<Owner>) {
         let Some((before, after)) = self.settings.queue else {
             return;
@@ -261,7 +262,7 @@ impl Observer {
         }
     }
 
-    /// Gives up what has been silent for too long, and what there is no memory for.
+    /// Ends connections that were silent for too long. Drops time series if memory is short.
     fn tidy(&mut self, now: u64) {
         while let Some(connection) = self.table.idle(now) {
             self.end(*connection, Ending::Idle);
@@ -284,7 +285,7 @@ impl Observer {
         }
     }
 
-    /// A connection has ended.
+    /// Stores the streams of an ended connection.
     fn end(&mut self, connection: Connection, ending: Ending) {
         let place = self.places[usize::from(connection.interface)];
         let port = &mut self.ports[usize::from(place)];
@@ -332,7 +333,7 @@ impl Port {
     }
 }
 
-/// Tells streams that live what became of their packets; whether the stream lives.
+/// A function that reports drops and marks to live streams. It returns whether the stream is live.
 fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
     move |owner, fate| {
         let connection = table.get(owner.slot);
@@ -348,7 +349,7 @@ fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
     }
 }
 
-/// Adds to streams what became of their packets after they had ended.
+/// Adds to the streams the drops and marks that became known after their ends.
 fn told_late(mut interface: ObservedInterface, late: &Late) -> ObservedInterface {
     for (side, direction) in (0..).zip(&mut interface.directions) {
         let streams = &mut direction.streams;

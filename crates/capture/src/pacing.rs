@@ -1,4 +1,4 @@
-//! How evenly a stream's packets come: paced ones at equal distances, others in trains.
+//! The regularity of a stream's packets: paced packets have equal distances, others come in trains.
 
 use crate::histogram::LogHistogram;
 
@@ -6,31 +6,31 @@ use crate::histogram::LogHistogram;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacing {
     mean: f64,
-    /// Sum of the squares of deviations (Welford, Technometrics 4, 1962).
+    /// Sum of squared deviations (Welford, Technometrics 4, 1962).
     squares: f64,
     gaps: LogHistogram<4>,
 }
 
-/// How evenly packets came.
+/// Regularity of the packets of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evenness {
-    /// How many times between packets there are.
+    /// Number of times between packets.
     pub gaps: u64,
-    /// Their mean, in nanoseconds.
+    /// Mean time between packets, in nanoseconds.
     pub mean: f64,
-    /// Their standard deviation over their mean.
+    /// Coefficient of variation: standard deviation divided by the mean.
     pub variation: f64,
-    /// The smallest time between packets, in nanoseconds: one percent are smaller.
+    /// First percentile of the times between packets, in nanoseconds.
     pub smallest: f64,
-    /// Share of times below one and a half of the smallest.
+    /// Share of times below 1.5 times `smallest`.
     pub close: f64,
-    /// Mean number of packets in a train: packets that follow each other so closely.
+    /// Mean number of packets in a train, whose gaps are below 1.5 times `smallest`.
     pub train: f64,
 }
 
-/// What follows closer than so many of the smallest gap belongs to a train.
+/// Largest gap within a train, as a multiple of the smallest gap.
 const CLOSE: f64 = 1.5;
-/// A smaller share of gaps than this is chance.
+/// Quantile that counts as the smallest gap, because smaller ones are chance.
 const SMALLEST: f64 = 0.01;
 
 impl Pacing {
@@ -42,7 +42,7 @@ impl Pacing {
         self.squares += deviation * (gap - self.mean);
     }
 
-    /// None where there were no two packets.
+    /// The regularity; `None` if there were fewer than two packets.
     pub(crate) fn evenness(&self) -> Option<Evenness> {
         let gaps = self.gaps.total();
         let smallest = self.gaps.quantile(SMALLEST)?;

@@ -1,53 +1,53 @@
-//! One packet as a capture has it: when and where it was seen, and what its headers say.
-//! Whoever reads files makes it, whoever follows connections takes it.
+//! A captured packet: time, place and headers. Readers of files create packets, and the observer
+//! consumes them.
 
 use std::net::IpAddr;
 
-/// A packet that was seen.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// When, in nanoseconds since the epoch of the capture (usually 1970).
+    /// Time in nanoseconds since the epoch of the capture (usually 1970).
     pub time: u64,
-    /// Where: the number of the interface, counted over all files in their order.
+    /// Number of the interface, counted over all files in their order.
     pub interface: u16,
-    /// Bytes of the IP packet on the wire, headers and payload: the total length that its header states.
+    /// Bytes of the IP packet on the wire: the total length in its header.
     pub bytes: u32,
-    /// Bytes of the frame on the wire, as the capture states them; equal to `bytes` for raw IP.
+    /// Bytes of the frame on the wire, as the capture states them. Equal to `bytes` for raw IP.
     pub frame_bytes: u32,
-    /// Which way it went past the interface, where the capture knows (flags of pcapng, the packet type of
-    /// Linux's cooked captures).
+    /// Whether the packet came in; `None` if the capture does not say so. The source is the flags
+    /// of pcapng or the packet type of Linux cooked captures.
     pub inbound: Option<bool>,
-    /// A short hash of source and of destination address of the link layer, where there are any.
+    /// Short hashes of the source and destination address of the link layer, if there are any.
     pub stations: Option<(u32, u32)>,
-    /// The two ends, from the sender to the receiver.
+    /// Endpoints of the packet, from sender to receiver.
     pub flow: FlowKey,
-    /// Explicit Congestion Notification of the IP header.
+    /// ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// Identification of the IPv4 header, for whoever finds the same packet at two places.
+    /// Identification of the IPv4 header, which identifies the same packet at two places.
     pub identification: Option<u16>,
-    /// Time to live, or hop limit.
+    /// Time to live, or hop limit, of the IP header.
     pub hops_left: u8,
-    /// What the IP packet carries.
+    /// Payload of the IP packet.
     pub transport: Transport,
 }
 
-/// The two ends of a packet's way, and its protocol. Ports are zero where there are none.
+/// Endpoints and protocol of a packet. Ports are zero if there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
-    /// Address that it comes from.
+    /// Source address.
     pub source: IpAddr,
-    /// Address that it goes to.
+    /// Destination address.
     pub destination: IpAddr,
-    /// Port that it comes from.
+    /// Source port.
     pub source_port: u16,
-    /// Port that it goes to.
+    /// Destination port.
     pub destination_port: u16,
-    /// Number of the protocol (IANA): 6 is TCP, 17 is UDP.
+    /// Protocol number (IANA): 6 is TCP, 17 is UDP.
     pub protocol: u8,
 }
 
 impl FlowKey {
-    /// The same seen from the other end.
+    /// The same flow in the opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl FlowKey {
     }
 }
 
-/// Codepoints of RFC 3168 section 5.
+/// ECN codepoints of RFC 3168 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// Not ECN-capable.
@@ -74,41 +74,41 @@ pub enum Ecn {
     Marked,
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport {
-    /// TCP, whose header was captured at least up to its options; of those, the ones that were captured
-    /// whole are told.
+    /// TCP with at least the 20 bytes of header before the options. Only options that were captured
+    /// whole are included.
     Tcp(Tcp),
-    /// UDP with a header that was captured.
+    /// UDP with a captured header.
     Udp(Udp),
-    /// Something else, or a transport header that the capture cut off (its ports are told where they are
-    /// there) or that contradicts itself.
+    /// Another protocol, or a transport header that was truncated or contradicts itself. The ports
+    /// are included if they were captured.
     Other,
-    /// A fragment behind the first: it has no transport header.
+    /// A later fragment, which has no transport header.
     Fragment,
 }
 
-/// A TCP header (RFC 9293) with the options that tell of a path.
+/// A TCP header (RFC 9293) with the options that describe a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tcp {
-    /// Sequence number of the first byte of payload.
+    /// Sequence number of the header.
     pub sequence: u32,
     /// Acknowledgment number.
     pub acknowledgment: u32,
     /// Control bits.
     pub flags: Flags,
-    /// Receive window as the header has it: not scaled.
+    /// Receive window of the header, not scaled.
     pub window: u16,
     /// Bytes of payload on the wire.
     pub payload: u32,
-    /// Largest segment that the end takes; on a SYN.
+    /// Maximum segment size that the end announces, in bytes; only on a SYN.
     pub segment_size: Option<u16>,
-    /// Shift of the windows to come (RFC 7323 section 2); on a SYN.
+    /// Window shift of later packets (RFC 7323 section 2); only on a SYN.
     pub window_shift: Option<u8>,
-    /// Whether selective acknowledgments are offered; on a SYN.
+    /// Whether selective acknowledgments are permitted; only on a SYN.
     pub selective: bool,
-    /// Blocks of a selective acknowledgment (RFC 2018), as many as there are, at most 4.
+    /// Blocks of a selective acknowledgment (RFC 2018), at most 4.
     pub sacked: [Option<(u32, u32)>; 4],
     /// Timestamps (RFC 7323 section 3).
     pub timestamps: Option<Timestamps>,
@@ -117,9 +117,9 @@ pub struct Tcp {
 /// TCP's timestamps option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock (`TSval`).
+    /// Clock of the sender (`TSval`).
     pub value: u32,
-    /// The clock of the other end that is echoed (`TSecr`).
+    /// Echoed clock of the other end (`TSecr`).
     pub echo: u32,
 }
 
@@ -140,54 +140,55 @@ impl Flags {
         self.0 & bit != 0
     }
 
-    /// No more data from its sender.
+    /// Whether the sender sends no more data (FIN).
     #[must_use]
     pub fn fin(self) -> bool {
         self.has(Self::FIN)
     }
 
-    /// Opens a connection.
+    /// Whether the packet opens a connection (SYN).
     #[must_use]
     pub fn syn(self) -> bool {
         self.has(Self::SYN)
     }
 
-    /// Breaks a connection off.
+    /// Whether the packet resets the connection (RST).
     #[must_use]
     pub fn rst(self) -> bool {
         self.has(Self::RST)
     }
 
-    /// The application is to have what has come.
+    /// Whether the receiver should deliver the data at once (PSH).
     #[must_use]
     pub fn psh(self) -> bool {
         self.has(Self::PSH)
     }
 
-    /// The acknowledgment number means something.
+    /// Whether the acknowledgment number is valid (ACK).
     #[must_use]
     pub fn ack(self) -> bool {
         self.has(Self::ACK)
     }
 
-    /// A mark is echoed (RFC 3168).
+    /// Whether the packet echoes a congestion mark (ECE, RFC 3168).
     #[must_use]
     pub fn ece(self) -> bool {
         self.has(Self::ECE)
     }
 
-    /// The window was reduced for an echoed mark (RFC 3168).
+    /// Whether the sender has reduced its window because of an echoed mark (CWR, RFC 3168).
     #[must_use]
     pub fn cwr(self) -> bool {
         self.has(Self::CWR)
     }
 }
 
-/// A UDP header (RFC 768), and what of QUIC is in the clear.
+/// A UDP header (RFC 768) with the first byte of its payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Udp {
     /// Bytes of payload on the wire.
     pub payload: u32,
-    /// First byte of the payload, where it was captured: form and spin bit of QUIC (RFC 9000 section 17).
+    /// First byte of the payload, if it was captured. It holds the form and the spin bit of QUIC
+    /// (RFC 9000 section 17).
     pub first: Option<u8>,
 }

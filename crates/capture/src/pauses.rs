@@ -1,62 +1,64 @@
-//! What keeps a stream from sending: a full receive window, or nothing to send.
+//! Limits of a stream other than the congestion window: a full receive window, or no data to send.
+//! The measurements of a `Half` use it.
 
-/// Pauses that are told one by one.
+/// Maximum number of pauses that are listed.
 const LONGEST: usize = 8;
-/// Shorter ones are no pauses of an application (a minimum retransmission timeout of Linux).
+/// Shortest pause of an application, in nanoseconds: the minimum retransmission timeout of Linux.
 const SHORTEST: u64 = 200_000_000;
 
-/// A time in which nothing was in flight.
+/// A time without data in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// When it began, in nanoseconds.
+    /// Start of the pause, in nanoseconds.
     pub start: u64,
-    /// How long it was, in nanoseconds.
+    /// Length of the pause, in nanoseconds.
     pub length: u64,
 }
 
-/// What a stream spent its time with.
+/// Times that a stream spent in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// From its first data on, in nanoseconds.
+    /// Time since the first data, in nanoseconds.
     pub watched: u64,
-    /// With more than nine tenths of the receive window in flight, in nanoseconds.
+    /// Time with more than nine tenths of the receive window in flight, in nanoseconds.
     pub window_limited: u64,
-    /// With nothing in flight for longer than an answer of the sender takes, in nanoseconds: behind a
-    /// long way from it, as at the receiver, it is silence and not a sender with nothing to send.
+    /// Time without data in flight, in nanoseconds. The time from the capture point to the sender
+    /// and back is subtracted, because the sender cannot answer sooner. The subtraction matters if
+    /// the capture point is near the receiver.
     pub empty: u64,
-    /// Pauses longer than 200 ms and two base round trips.
+    /// Number of pauses longer than 200 ms and longer than two base round trips.
     pub pauses: u64,
 }
 
-/// Follows what is in flight.
+/// Measures these times from the data in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     since: Option<u64>,
     limited: bool,
-    /// Since when nothing is in flight.
+    /// Start of the current time without data in flight.
     empty: Option<u64>,
     spent: Spent,
     longest: Vec<Pause>,
 }
 
-/// What is known of a stream's least round trip as data of it leaves, in nanoseconds.
+/// The smallest round trip of a stream when its data leaves, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Trip {
-    /// The whole of it.
+    /// The whole round trip.
     pub(crate) round: Option<u64>,
-    /// From here to the sender and back.
+    /// The round trip from the capture point to the sender.
     pub(crate) before: Option<u64>,
 }
 
 impl Watch {
-    /// Whether data that leaves now ends a time in which nothing was in flight: for others no trip is asked for.
+    /// Whether data that leaves now may end a pause. Only then `send` needs the round trip.
     pub(crate) fn is_paused(&self, time: u64, data_before: Option<u64>) -> bool {
         self.empty.is_some()
             || data_before.is_some_and(|start| time.saturating_sub(start) > SHORTEST)
     }
 
-    /// Data leaves. Without acknowledgments nothing tells when the last one ended: a pause then
-    /// begins with the data before it.
+    /// Processes a packet with data. Without acknowledgments the end of the data before is unknown,
+    /// so a pause begins with that data.
     pub(crate) fn send(&mut self, time: u64, data_before: Option<u64>, trip: Trip) {
         let least = SHORTEST.max(trip.round.unwrap_or(0).saturating_mul(2));
         self.go_on(time);
@@ -71,7 +73,7 @@ impl Watch {
         }
     }
 
-    /// So much is in flight now, and so much the receiver takes.
+    /// Processes the bytes in flight and the receive window, both in bytes.
     pub(crate) fn see(&mut self, time: u64, flight: u64, window: Option<u32>) {
         self.go_on(time);
         self.limited = window.is_some_and(|window| flight * 10 > u64::from(window) * 9);
@@ -82,7 +84,7 @@ impl Watch {
         }
     }
 
-    /// What it was all in all, and the longest pauses in their order.
+    /// The times of all states, and the longest pauses in order of time.
     pub(crate) fn finish(mut self, trip: Trip) -> (Spent, Vec<Pause>) {
         if let Some((start, end)) = self.empty.zip(self.since) {
             self.see_empty(start, end, trip);
@@ -219,7 +221,7 @@ mod tests {
         }
         watch.send(time, None, Trip::default());
         let (spent, pauses) = watch.finish(Trip::default());
-        // One of the twenty is no longer than 200 ms.
+        // One of the twenty pauses is not longer than 200 ms.
         assert_eq!((spent.pauses, pauses.len()), (19, 8));
         assert!(pauses.iter().all(|it| it.length >= 212 * MILLISECOND));
         assert!(pauses.is_sorted_by_key(|it| it.start));

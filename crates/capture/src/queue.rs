@@ -1,5 +1,5 @@
-//! A queue seen from both sides: how long each packet waited, what was inside when it came, which
-//! ones never came out, which were marked, and whether their order was kept.
+//! A queue that was captured on both sides: waiting times, backlog, drops, marks and reordering.
+//! The observer passes packets of two interfaces to it.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use crate::histogram::LogHistogram;
 use crate::matching::{Entry, LONGEST, Matching, Seen, Settled};
 use crate::packet::{Ecn, Packet};
 
-/// Packets that wait at most: about 256 MiB.
+/// Maximum number of waiting packets, which take about 256 MiB.
 const MOST: usize = 1 << 21;
-/// Streams that ended before it was known what they lost.
+/// Maximum number of streams that ended before their losses were known.
 const LATE: usize = 1 << 16;
-/// Width of the windows to begin with (8 ms), and how many there are before pairs are merged.
+/// Initial width of the windows in nanoseconds (8 ms), and the number of windows above which pairs
+/// are merged.
 const WINDOWS: (u64, usize) = (8_000_000, 1 << 17);
-/// Width of the bins in which the smallest wait is told (1 s), and how many there are.
+/// Width of the bins of the smallest waiting time in nanoseconds (1 s), and their maximum number.
 const OFFSETS: (u64, usize) = (1_000_000_000, 1 << 16);
 
-/// A stream of the interface before the queue, as its connection's slot, number and half have it.
+/// A stream at the interface before the queue: slot, number and half of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) slot: u32,
@@ -27,39 +28,39 @@ pub(crate) struct Owner {
     pub(crate) half: u8,
 }
 
-/// What is remembered of a packet that came to the queue.
+/// Facts about a packet that arrived at the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     bytes: u32,
     side: u8,
     marked: bool,
     owner: Option<Owner>,
-    /// What had left on this side when it came.
+    /// Packets and bytes that had left on this side when the packet arrived.
     left: Amount,
 }
 
-/// Packets dropped and marked of streams that had ended, by number of the connection and side.
+/// Drops and marks of ended streams, by number of the connection and side.
 pub(crate) type Late = HashMap<(u64, u8), (u64, u64), RandomState>;
 
-/// What is to be told of a stream.
+/// Event of a packet that its stream counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Dropped,
     Marked,
 }
 
-/// What came to a queue in a window of time.
+/// Packets that arrived at a queue within a window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
-    /// What arrived and came out.
+    /// Packets that passed the queue.
     pub through: Amount,
-    /// What arrived and never came out.
+    /// Packets that were dropped.
     pub dropped: Amount,
-    /// Sum of the waits of what came out, in nanoseconds; negative where clocks differ.
+    /// Sum of the waiting times of passed packets, in nanoseconds; negative if clocks differ.
     pub wait: i64,
-    /// The least and most that one waited, in nanoseconds.
+    /// Smallest and largest waiting time, in nanoseconds.
     pub waits: Option<(i64, i64)>,
-    /// The most bytes that were inside when one arrived.
+    /// Largest backlog at an arrival, in bytes.
     pub backlog: u64,
 }
 
@@ -76,7 +77,7 @@ impl Merge for Waited {
     }
 }
 
-/// The smallest wait in a time, in nanoseconds; None where nothing came out.
+/// Smallest waiting time in a bin, in nanoseconds; `None` if no packet passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Smallest(pub Option<i64>);
 
@@ -92,46 +93,47 @@ impl Merge for Smallest {
 /// One direction through a queue, by the sides of the interface before it.
 #[derive(Clone, Debug)]
 pub struct Crossing {
-    /// What came out.
+    /// Packets that passed the queue.
     pub through: Amount,
-    /// What never came out.
+    /// Packets that were dropped.
     pub dropped: Amount,
-    /// What was inside when the capture ended, or may have been.
+    /// Packets that were, or may have been, in the queue when the capture ended.
     pub unfinished: Amount,
-    /// Packets that were marked inside.
+    /// Packets that were marked in the queue.
     pub marked: u64,
-    /// Packets that were seen behind before they were seen in front: the clocks differ, or this is not
-    /// the way through the queue.
+    /// Packets that were seen after the queue earlier than before it: the clocks differ, or the
+    /// path does not pass the queue.
     pub negative: u64,
-    /// Waits of what came out, in nanoseconds; negative ones as 0.
+    /// Waiting times of passed packets, in nanoseconds; negative ones count as 0.
     pub waits: LogHistogram<6>,
-    /// Bytes inside at each arrival that came out.
+    /// Backlog at each arrival that passed, in bytes.
     pub backlog: LogHistogram<6>,
-    /// Packets inside at each arrival that came out.
+    /// Backlog at each arrival that passed, in packets.
     pub backlog_packets: LogHistogram<6>,
-    /// Bytes inside at each arrival that was dropped.
+    /// Backlog at each arrival that was dropped, in bytes.
     pub backlog_at_drops: LogHistogram<6>,
-    /// Packets inside at each arrival that was dropped.
+    /// Backlog at each arrival that was dropped, in packets.
     pub backlog_packets_at_drops: LogHistogram<6>,
-    /// The most bytes inside once an arrival that came out was added, and packets then.
+    /// Largest backlog in bytes including an arrival that passed, and the packets at that time.
     pub largest_backlog: Amount,
-    /// Packets that came out behind a later one of another stream.
+    /// Packets that left after a later packet of another stream.
     pub overtaken: u64,
-    /// Packets that came out behind a later one of their own stream.
+    /// Packets that left after a later packet of their own stream.
     pub overtaken_inside: u64,
-    /// By time of arrival, in windows of 8 ms or a power of two of them.
+    /// Results by time of arrival, in windows of 8 ms times a power of two.
     pub windows: Bins<Waited>,
-    /// The smallest wait per second: the offset of two clocks, and its drift.
+    /// Smallest waiting time per bin of at least 1 s, which shows the offset of two clocks and its
+    /// drift.
     pub offsets: Bins<Smallest>,
-    /// What had entered and came out, and what has left.
+    /// Arrivals that passed the queue, and departures.
     entered: Amount,
     left: Amount,
-    /// The latest arrival of what has left.
+    /// Latest arrival among the departures.
     newest: Option<(u64, Option<Owner>)>,
     longest: i64,
 }
 
-/// A queue between two interfaces.
+/// The measurement of a queue between two interfaces.
 #[derive(Debug)]
 pub(crate) struct Queue {
     matching: Matching<Arrival>,
@@ -141,16 +143,16 @@ pub(crate) struct Queue {
     latest: u64,
 }
 
-/// A queue seen from both sides.
+/// Result of a queue that was captured on both sides.
 #[derive(Clone, Debug)]
 pub struct Crossed {
-    /// By direction of the interface before.
+    /// Results by direction of the interface before the queue.
     pub directions: [Crossing; 2],
-    /// Packets that were seen behind only.
+    /// Packets that were seen only after the queue.
     pub strangers: u64,
-    /// Packets that were taken as dropped before ten seconds were over, for want of memory.
+    /// Packets that counted as dropped before ten seconds had passed, because memory was short.
     pub hurried: u64,
-    /// Drops and marks that are not told of a stream, for want of memory.
+    /// Drops and marks that are missing in their streams, because memory was short.
     pub unattributed: u64,
 }
 
@@ -179,7 +181,7 @@ impl Crossing {
         }
     }
 
-    /// What was inside when a packet came: what entered before it, less what had left.
+    /// The backlog when a packet arrived: the arrivals before it less the departures.
     fn inside(&self, arrival: &Arrival) -> Amount {
         Amount {
             packets: self.entered.packets.saturating_sub(arrival.left.packets),
@@ -240,7 +242,7 @@ impl Crossing {
     }
 }
 
-/// One time less another one.
+/// The signed difference of two times, in nanoseconds.
 fn difference(time: u64, before: u64) -> i64 {
     if time >= before {
         i64::try_from(time - before).unwrap_or(i64::MAX)
@@ -260,7 +262,8 @@ impl Queue {
         }
     }
 
-    /// A packet comes to the interface before. Where it was marked inside, its stream is told.
+    /// Processes a packet at the interface before the queue. Its stream learns of a mark in the
+    /// queue.
     pub(crate) fn enter(
         &mut self,
         time: u64,
@@ -283,7 +286,7 @@ impl Queue {
         self.settle(tell);
     }
 
-    /// A packet comes to the interface after.
+    /// Processes a packet at the interface after the queue.
     pub(crate) fn leave(
         &mut self,
         time: u64,
@@ -301,7 +304,7 @@ impl Queue {
         self.settle(tell);
     }
 
-    /// What it came to, with the drops and marks of streams that had ended by number and side.
+    /// The result, and the drops and marks of ended streams by number and side.
     pub(crate) fn finish(mut self, tell: &mut impl FnMut(Owner, Fate) -> bool) -> (Crossed, Late) {
         self.settle(tell);
         let orderly = self.crossings.each_ref().map(|it| it.overtaken == 0);
@@ -355,7 +358,7 @@ impl Queue {
         self.tell(entry, Fate::Dropped, tell);
     }
 
-    /// Tells the stream of a packet; where it has ended, remembers it.
+    /// Reports an event to the stream of a packet. If the stream has ended, the event is stored.
     fn tell(
         &mut self,
         entry: &Entry<Arrival>,

@@ -1,35 +1,35 @@
-//! Round trips between what was seen and what answers it, with memory for few of what waits for
-//! an answer: where more is outstanding, every second one is forgotten, then every second of these.
+//! Round trips between a packet and its answer, in bounded memory. If too many packets wait, every
+//! second one is dropped, repeatedly. Each direction of a connection uses this.
 
 use std::collections::VecDeque;
 
 use crate::histogram::LogHistogram;
 use crate::sequence::unwrapped;
 
-/// How much is outstanding at most where there is memory, and where there is not.
+/// Maximum number of waiting packets with and without spare memory.
 const MOST: usize = 256;
 const FEW: usize = 8;
 
-/// What waits for an answer, by a number that grows.
+/// Packets that wait for an answer, by an increasing number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outstanding {
     waiting: VecDeque<Waiting>,
-    /// Of so many (log2) one is kept.
+    /// Binary logarithm of the ratio of all packets to stored ones.
     thinned: u32,
     passed: u64,
 }
 
-/// Something that waits for an answer.
+/// A packet that waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) number: u64,
     pub(crate) time: u64,
-    /// Whether it carried payload.
+    /// Whether the packet carried payload.
     pub(crate) payload: bool,
 }
 
 impl Outstanding {
-    /// Something was seen that will be answered.
+    /// Adds a packet that will be answered.
     pub(crate) fn push(&mut self, waiting: Waiting, generous: bool) {
         self.passed = self.passed.wrapping_add(1);
         if self.passed & ((1 << self.thinned) - 1) != 0 {
@@ -47,15 +47,15 @@ impl Outstanding {
         self.waiting.push_back(waiting);
     }
 
-    /// The answer to all up to a number: the last of them, which was waited for least. None where
-    /// the last one may have been forgotten.
+    /// Takes the answer to all packets up to a number. Returns the last of them, which waited
+    /// least, or `None` if that one may have been dropped.
     pub(crate) fn answer(&mut self, number: u64) -> Option<Waiting> {
         let complete = self.thinned == 0;
         let last = self.take_up_to(number);
         last.filter(|it| complete || it.number == number)
     }
 
-    /// The answer to exactly this 32-bit number, the first one there is.
+    /// Takes the answer to exactly this 32-bit number: the first one counts.
     pub(crate) fn echo(&mut self, number: u32) -> Option<Waiting> {
         let newest = self.waiting.back()?.number;
         let number = unwrapped(newest, number);
@@ -66,7 +66,7 @@ impl Outstanding {
         last.filter(|it| it.number == number)
     }
 
-    /// Takes out all up to a number; the last of them.
+    /// Removes all packets up to a number. Returns the last of them.
     fn take_up_to(&mut self, number: u64) -> Option<Waiting> {
         let mut last = None;
         while let Some(&first) = self.waiting.front()
@@ -80,7 +80,7 @@ impl Outstanding {
         last
     }
 
-    /// Nothing that was seen so far has an answer that tells anything.
+    /// Removes all waiting packets, because their answers are ambiguous.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
     }
@@ -90,7 +90,7 @@ impl Outstanding {
     }
 }
 
-/// The clock that one end of a connection puts into its timestamps (RFC 7323 section 3).
+/// The clock in the timestamps of one end of a connection (RFC 7323 section 3).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ticks {
     outstanding: Outstanding,
@@ -98,18 +98,19 @@ pub(crate) struct Ticks {
     latest: Option<(u64, u64)>,
 }
 
-/// A clock is told once it went on for so long (ns) and by so many ticks.
+/// Smallest time in nanoseconds and number of ticks from which the tick is computed.
 const SEEN: (u64, u64) = (100_000_000, 10);
-/// A clock does not go on by more between two packets that tell of it.
+/// Largest valid distance between two timestamps, in ticks.
 const FARTHEST: u64 = 1 << 30;
 
 impl Ticks {
-    /// A packet with this timestamp was seen; only the first one with it is answered at once.
+    /// Processes a packet with a timestamp. Only the first packet with it waits for the echo.
     pub(crate) fn see(&mut self, time: u64, value: u32, payload: bool, generous: bool) {
         let Some((_, latest)) = self.latest else {
             let number = (1 << 32) + u64::from(value);
             self.first = Some((time, number));
-            // Others with this value may have passed before anybody listened: its echo answers the first of them.
+            // Packets with this value may have passed before the capture began, and its echo
+            // answers the first of them.
             self.latest = self.first;
             return;
         };
@@ -133,12 +134,12 @@ impl Ticks {
         self.outstanding.push(waiting, generous);
     }
 
-    /// The first packet that echoes this timestamp: since when it waited.
+    /// Takes the first echo of this timestamp. Returns the packet that waited.
     pub(crate) fn echo(&mut self, value: u32) -> Option<Waiting> {
         self.outstanding.echo(value)
     }
 
-    /// Nanoseconds of a tick, where enough was seen.
+    /// Length of a tick in nanoseconds; `None` if too little was seen.
     pub(crate) fn tick(&self) -> Option<f64> {
         let ((begin, first), (end, last)) = self.first.zip(self.latest)?;
         let (time, ticks) = (end.saturating_sub(begin), last.saturating_sub(first));
@@ -150,7 +151,7 @@ impl Ticks {
     }
 }
 
-/// The smallest of some times, and how many they were.
+/// The smallest of some times, and their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
     count: u32,
@@ -158,7 +159,7 @@ pub struct Least {
 }
 
 impl Least {
-    /// One more, in nanoseconds.
+    /// Adds a time in nanoseconds.
     pub(crate) fn add(&mut self, time: u64) {
         self.least = if self.count == 0 {
             time
@@ -168,18 +169,18 @@ impl Least {
         self.count = self.count.saturating_add(1);
     }
 
-    /// How many there were.
+    /// The number of times.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// The smallest, in nanoseconds; None where there was none.
+    /// The smallest time in nanoseconds; `None` if there is none.
     pub fn least(self) -> Option<u64> {
         (self.count > 0).then_some(self.least)
     }
 }
 
-/// Times of one kind with their distribution.
+/// Times of one kind with their smoothed value and their distribution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Times {
     smoothed: f64,
@@ -198,7 +199,7 @@ impl Times {
         self.histogram.add(time);
     }
 
-    /// Smoothed as RFC 6298 does, in nanoseconds; 0 where there was none.
+    /// Smoothed time as in RFC 6298, in nanoseconds; 0 if there is none.
     pub(crate) fn smoothed(&self) -> f64 {
         self.smoothed
     }

@@ -1,118 +1,118 @@
-//! What a sender makes of its window, round trip by round trip: what it had before each loss and
-//! behind its repair, how often it fell without one, and when it went down to a few segments.
+//! The congestion window of a sender per round trip: before each loss, after its recovery, falls
+//! without a loss, and visits to a few segments. Each direction of a connection uses it.
 //!
-//! A round ends with the first packet that was sent as all of the round was acknowledged, whatever
-//! waited on the path, so that nothing here asks how long a round trip is.
+//! A round ends with the first packet that was sent when all of the round was acknowledged.
+//! Therefore no length of a round trip is needed.
 
 use crate::budget::Budget;
 use crate::unacknowledged::Unacknowledged;
 
-/// Reductions and visits that are kept.
+/// Maximum number of reductions and of visits that are stored.
 const REDUCTIONS: usize = 256;
 const VISITS: usize = 64;
-/// A window of so many segments is BBR's least (draft-cardwell-iccrg-bbr-congestion-control-00
-/// section 4.2.1, `BBRMinPipeCwnd`).
+/// Least window of BBR, in segments (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.1,
+/// `BBRMinPipeCwnd`).
 const LEAST: u32 = 4;
-/// Shorter times with so little outstanding are bursts of who has nothing more to send (ns); BBR's is
-/// of 200 ms.
+/// Shortest visit, in nanoseconds. BBR stays for 200 ms; shorter times are bursts of a sender
+/// without more data.
 const SHORTEST_VISIT: u64 = 100_000_000;
-/// A fall is one of more than a segment and of more than this part of the window.
+/// A window falls if it loses more than one segment plus the window divided by this number.
 const FALL: u32 = 14;
 
-/// An event at which a sender reduces its window: what it repairs first, or what it answers a mark
-/// with. Windows are in bytes; 0 where they are not known.
+/// An event at which a sender reduces its window: the first retransmission of a loss, or the
+/// reaction to a mark. Windows are in bytes, and 0 if they are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reduction {
-    /// When it shows, in nanoseconds.
+    /// Time of the retransmission or reaction, in nanoseconds.
     pub time: u64,
-    /// When all that was on its way at that time was acknowledged, in nanoseconds.
+    /// Time when all data in flight at that time was acknowledged, in nanoseconds.
     pub repaired: u64,
-    /// Most that was outstanding in the last full round before, and in the one before that.
+    /// Largest flight in the last full round before the event, in bytes.
     pub before: u32,
-    /// See `before`.
+    /// Largest flight in the round before that one, in bytes.
     pub earlier: u32,
-    /// Most that was outstanding in the first full round behind the repair.
+    /// Largest flight in the first full round after the recovery, in bytes.
     pub after: u32,
-    /// And in the second one.
+    /// Largest flight in the second one, in bytes.
     pub later: u32,
-    /// Full rounds from the reduction before this one, without those of repairs.
+    /// Number of full rounds since the reduction before, without those of the recovery.
     pub rounds: u32,
-    /// Longest time without a packet until it was repaired, in nanoseconds.
+    /// Longest time without a packet up to the end of the recovery, in nanoseconds.
     pub silence: u64,
 }
 
-/// A time with no more outstanding than BBR's least window.
+/// A time with at most BBR's least window in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visit {
-    /// When it began, in nanoseconds.
+    /// Start of the visit, in nanoseconds.
     pub time: u64,
-    /// How long it was, in nanoseconds.
+    /// Length of the visit, in nanoseconds.
     pub length: u64,
-    /// Most that was outstanding in the round before, and in the first ones behind it, in bytes.
+    /// Largest flight in the round before the visit, in bytes.
     pub former: u32,
-    /// See `former`.
+    /// Largest flight in the first rounds after the visit, in bytes.
     pub regained: u32,
-    /// Longest time without a packet in it and on the way down to it, in nanoseconds.
+    /// Longest time without a packet during the visit and on the way down to it, in nanoseconds.
     pub silence: u64,
 }
 
-/// What a sender made of its window.
+/// The congestion window of a sender over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// In the order of time.
+    /// Reductions of the window, in order of time.
     pub reductions: Vec<Reduction>,
-    /// In the order of time.
+    /// Visits to the least window, in order of time.
     pub visits: Vec<Visit>,
-    /// Rounds that follow another one without a reduction between.
+    /// Number of full rounds that follow another one without a reduction between them.
     pub compared: u32,
-    /// Those among them whose window fell by a segment and 7 %.
+    /// Number of these rounds whose window fell by more than one segment plus 1/14 (7 %).
     pub falls: u32,
 }
 
-/// A packet of new data, or one that was sent again.
+/// A packet of new data, or a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) time: u64,
     pub(crate) echo: u32,
-    /// Where it begins and ends.
+    /// Sequence numbers of the first byte and after the last byte.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// Behind the last byte that was sent.
+    /// Sequence number after the last byte that was sent.
     pub(crate) end: u64,
-    /// Largest payload so far.
+    /// Largest payload so far, in bytes.
     pub(crate) segment: u32,
     pub(crate) kind: Kind,
-    /// It says that the window was reduced (CWR).
+    /// Whether the packet says that the window was reduced (CWR).
     pub(crate) reduced: bool,
 }
 
-/// What a packet brings.
+/// Kind of data in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     New,
     Again,
-    /// Neither: it says nothing.
+    /// Neither new data nor a retransmission; it carries no information.
     Other,
 }
 
-/// Follows a sender.
+/// Measures the window of a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rounds {
     unacknowledged: Unacknowledged,
     state: State,
-    /// The round that is on its way: its end, and the most that was outstanding.
+    /// Current round: its end, and its largest flight.
     round: Round,
-    /// The same, repairs or not.
+    /// Current round, recovery or not.
     any: Round,
     /// Windows of the last two full rounds, the latest first.
     last: [u32; 2],
-    /// Of the last round of any kind.
+    /// Window of the last round of any kind.
     former: u32,
     full: u32,
     latest: Option<u64>,
     silence: u64,
     visiting: Option<Visit>,
-    /// Rounds in which a visit's window is still regained.
+    /// Number of rounds in which the window after a visit is measured.
     regaining: u8,
     told: Windows,
 }
@@ -125,20 +125,20 @@ struct Round {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// What was outstanding as the capture began is not known.
+    /// The flight at the beginning of the capture is not known.
     #[default]
     Beginning,
     Open,
-    /// Until so much is acknowledged.
+    /// Recovery, until this number is acknowledged.
     Repairing(u64),
-    /// In the first round behind a repair.
+    /// First round after a recovery.
     Settling,
-    /// In the second one.
+    /// Second round after a recovery.
     Settled,
 }
 
 impl Round {
-    /// Takes a packet; the window of the round that it ends, if it does.
+    /// Processes a packet. Returns the window of the round that it ends, if it ends one.
     fn take(&mut self, acknowledged: u64, end: u64, outstanding: u32) -> Option<u32> {
         if acknowledged < self.end {
             self.most = self.most.max(outstanding);
@@ -154,14 +154,14 @@ impl Round {
 }
 
 impl Rounds {
-    /// An acknowledgment passed; `number` is what is acknowledged by now.
+    /// Processes an acknowledgment. `number` is the highest acknowledged number.
     pub(crate) fn acknowledge(&mut self, timestamp: u32, number: u64, budget: &mut Budget) {
         let (before, generous) = (self.unacknowledged.len(), budget.generous());
         self.unacknowledged.acknowledge(timestamp, number, generous);
         budget.follow(before, self.unacknowledged.len());
     }
 
-    /// A packet with payload passed.
+    /// Processes a packet with payload.
     pub(crate) fn send(&mut self, sent: &Sent, budget: &mut Budget) {
         let silence = self.latest.map_or(0, |it| sent.time.saturating_sub(it));
         self.latest = Some(sent.time);
@@ -191,7 +191,7 @@ impl Rounds {
         self.unacknowledged.len()
     }
 
-    /// What it was all in all.
+    /// The results.
     pub(crate) fn finish(mut self) -> Windows {
         self.told.reductions.shrink_to_fit();
         self.told.visits.shrink_to_fit();
@@ -208,9 +208,9 @@ impl Rounds {
             ..Reduction::default()
         };
         if let State::Repairing(point) = self.state {
-            // What is lost at the edge was sent before the repair and not seen here, so that the
-            // sender's repair ends behind it. What is lost beyond is an event of its own, whose
-            // window before is not known.
+            // A loss at the edge was sent before the recovery and not seen here, so the sender's
+            // recovery ends after it. A loss beyond the edge is an event of its own, whose window
+            // before is not known.
             if sent.kind != Kind::Again || sent.from <= point {
                 let to = if sent.kind == Kind::Again { sent.to } else { 0 };
                 self.state = State::Repairing(point.max(to));
@@ -223,7 +223,7 @@ impl Rounds {
         self.full = 0;
     }
 
-    /// Those that are more than are kept are counted with the last one, which then says nothing.
+    /// Stores a reduction. If the list is full, the last entry keeps only its time.
     fn push(&mut self, reduction: Reduction) {
         let reductions = &mut self.told.reductions;
         if reductions.len() < REDUCTIONS {
@@ -347,8 +347,8 @@ mod tests {
             }
         }
 
-        /// All that is on its way is acknowledged, and a window sent; the first packet may be one
-        /// that is sent again.
+        /// Acknowledges all data in flight and sends a window. The first packet may be a
+        /// retransmission.
         fn round(&mut self, window: u64, again: bool) {
             self.round += 1;
             if !again {
@@ -461,7 +461,7 @@ mod tests {
             sender.sent += 5;
             sender.acknowledged = point + beyond;
             sender.send(Kind::Again, 0);
-            // All before the edge is acknowledged, and the edge itself is not.
+            // All data before the edge is acknowledged, and the edge itself is not.
             sender.acknowledged = point;
             sender.round += 1;
             let number = point * u64::from(SEGMENT);
@@ -483,7 +483,7 @@ mod tests {
             }
             let told = sender.rounds.finish().reductions;
             assert_eq!(told.len(), reductions);
-            // Of two the windows of neither are known on both sides.
+            // If there are two events, neither has known windows on both sides.
             let known = told.iter().filter(|it| it.before > 0 && it.after > 0);
             assert_eq!(known.count(), 2 - reductions);
         }

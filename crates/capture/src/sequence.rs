@@ -1,38 +1,38 @@
-//! Where segments lie in the sequence of a connection (RFC 9293 section 3.4): what is new, what was
-//! seen before, what fills a gap that was left, what was acknowledged and never seen.
+//! The places of segments in the sequence of a connection (RFC 9293 section 3.4). Each direction
+//! classifies its bytes as new, repeated, filling a gap, or acknowledged but never seen.
 
-/// Windows are at most so large (RFC 7323 section 2.3): beyond, numbers say nothing of each other.
+/// Largest window (RFC 7323 section 2.3). Numbers that are farther apart are unrelated.
 const FARTHEST: u64 = 1 << 30;
-/// Numbers are counted on from here, so that earlier ones are above zero.
+/// Offset of all numbers, so that earlier numbers are positive.
 const BASE: u64 = 1 << 32;
-/// How many gaps are kept where there is memory, and where there is not.
+/// Maximum number of gaps with and without spare memory.
 const MOST_GAPS: usize = 1024;
 const FEW_GAPS: usize = 8;
 
-/// A 32-bit number counted on beyond 2^32: the nearest one to a reference.
+/// Extends a 32-bit number to 64 bits: the value nearest to a reference.
 pub(crate) fn unwrapped(reference: u64, number: u32) -> u64 {
     let difference = number.wrapping_sub(reference as u32) as i32;
     reference.wrapping_add_signed(i64::from(difference))
 }
 
-/// What was seen of a sequence.
+/// The part of a sequence that was seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
-    /// Behind the last byte that was seen; zero while nothing is known.
+    /// Number after the last byte that was seen; zero while unknown.
     high: u64,
-    /// What the other end has acknowledged.
+    /// Highest number that the other end has acknowledged.
     acknowledged: Option<u64>,
-    /// Behind the FIN.
+    /// Number after the FIN.
     end: Option<u64>,
     gaps: Vec<Gap>,
 }
 
-/// Bytes that were passed over.
+/// A range of bytes that was not seen yet.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     from: u64,
     to: u64,
-    /// When they were passed over, and the identification of the packet that did.
+    /// Time of the packet after the gap, and its identification.
     time: u64,
     identification: Option<u16>,
 }
@@ -44,49 +44,49 @@ pub(crate) struct Segment {
     pub(crate) sequence: u32,
     pub(crate) payload: u32,
     pub(crate) identification: Option<u16>,
-    /// A gap that is filled sooner than this was reordering.
+    /// Time within which a filled gap is reordering, in nanoseconds.
     pub(crate) reordering: u64,
     /// Whether there is memory for many gaps.
     pub(crate) generous: bool,
 }
 
-/// What a segment brought, in bytes.
+/// Bytes of a segment by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brought {
-    /// Beyond all that was seen.
+    /// Bytes beyond all bytes that were seen.
     pub(crate) new: u32,
-    /// Seen here before.
+    /// Bytes that were seen before.
     pub(crate) repeated: u32,
-    /// Passed over before and sent again: lost before this place.
+    /// Bytes that filled a gap late: they were lost upstream and retransmitted.
     pub(crate) filled: u32,
-    /// Passed over before and overtaken only.
+    /// Bytes that filled a gap in time: they were only overtaken.
     pub(crate) reordered: u32,
-    /// A keep-alive (RFC 9293 section 3.8.4): nothing.
+    /// Whether the segment is a keep-alive (RFC 9293 section 3.8.4).
     pub(crate) probe: bool,
-    /// The number has nothing to do with those before.
+    /// Whether the number is unrelated to those before.
     pub(crate) strange: bool,
 }
 
-/// What an acknowledgment said.
+/// Effect of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
     /// Bytes that were not acknowledged before.
     pub(crate) new: u64,
     /// Bytes among them that were never seen here.
     pub(crate) unseen: u64,
-    /// The same number as before while data is outstanding.
+    /// Whether it repeats the number before while data is outstanding.
     pub(crate) same: bool,
 }
 
 impl Sequence {
-    /// A SYN takes a number of its own.
+    /// Processes a SYN, which takes one number.
     pub(crate) fn syn(&mut self, sequence: u32) {
         if self.high == 0 {
             self.high = BASE + u64::from(sequence) + 1;
         }
     }
 
-    /// A FIN, behind the payload of its segment.
+    /// Processes a FIN after the payload of its segment.
     pub(crate) fn fin(&mut self, sequence: u32, payload: u32) {
         if self.high == 0 {
             self.high = BASE + u64::from(sequence.wrapping_add(payload));
@@ -94,23 +94,23 @@ impl Sequence {
         self.end = Some(unwrapped(self.high, sequence.wrapping_add(payload)) + 1);
     }
 
-    /// Bytes that were seen and not acknowledged; None where no acknowledgments are seen.
+    /// Bytes that were seen and not acknowledged; `None` if no acknowledgment was seen.
     pub(crate) fn flight(&self) -> Option<u64> {
         self.acknowledged
             .map(|acknowledged| self.high.saturating_sub(acknowledged))
     }
 
-    /// Behind the last byte that was seen.
+    /// Number after the last byte that was seen.
     pub(crate) fn high(&self) -> u64 {
         self.high
     }
 
-    /// How many gaps are kept.
+    /// Number of stored gaps.
     pub(crate) fn gaps(&self) -> usize {
         self.gaps.len()
     }
 
-    /// Looks where a segment lies.
+    /// Processes a segment. Returns its bytes by kind.
     pub(crate) fn take(&mut self, segment: &Segment) -> Brought {
         let payload = segment.payload;
         if self.high == 0 {
@@ -147,7 +147,7 @@ impl Sequence {
         brought
     }
 
-    /// The other end acknowledges all before this number.
+    /// Processes an acknowledgment of all bytes before this number.
     pub(crate) fn acknowledge(&mut self, number: u32) -> Acknowledged {
         if self.high == 0 {
             self.high = BASE + u64::from(number);
@@ -171,7 +171,7 @@ impl Sequence {
             gap.from < gap.to
         });
         self.acknowledged = Some(before.map_or(number, |before| before.max(number)));
-        // The first acknowledgment says where the window stands, not what was in it.
+        // The first acknowledgment shows the edge of the window and not its content.
         let Some(before) = before else {
             return Acknowledged::default();
         };
@@ -199,7 +199,7 @@ impl Sequence {
         });
     }
 
-    /// Takes bytes between two numbers out of the gaps; what was in none was seen before.
+    /// Removes a range of bytes from the gaps. Bytes in no gap were seen before.
     fn fill(&mut self, from: u64, to: u64, segment: &Segment, brought: &mut Brought) {
         let mut left = to - from;
         let mut index = self.gaps.partition_point(|gap| gap.to <= from);
@@ -239,8 +239,8 @@ impl Sequence {
     }
 }
 
-/// Whether what fills a gap was sent before what passed over it: soon enough, and in the order of the
-/// identifications where a sender counts them (RFC 6864 lets it).
+/// Whether the bytes that fill a gap were sent before those that passed them. The time must be
+/// short, and identifications must be in order if the sender counts them (RFC 6864 permits it).
 fn overtaken(gap: &Gap, segment: &Segment) -> bool {
     let in_time = segment.time.saturating_sub(gap.time) < segment.reordering;
     let counted = segment.identification.zip(gap.identification);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of bytes: whatever comes in whatever order, each byte is new once.
+        /// Comparison with a set of bytes: in any order of segments, each byte is new once.
         #[test]
         fn every_byte_is_new_or_fills_a_gap_once(start in any::<u32>(), segments in prop::collection::vec((0u32..300, 1u32..40), 1..80)) {
             let mut sequence = Sequence::default();

@@ -1,20 +1,21 @@
-//! What a stream did over time, in windows of equal width: where there are too many, pairs are merged.
+//! The time series of a stream in windows of equal width. If there are too many, pairs are merged.
 
 use crate::budget::Budget;
 
-/// Width of a window to begin with: 8 ms.
+/// Initial width of a window in nanoseconds: 8 ms.
 const WIDTH: u64 = 8_000_000;
-/// How many windows there are before pairs are merged.
+/// Number of windows above which pairs are merged.
 const MOST: u32 = 2048;
 
-/// What a stream did in a window of time. Times are in nanoseconds, what was not seen is None.
+/// Measurements of a stream in a window of time. Times are in nanoseconds; unmeasured values are
+/// `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Bytes of its IP packets.
+    /// Bytes of the stream's IP packets.
     pub bytes: u64,
-    /// Its packets.
+    /// Number of packets.
     pub packets: u32,
-    /// The least and most bytes in flight.
+    /// Smallest and largest number of bytes in flight.
     pub flight: Option<(u32, u32)>,
     /// Bytes of payload that had been seen before.
     pub repeated: u32,
@@ -22,11 +23,11 @@ pub struct Window {
     pub filled: u32,
     /// Packets with a mark (CE).
     pub marks: u32,
-    /// The least and most from data to the acknowledgment.
+    /// Smallest and largest time from data to its acknowledgment.
     pub behind: Option<(u64, u64)>,
-    /// The least from an acknowledgment to the data that it released.
+    /// Smallest time from an acknowledgment to the data that it released.
     pub before: Option<u64>,
-    /// The smallest receive window, in bytes.
+    /// Smallest receive window, in bytes.
     pub receive_window: Option<u32>,
 }
 
@@ -61,7 +62,7 @@ impl Window {
     }
 }
 
-/// The span of two spans, each of which may be missing.
+/// The union of two ranges, each of which may be missing.
 fn spanned<T: Ord + Copy>(one: Option<(T, T)>, other: Option<(T, T)>) -> Option<(T, T)> {
     match (one, other) {
         (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
@@ -69,7 +70,7 @@ fn spanned<T: Ord + Copy>(one: Option<(T, T)>, other: Option<(T, T)>) -> Option<
     }
 }
 
-/// The lesser of two, each of which may be missing.
+/// The smaller of two values, each of which may be missing.
 fn least<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -77,7 +78,7 @@ fn least<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
     }
 }
 
-/// Windows of a stream; those in which nothing was seen are left out.
+/// Windows of a stream. Windows without measurements are omitted.
 #[derive(Clone, Debug)]
 pub struct Series {
     origin: u64,
@@ -86,7 +87,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Windows from a time on.
+    /// An empty series that begins at a time in nanoseconds.
     pub(crate) fn new(origin: u64) -> Self {
         Self {
             origin,
@@ -95,12 +96,12 @@ impl Series {
         }
     }
 
-    /// The window of a time that is not before those that were asked for.
+    /// The window of a time that is not before the last window.
     pub(crate) fn at(&mut self, time: u64, budget: &mut Budget) -> &mut Window {
-        // One less than all: the widest window has all times.
+        // The subtraction of one lets the widest window contain all times.
         let since = time.saturating_sub(self.origin).min(u64::MAX - 1);
         loop {
-            // Mostly it is the last one, which takes no division to see.
+            // The last window is the usual case and needs no division.
             let inside = self.windows.last().is_some_and(|&(last, _)| {
                 let start = u64::from(last) * self.width;
                 since >= start && since - start < self.width
@@ -120,33 +121,33 @@ impl Series {
         &mut self.windows[last].1
     }
 
-    /// When the first window begins, in nanoseconds.
+    /// Start of the first window, in nanoseconds.
     pub fn origin(&self) -> u64 {
         self.origin
     }
 
-    /// How wide a window is, in nanoseconds.
+    /// Width of a window, in nanoseconds.
     pub fn width(&self) -> u64 {
         self.width
     }
 
-    /// Number (from the origin on) and content of each window in which something was seen.
+    /// Number (counted from the origin) and content of each window with measurements.
     pub fn windows(&self) -> &[(u32, Window)] {
         &self.windows
     }
 
-    /// Bytes of memory.
+    /// Memory of the windows, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.windows.len() * size_of::<(u32, Window)>()
     }
 
-    /// Forgets all windows.
+    /// Removes all windows.
     pub(crate) fn clear(&mut self, budget: &mut Budget) {
         budget.windows = budget.windows.saturating_sub(self.memory());
         self.windows = Vec::new();
     }
 
-    /// Gives back memory that is reserved and not used.
+    /// Releases reserved memory that is not used.
     pub(crate) fn shrink(&mut self) {
         self.windows.shrink_to_fit();
     }

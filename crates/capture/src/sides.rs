@@ -1,5 +1,5 @@
-//! Which way packets go past an interface: by what the capture says, else by the two stations of the
-//! link, else by giving each address a side of the link, its peers the other.
+//! The direction of packets at an interface. The evidence is the capture's own statement, else the
+//! two stations of the link, else a side that each address gets.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,10 +9,10 @@ use foldhash::fast::RandomState;
 
 use crate::packet::Packet;
 
-/// How many addresses may have a side.
+/// Maximum number of addresses with a side.
 const MOST_ADDRESSES: usize = 1 << 18;
 
-/// The sides of an interface, as far as they are known.
+/// The known sides of an interface.
 #[derive(Debug, Default)]
 pub(crate) struct Sides {
     stations: [Option<u32>; 2],
@@ -21,16 +21,16 @@ pub(crate) struct Sides {
     told: Told,
 }
 
-/// By what the side was told of how many connections and lone packets.
+/// Number of connections and lone packets by the evidence for their side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// The capture says of each packet whether it came in.
+    /// The capture states whether the packet came in.
     pub by_capture: u64,
-    /// Exactly two stations talk.
+    /// At most two stations have sent so far.
     pub by_station: u64,
-    /// An address of the two was seen before, or is private while the other one is not.
+    /// One of the addresses has a side, or is private while the other is not.
     pub by_address: u64,
-    /// Nothing is known: the end with the higher port is on the first side.
+    /// There is no evidence: the end with the higher port is on side 0.
     pub by_port: u64,
     /// Both addresses seem to be on the same side.
     pub unclear: u64,
@@ -78,19 +78,19 @@ impl Sides {
         side
     }
 
-    /// A station has sent, whatever it was.
+    /// Processes the station of any packet.
     pub(crate) fn hear(&mut self, packet: &Packet) {
         if let Some((from, _)) = packet.stations {
             self.of_station(from);
         }
     }
 
-    /// How sides were told.
+    /// The evidence for the sides.
     pub(crate) fn told(&self) -> Told {
         self.told
     }
 
-    /// None as soon as a third station has sent.
+    /// The side of a station; `None` after a third station has sent.
     fn of_station(&mut self, from: u32) -> Option<u8> {
         if self.crowded {
             return None;
@@ -114,7 +114,7 @@ impl Sides {
     }
 }
 
-/// Addresses that are not routed in the Internet: RFC 1918, RFC 6598, RFC 4193 and those of a link.
+/// Whether an address is not routed in the Internet: RFC 1918, RFC 6598, RFC 4193 and link-local.
 fn private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(it) => {

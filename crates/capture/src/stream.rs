@@ -1,4 +1,5 @@
-//! A stream: one direction of a connection with payload, as it is told when it has ended.
+//! A stream: one direction of a connection with payload, with all measurements. It is complete when
+//! the connection has ended.
 
 use crate::pacing::Evenness;
 use crate::pauses::{Pause, Spent};
@@ -6,25 +7,25 @@ use crate::round_trip::Least;
 use crate::rounds::Windows;
 use crate::series::Series;
 
-/// How a stream ended.
+/// Reason why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Its sender said so (FIN).
+    /// The sender closed it (FIN).
     Fin,
-    /// One end broke the connection off (RST).
+    /// One end reset the connection (RST).
     Reset,
-    /// Nothing came for a long time.
+    /// No packet came for a long time.
     Idle,
-    /// Too many connections were alive at once, and this one was silent for longest.
+    /// Too many connections were live, and this one had been silent for the longest time.
     Evicted,
-    /// A new connection took its addresses and ports.
+    /// A new connection used its addresses and ports.
     Reused,
     /// The capture ended.
     Capture,
 }
 
 impl Ending {
-    /// Its name.
+    /// The name of the reason in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fin => "fin",
@@ -37,54 +38,59 @@ impl Ending {
     }
 }
 
-/// Losses within a round trip.
+/// A loss event: all losses within a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// When the first repair was seen, in nanoseconds.
+    /// Time of the first retransmission, in nanoseconds.
     pub time: u64,
-    /// Whether it was lost before the capture point: a gap was filled. Else payload was seen again.
+    /// Whether the loss is upstream of the capture point, because a gap was filled. Else payload
+    /// was seen twice.
     pub before: bool,
 }
 
-/// One direction of a connection with payload. Times and durations are in nanoseconds.
+/// One direction of a connection with payload. Times and durations are in nanoseconds. `behind` is
+/// the path between the capture point and the receiver, `before` that between the sender and the
+/// capture point.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Number of its connection, in the order in which they began; both directions share it.
+    /// Number of the connection, in the order in which connections began; the same for both
+    /// directions.
     pub connection: u64,
-    /// The same for this direction of these addresses and ports at every interface, and for few others: a
-    /// hash whose seed is drawn anew by each process.
+    /// Hash of the addresses, ports and direction, which is equal at every interface. Different
+    /// flows rarely share it. Each observer draws a new seed.
     pub path: u64,
-    /// Number of the protocol (IANA): 6 is TCP, 17 is UDP.
+    /// Protocol number (IANA): 6 is TCP, 17 is UDP.
     pub protocol: u8,
-    /// Between 0 and 1: how much its packets look like QUIC (RFC 9000).
+    /// Similarity of the packets to QUIC (RFC 9000), from 0 to 1.
     pub quic: f64,
-    /// Whether its SYN was seen.
+    /// Whether the SYN was seen.
     pub begun: bool,
-    /// How it ended.
+    /// Reason why the stream ended.
     pub ending: Ending,
-    /// Time of its first packet.
+    /// Time of the first packet.
     pub first: u64,
-    /// Time of its last packet.
+    /// Time of the last packet.
     pub last: u64,
-    /// Time of its first packet with payload.
+    /// Time of the first packet with payload.
     pub first_data: u64,
-    /// Time of its last packet with payload.
+    /// Time of the last packet with payload.
     pub last_data: u64,
-    /// All its packets.
+    /// Number of all packets.
     pub packets: u64,
-    /// Bytes of all its IP packets.
+    /// Bytes of all IP packets.
     pub bytes: u64,
-    /// Packets with payload.
+    /// Number of packets with payload.
     pub data_packets: u64,
     /// Bytes of payload.
     pub payload: u64,
-    /// Bytes of payload, each place of the sequence counted once.
+    /// Bytes of payload; each byte of the sequence counts once.
     pub distinct: u64,
-    /// Bytes that were acknowledged and never seen here: the capture lost them, or they took another way.
+    /// Bytes that were acknowledged and never seen: the capture lost them, or they took another
+    /// path.
     pub unseen: u64,
-    /// The largest payload of a packet, in bytes.
+    /// Largest payload of a packet, in bytes.
     pub largest_payload: u32,
-    /// The largest segment that the receiver takes, by its SYN.
+    /// Maximum segment size in the receiver's SYN, in bytes.
     pub announced_segment: Option<u16>,
     /// Packets that are ECN-capable.
     pub capable: u64,
@@ -92,72 +98,74 @@ pub struct Stream {
     pub marks: u64,
     /// Packets of the other end that echo a mark (ECE, RFC 3168).
     pub echoes: u64,
-    /// Packets that say that the window was reduced (CWR, RFC 3168).
+    /// Packets that report a reduced window (CWR, RFC 3168).
     pub reduced: u64,
-    /// Packets with payload that had been seen before: lost behind this place, or repeated for nothing.
+    /// Packets with payload that had been seen before: lost downstream, or retransmitted
+    /// spuriously.
     pub repeated_packets: u64,
-    /// Bytes of such payload.
+    /// Bytes of payload that had been seen before.
     pub repeated: u64,
-    /// Packets that filled a gap late: lost before this place.
+    /// Packets that filled a gap late: they were lost upstream.
     pub filled_packets: u64,
-    /// Bytes of such payload.
+    /// Bytes that filled a gap late.
     pub filled: u64,
-    /// Packets that filled a gap at once: overtaken.
+    /// Packets that filled a gap in time: they were overtaken.
     pub reordered_packets: u64,
-    /// Events of loss: losses within a round trip are one.
+    /// Number of loss events; losses within a round trip are one event.
     pub losses: u64,
-    /// The first ones.
+    /// First loss events.
     pub loss_times: Vec<Loss>,
     /// Acknowledgments with selective blocks.
     pub selective_acks: u64,
-    /// Acknowledgments that tell of payload that came twice (RFC 2883).
+    /// Acknowledgments that report payload received twice (RFC 2883).
     pub duplicate_selective_acks: u64,
     /// Acknowledgments that repeat the number before, without payload, while data is outstanding.
     pub duplicate_acks: u64,
-    /// Acknowledgments that say that nothing more is taken.
+    /// Acknowledgments with a receive window of zero.
     pub zero_windows: u64,
-    /// From data to the acknowledgment that covers it.
+    /// Times from data to the acknowledgment that covers it.
     pub behind: Least,
-    /// From data to the first echo of its timestamp.
+    /// Times from data to the first echo of its timestamp.
     pub behind_timestamps: Least,
-    /// From an acknowledgment to the first data that echoes its timestamp.
+    /// Times from an acknowledgment to the first data that echoes its timestamp.
     pub before: Least,
-    /// From here to the receiver and back, by the handshake.
+    /// Round trip from the capture point to the receiver, from the handshake.
     pub handshake_behind: Option<u64>,
-    /// From here to the sender and back, by the handshake.
+    /// Round trip from the capture point to the sender, from the handshake.
     pub handshake_before: Option<u64>,
-    /// The whole round trip by QUIC's spin bit (RFC 9000 section 17.4).
+    /// Whole round trips, from QUIC's spin bit (RFC 9000 section 17.4).
     pub spin: Least,
-    /// From data to the acknowledgment: 5th, 50th and 95th percentile.
+    /// 5th, 50th and 95th percentile of the times from data to its acknowledgment.
     pub behind_quantiles: [Option<f64>; 3],
-    /// From an acknowledgment to data: 5th, 50th and 95th percentile.
+    /// 5th, 50th and 95th percentile of the times from an acknowledgment to data.
     pub before_quantiles: [Option<f64>; 3],
-    /// A tick of the sender's timestamps.
+    /// Length of a tick of the sender's timestamps.
     pub tick: Option<f64>,
-    /// The most bytes between the highest that was seen and the highest that was acknowledged.
+    /// Largest number of bytes between the highest seen and the highest acknowledged byte.
     pub largest_flight: Option<u64>,
-    /// The smallest and the largest receive window, in bytes; not told where its scale was not seen.
+    /// Smallest and largest receive window, in bytes; `None` if its scale was not seen.
     pub receive_window: Option<(u32, u32)>,
     /// Whether the scale of the receive window is known (both SYNs were seen).
     pub scale_known: bool,
-    /// What it spent its time with.
+    /// Times that the stream spent in each state.
     pub spent: Spent,
-    /// Its longest pauses.
+    /// Longest pauses, in order of time.
     pub pauses: Vec<Pause>,
-    /// How evenly its packets came.
+    /// Regularity of the packets.
     pub evenness: Option<Evenness>,
-    /// What its sender made of its window; empty without TCP timestamps in both directions.
+    /// Congestion window of the sender over time. Empty if TCP timestamps are missing in a
+    /// direction.
     pub windows: Windows,
-    /// What it did over time, where it has more than 64 packets with payload and there was memory.
+    /// Time series; `None` up to 64 packets with payload, or if memory was short.
     pub series: Option<Series>,
-    /// Packets that came to the queue and did not come out; where both sides were seen.
+    /// Packets that the queue dropped, if both sides were captured.
     pub dropped: u64,
-    /// Packets that were marked in the queue; where both sides were seen.
+    /// Packets that the queue marked, if both sides were captured.
     pub marked_inside: u64,
 }
 
 impl Stream {
-    /// The least round trip from here to the receiver, by whatever tells it.
+    /// The smallest round trip from the capture point to the receiver, from any measurement.
     pub fn least_behind(&self) -> Option<u64> {
         let measured = [self.behind.least(), self.behind_timestamps.least()];
         measured
@@ -167,21 +175,21 @@ impl Stream {
             .min()
     }
 
-    /// The least round trip from here to the sender, by whatever tells it.
+    /// The smallest round trip from the capture point to the sender, from any measurement.
     pub fn least_before(&self) -> Option<u64> {
         let measured = [self.before.least(), self.handshake_before];
         measured.into_iter().flatten().min()
     }
 
-    /// The base round trip: the least to the receiver and to the sender together; by the spin bit where
-    /// nothing else tells it.
+    /// The base round trip: the sum of the smallest round trips to the receiver and to the sender.
+    /// If one is missing, the spin bit is used.
     pub fn base_round_trip(&self) -> Option<u64> {
         let sum = self.least_behind().zip(self.least_before());
         sum.map(|(behind, before)| behind.saturating_add(before))
             .or(self.spin.least())
     }
 
-    /// How long it took from its first packet to its last one.
+    /// The time from the first packet to the last one.
     pub fn duration(&self) -> u64 {
         self.last.saturating_sub(self.first)
     }

@@ -1,5 +1,5 @@
-//! Connections that live: at most so many, found by interface, addresses and ports, and given up in
-//! the order in which they fell silent.
+//! The live connections, in bounded number. They are found by interface, addresses and ports, and
+//! end in the order in which they fell silent.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -10,17 +10,18 @@ use foldhash::fast::RandomState;
 use crate::connection::{Connection, Patience};
 use crate::packet::Packet;
 
-/// Interface, protocol and both ends in their order, whichever way a packet goes.
+/// Interface, protocol and both ends in sorted order, so both directions share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     ends: [(u128, u16); 2],
-    /// Interface, protocol, whether addresses are IPv6, and where the capture says which packets come
-    /// in, whether those of the greater end do: what passes a host twice is two connections.
+    /// Interface, protocol, and whether the addresses are IPv6. If the capture states the
+    /// direction, it also says whether packets of the greater end come in. Therefore traffic that
+    /// passes a host twice is two connections.
     kind: u64,
 }
 
 impl Key {
-    /// The key of a packet, and whether it comes from the greater end.
+    /// The key of a packet, and whether the packet comes from the greater end.
     pub(crate) fn of(packet: &Packet) -> (Self, bool) {
         let flow = &packet.flow;
         let (source, six) = number(flow.source);
@@ -41,14 +42,15 @@ impl Key {
     }
 }
 
-/// Tells which stream at one interface is which at another one, without its addresses.
+/// Finds the same stream at two interfaces without storing its addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Paths(RandomState);
 
 impl Paths {
-    /// Of half 0 and half 1 of a connection, by its key and whether half 0 comes from the greater end.
+    /// The hashes of half 0 and half 1 of a connection, from its key and whether half 0 is the
+    /// greater end.
     pub(crate) fn of(&self, key: &Key, greater: bool) -> [u64; 2] {
-        // Without interface, and without on which side of a host it was seen.
+        // The hash omits the interface and the side of a host at which the packet was seen.
         let flow = (key.ends, key.kind as u16 >> 8, key.kind & 1);
         [greater, !greater].map(|greater| self.0.hash_one((flow, greater)))
     }
@@ -61,19 +63,19 @@ fn number(address: IpAddr) -> (u128, bool) {
     }
 }
 
-/// Nothing, in place of a slot's number.
+/// Placeholder for a missing slot.
 const NONE: u32 = u32::MAX;
 
-/// How long connections may be silent (ns), by patience.
+/// Maximum silence of a connection in nanoseconds, by patience.
 const IDLE: [u64; 3] = [60_000_000_000, 300_000_000_000, 5_000_000_000];
 
-/// Connections that live.
+/// Live connections.
 #[derive(Debug)]
 pub(crate) struct Table {
     found: HashMap<Key, u32, RandomState>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// The first and last of each patience, in the order of their last packets.
+    /// First and last slot of each patience, in the order of their last packets.
     queues: [(u32, u32); 3],
     most: usize,
 }
@@ -81,7 +83,7 @@ pub(crate) struct Table {
 #[derive(Debug)]
 struct Slot {
     key: Key,
-    /// Whether half 0 comes from the greater end.
+    /// Whether half 0 is the greater end.
     greater: bool,
     last: u64,
     patience: usize,
@@ -90,7 +92,7 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
-/// A connection and the half of it that a packet belongs to.
+/// A connection and the half that sent a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
@@ -108,14 +110,14 @@ impl Table {
         }
     }
 
-    /// The connection of a packet.
+    /// The connection of a packet, and the half that sent it.
     pub(crate) fn find(&self, key: &Key, greater: bool) -> Option<Place> {
         let slot = *self.found.get(key)?;
         let half = usize::from(self.slots[slot as usize].greater != greater);
         Some(Place { slot, half })
     }
 
-    /// Takes in a new one, whose first packet is of half 0. There must be room.
+    /// Adds a connection whose first packet is of half 0. There must be room.
     pub(crate) fn insert(&mut self, key: Key, greater: bool, connection: Connection) -> Place {
         let slot = Slot {
             key,
@@ -140,12 +142,12 @@ impl Table {
         }
     }
 
-    /// The connection of a slot; None where it has ended.
+    /// The connection of a slot; `None` if it has ended.
     pub(crate) fn get(&mut self, slot: u32) -> Option<&mut Connection> {
         self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
     }
 
-    /// A packet of it was seen: it is the last one to fall silent.
+    /// Moves a connection to the end of its queue, because a packet of it was seen.
     pub(crate) fn touch(&mut self, slot: u32, time: u64) {
         self.unlink(slot);
         let it = &mut self.slots[slot as usize];
@@ -167,7 +169,7 @@ impl Table {
         }
     }
 
-    /// Takes out one that has been silent for too long.
+    /// Removes a connection that has been silent for too long.
     pub(crate) fn idle(&mut self, now: u64) -> Option<Box<Connection>> {
         for (&(first, _), idle) in self.queues.iter().zip(IDLE) {
             if first != NONE && now.saturating_sub(self.slots[first as usize].last) > idle {
@@ -177,7 +179,7 @@ impl Table {
         None
     }
 
-    /// Takes out the one that has been silent for longest, where there is no room for another one.
+    /// Removes the connection that has been silent for the longest time, if there is no room.
     pub(crate) fn evicted(&mut self) -> Option<Box<Connection>> {
         if self.found.len() < self.most {
             return None;
@@ -185,7 +187,7 @@ impl Table {
         self.oldest()
     }
 
-    /// Takes out the one that has been silent for longest.
+    /// Removes the connection that has been silent for the longest time.
     pub(crate) fn oldest(&mut self) -> Option<Box<Connection>> {
         let firsts = self.queues.iter().map(|&(first, _)| first);
         let oldest = firsts
@@ -194,7 +196,7 @@ impl Table {
         self.remove(oldest)
     }
 
-    /// Takes out the connection of a slot.
+    /// Removes the connection of a slot.
     pub(crate) fn remove(&mut self, slot: u32) -> Option<Box<Connection>> {
         self.unlink(slot);
         let it = &mut self.slots[slot as usize];
@@ -204,7 +206,7 @@ impl Table {
         Some(connection)
     }
 
-    /// How many live.
+    /// Number of live connections.
     pub(crate) fn len(&self) -> usize {
         self.found.len()
     }

@@ -1,26 +1,27 @@
-//! What a sender has outstanding as it sends, seen from anywhere on the path: each packet echoes the
-//! timestamp of the acknowledgment that its sender had seen last (RFC 7323 section 4), and so says what
-//! was not acknowledged to it.
+//! The bytes in flight when a sender sends, from any place of the path. Each packet echoes the
+//! timestamp of the last acknowledgment that its sender had received (RFC 7323 section 4). `Rounds`
+//! uses it.
 
 use std::collections::VecDeque;
 
 use crate::sequence::unwrapped;
 
-/// How many timestamps are remembered where there is memory, and where there is not.
+/// Maximum number of stored timestamps with and without spare memory.
 const MOST: usize = 1024;
 const FEW: usize = 8;
-/// Echoes are no farther from the latest timestamp than this.
+/// Largest valid distance of an echo from the latest timestamp.
 const FARTHEST: u64 = 1 << 30;
 
-/// The last acknowledgment number of each of the other end's timestamps.
+/// The highest acknowledgment number of each timestamp of the other end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unacknowledged {
-    /// Timestamp and number, both counted on and rising.
+    /// Timestamp and number, both extended to 64 bits and rising.
     acknowledged: VecDeque<(u64, u64)>,
 }
 
 impl Unacknowledged {
-    /// An acknowledgment passed with this timestamp; `number` is what is acknowledged by now.
+    /// Processes an acknowledgment with this timestamp. `number` is the highest acknowledged
+    /// number.
     pub(crate) fn acknowledge(&mut self, timestamp: u32, number: u64, generous: bool) {
         let Some((latest, known)) = self.acknowledged.back_mut() else {
             let first = (1 << 32) + u64::from(timestamp);
@@ -40,7 +41,7 @@ impl Unacknowledged {
         }
     }
 
-    /// Bytes before `end` that were not acknowledged to who echoes this timestamp; None where no
+    /// Bytes before `end` that were not acknowledged to the sender of this echo; `None` if no
     /// acknowledgment with it was seen.
     pub(crate) fn of(&mut self, echo: u32, end: u64) -> Option<u64> {
         let (latest, _) = *self.acknowledged.back()?;
@@ -107,7 +108,7 @@ mod tests {
         unacknowledged.acknowledge(9, 50, true);
         assert_eq!(unacknowledged.of(8, 100), None);
         assert_eq!(unacknowledged.of(9, 100), Some(50));
-        // What was passed over is forgotten.
+        // A number that was passed is removed.
         assert_eq!(unacknowledged.of(7, 100), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Files that nobody wrote: random bytes, damaged files and files that expand without end. What is read is
-//! a packet or counted, or the file is refused once in a line; and memory stays within a bound.
+//! Hostile files: random bytes, damaged files and files that expand without end. Each frame becomes
+//! a packet or a count, or the file fails once with a one-line error. The memory stays bounded.
 
 mod common;
 
@@ -16,7 +16,7 @@ use proptest::sample::Index;
 #[global_allocator]
 static COUNTED: Counted = Counted;
 
-/// Files with something of everything.
+/// Files with every kind of content.
 fn files() -> Vec<Vec<u8>> {
     let vxlan = [
         &[8, 0, 0, 0, 0, 0, 5, 0],
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// What is read of a source, and the most bytes that were held at once.
+/// The notes of a source, and the largest memory in bytes while it was read.
 fn peak(source: impl Read + Send + 'static) -> (Notes, usize) {
     peak_of(|| {
         let mut reader = Reader::new("test", source, None).expect("a capture");
@@ -138,7 +138,7 @@ fn peak(source: impl Read + Send + 'static) -> (Notes, usize) {
     })
 }
 
-/// A record of zeros is a frame of no bytes, of which 16 bytes of a gigabyte are one.
+/// A record of 16 zero bytes is an empty frame, so 128 MiB of zeros hold 8 Mi frames.
 #[test]
 fn bombs_are_read_within_a_bound() {
     const ZEROS: usize = 128 << 20;
@@ -159,11 +159,11 @@ fn bombs_are_read_within_a_bound() {
     assert!(packed.len() < 10_000);
     let (notes, peak_of_zstd) = peak(Cursor::new(packed));
     assert_eq!(notes.undecodable, (ZEROS / 16) as u64);
-    // Its window, twice while it grows, and the tables.
+    // The bound covers the window, twice while it grows, and the tables.
     assert!(peak_of_zstd < 40 << 20, "{peak_of_zstd} bytes");
 }
 
-/// Four bytes that say 128 KiB could go on for hours.
+/// Four bytes that mean 128 KiB could go on for hours.
 #[test]
 fn expansion_without_end_is_refused() {
     let blocks = (1 << 28 >> 17) + 100;
@@ -175,12 +175,12 @@ fn expansion_without_end_is_refused() {
     assert!(reader.notes().undecodable >= (1 << 28) / 16 - (1 << 17));
 }
 
-/// A window that is announced is not taken before there is something to put into it.
+/// An announced window takes no memory before there are bytes for it.
 #[test]
 fn announcements_take_no_memory() {
     let mut block = Pcapng::new(false).interface(1, 0, &[]).bytes;
     block.extend([6, 0, 0, 0, 0, 0, 0, 1]);
-    // More than is read at once, so that the window has to grow.
+    // The block is longer than one read, so the window has to grow.
     block.resize(300 << 10, 0);
     let (notes, held) = peak(Cursor::new(block));
     assert_eq!(notes.ended_early, 1);
@@ -198,6 +198,6 @@ fn memory_does_not_grow_with_a_file() {
     let (few, some) = of(1000);
     let (many, more) = of(50_000);
     assert_eq!((few.packets, many.packets), (1000, 50_000));
-    // The file itself is given away in the count, since the cursor was made outside.
+    // The counter subtracts the file itself, because the cursor was made outside.
     assert_eq!(some, more);
 }

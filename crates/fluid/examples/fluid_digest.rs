@@ -1,9 +1,9 @@
-//! Prints a digest of the outcomes of many models by every integrator, and of the reports and traces of
-//! every scenario file named or standing in a folder named, with three seeds each: two versions
-//! that print the same lines give the same results.
+//! Prints digests of many models by every integrator, and of the reports and traces of scenario
+//! files with three seeds each. Arguments are files or folders. Two versions that print the same
+//! lines give the same results.
 //!
-//! Run it before and after a change that must not change any, and compare:
-//! `cargo run --release -p forebay-fluid --example fluid_digest -- scenarios python/forebay/papers`.
+//! Run it before and after a change that must not affect results, and compare the output: `cargo
+//! run --release -p forebay-fluid --example fluid_digest -- scenarios python/forebay/papers`.
 
 #[allow(dead_code)]
 #[path = "../tests/all/settings.rs"]
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Every law and setting, and around one of each every other part of a model.
+/// Every law and setting; for one of each, every other part of a model is varied.
 fn models() -> Vec<(String, FluidModel)> {
     let mut all = Vec::new();
     let mut laws: Vec<FluidLaw> = laws().into();
@@ -192,7 +192,7 @@ fn paths(model: &mut FluidModel) {
     }
 }
 
-/// The model for steps of a fixed size: the same in a shorter time.
+/// The same model with a shorter run, for fixed steps.
 fn short(model: &FluidModel) -> FluidModel {
     let part = 40.0 / model.horizon;
     let measure = match model.measure {
@@ -217,7 +217,8 @@ fn short(model: &FluidModel) -> FluidModel {
 
 fn print_line(method: &str, name: &str, found: Result<FluidOutcome, FluidError>) {
     let (steps, text) = match found {
-        // A capacity that is constant tells nothing of drains: outcomes that do not say so are the same.
+        // A constant capacity has no drain times. The text is removed, so that digests of versions
+        // without the field are equal.
         Ok(outcome) => {
             let text = format!("{outcome:?}").replace(", drains: None", "");
             (outcome.steps, text)
@@ -262,7 +263,7 @@ fn print_scenario(file: &Path) -> std::io::Result<()> {
                 Ok(report) => {
                     let steps = report.cost.events;
                     let cost = Cost::default();
-                    // Digests of all versions compare.
+                    // The fixed version makes the digests of all versions comparable.
                     let version = "0.1.0".to_owned();
                     (
                         steps,

@@ -1,8 +1,9 @@
-//! Speed of the fluid engine as JSON lines: F1 against forward Euler with a step of 2 ms in the same
-//! run, F2 the whole of the fifth paper's figure 6, F3 1,000 flows at 100 Gb/s.
+//! Prints the speed of the fluid engine as JSON lines. F1 compares it with forward Euler with a
+//! step of 2 ms in the same run. F2 is the whole of the fifth paper's figure 6, and F3 has 1,000
+//! flows at 100 Gb/s.
 //!
-//! Arguments select lines by name; none selects all. Times are processor time, medians over the
-//! runs: they hardly depend on what else the machine does.
+//! Arguments select lines by name; without arguments all are run. Times are medians of processor
+//! time over the runs, which hardly depend on other load.
 
 #[path = "../tests/all/settings.rs"]
 mod settings;
@@ -17,7 +18,7 @@ use forebay_random::Seed;
 use nix::time::{ClockId, clock_gettime};
 use settings::{FRACTIONS, ONE_GIGABIT, Setting, TEN_GIGABIT, laws, model};
 
-/// Runs of forward Euler, and of the adaptive integrator for each of them.
+/// Number of runs of forward Euler, and of the adaptive integrator per run of Euler.
 const RUNS: usize = 3;
 const ADAPTIVE_RUNS: usize = 5;
 
@@ -44,14 +45,14 @@ fn main() -> Result<(), FluidError> {
     Ok(())
 }
 
-/// Processor time of this thread, seconds.
+/// Processor time of this thread, in seconds.
 fn processor_time() -> f64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(f64::NAN, |time| {
         time.tv_sec() as f64 + 1e-9 * time.tv_nsec() as f64
     })
 }
 
-/// Processor time of a run and its result.
+/// Processor time of a run in seconds, and its result.
 fn timed<T>(run: impl FnOnce() -> T) -> (f64, T) {
     let start = processor_time();
     let result = run();
@@ -63,8 +64,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// One point at full synchronization: time of both integrators, run in turns, and the adaptive one's
-/// error against forward Euler with steps of 0.5 ms and 0.25 ms extrapolated, over 300 s.
+/// One point at full synchronization. Both integrators run in turns over 300 s. The adaptive one's
+/// error is relative to an extrapolation of forward Euler with steps of 0.5 ms and 0.25 ms.
 fn euler_ratio(setting: &Setting, law: &FluidLaw, fraction: f64) -> Result<(), FluidError> {
     let base = model(setting, law, 1.0, fraction);
     let (mut adaptive, mut euler, mut simulated) = (Vec::new(), Vec::new(), 0.0);
@@ -145,7 +146,7 @@ fn figure6() {
     );
 }
 
-/// Elapsed and processor time of all jobs on two threads.
+/// Elapsed and processor time of all jobs on two threads, in seconds.
 fn on_two_threads(jobs: &[FluidModel]) -> (f64, f64) {
     let (next, total) = (AtomicUsize::new(0), Mutex::new(0.0));
     let start = Instant::now();
@@ -169,8 +170,8 @@ fn on_two_threads(jobs: &[FluidModel]) -> (f64, f64) {
     )
 }
 
-/// 1,000 flows of 20 to 180 ms over 100 Gb/s of 1500 B packets, a buffer of a tenth of the
-/// product, X = 0.3, 100 s.
+/// 1,000 flows of 20 to 180 ms over 100 Gb/s of 1500 B packets. The buffer is a tenth of the
+/// product, X is 0.3, and the run takes 100 s.
 fn thousand_flows(law: &FluidLaw) -> Result<(), FluidError> {
     let mut base = model(&TEN_GIGABIT, law, 0.3, 0.1);
     base.links[0].capacity = 100e9 / 12_000.0;

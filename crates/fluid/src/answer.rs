@@ -1,4 +1,4 @@
-//! From a fluid outcome to the report and the traces.
+//! Converts a fluid outcome to the report and the traces.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl Translation {
                 .push(self.group_report((number, group), &goodputs, outcome));
         }
         if scenario.target_flows().count() == 1 && target.arrived > 0.0 {
-            // All that waits is one group's.
+            // All waiting packets belong to one group.
             let at = scenario.target_index();
             let groups = scenario.flows().iter().zip(&mut report.groups);
             for (_, group) in groups.filter(|(spec, _)| spec.path.contains(&at)) {
@@ -63,7 +63,7 @@ impl Translation {
         report
     }
 
-    /// Payload of each flow in bits per second.
+    /// Goodput of each flow, in bits of payload per second.
     fn goodputs(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Vec<f64> {
         let payload = |flow: usize| {
             let group = &scenario.flows()[self.group_of[flow]];
@@ -136,7 +136,7 @@ impl Translation {
         report
     }
 
-    /// The outcome's samples as the scenario's `[trace]` asks for them.
+    /// The samples of the outcome that the scenario's `[trace]` selects.
     pub(crate) fn traces(&self, scenario: &Scenario, outcome: &FluidOutcome) -> Traces {
         let options = scenario.trace();
         let (from, until) = (
@@ -212,7 +212,7 @@ fn link_metrics(link: &LinkOutcome) -> BTreeMap<Metric, Estimate> {
     metrics
 }
 
-/// How long packets wait at a link.
+/// Adds the queueing delays of a link.
 fn put_delays(metrics: &mut BTreeMap<Metric, Estimate>, link: &LinkOutcome) {
     let mut put = |metric, value: f64| metrics.insert(metric, Estimate::from(value));
     put(Metric::QueueDelayMean, link.delay_mean);

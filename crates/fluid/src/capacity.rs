@@ -1,23 +1,24 @@
-//! A link's capacity as a known function of time, in steps: what it serves between two times, and when
-//! what waits has been served.
+//! The capacity of a link as a known function of time, in steps. It gives the packets that are
+//! served between two times, and the waiting time of a queue.
 
 use forebay_units::{Rate, RateSteps};
 
-/// Round-trip time of a flow that waits for its timer, seconds: so long that nothing is sent.
+/// Round-trip time of a flow that waits for its timer, in seconds: so long that it sends nothing.
 pub(crate) const SILENT: f64 = 1e15;
 
-/// Periods that a stretch of packets may leave in for its departures to be told apart step by step.
+/// Number of periods up to which departures are computed step by step.
 const PERIODS_TOLD_APART: f64 = 4.0;
 
-/// A capacity in steps, from time 0 on; the last one lasts, or all repeat. A capacity of 0 is an outage.
+/// A capacity in steps from time 0 on. The last step lasts forever, or all steps repeat. A capacity
+/// of 0 is an outage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacitySteps {
-    /// Of a period, or of all time: never empty, the first at 0 s.
+    /// Steps of a period, or of all time. The list is never empty, and the first step is at 0 s.
     steps: Vec<Step>,
     period: Option<Period>,
 }
 
-/// The capacity from a time on, and what has been served before, seconds and packets.
+/// Capacity from a time on, and the packets that were served before, in seconds and packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     begin: f64,
@@ -32,24 +33,24 @@ struct Period {
     served: f64,
 }
 
-/// A step in time: how many periods lie before it, and its number in the period.
+/// A step in time: the number of periods before it, and its index within the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     periods: u64,
     number: usize,
 }
 
-/// Packets that leave one after the other at one capacity.
+/// Packets that leave one after another at one capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Departures {
-    /// How many packets leave before the first and the last of them.
+    /// Packets that leave before the first and before the last of them.
     pub(crate) packets: (f64, f64),
-    /// When the first and the last leave, seconds from when they are asked for.
+    /// Departure times of the first and the last of them, in seconds after the query time.
     pub(crate) after: (f64, f64),
 }
 
 impl CapacitySteps {
-    /// The steps of a rate, of which `capacity` says the packets per second.
+    /// Converts the steps of a rate; `capacity` converts a rate to packets per second.
     ///
     /// ```
     /// use forebay_fluid::CapacitySteps;
@@ -84,12 +85,12 @@ impl CapacitySteps {
         Self { steps: all, period }
     }
 
-    /// How many steps there are, of a period or of all time.
+    /// Number of steps, of a period or of all time.
     pub fn count(&self) -> usize {
         self.steps.len()
     }
 
-    /// How often the capacity changes in the first `seconds`.
+    /// Number of changes of the capacity in the first `seconds`.
     pub fn changes(&self, seconds: f64) -> f64 {
         let within = |time: f64| self.steps.partition_point(|step| step.begin < time) as f64;
         let (periods, rest) = match self.period {
@@ -102,7 +103,7 @@ impl CapacitySteps {
         (periods * self.steps.len() as f64 + within(rest) - 1.0).max(0.0)
     }
 
-    /// Packets that can be served between two times, seconds.
+    /// Packets that can be served between two times in seconds.
     pub fn served(&self, from: f64, to: f64) -> f64 {
         let (first, last) = (self.place(from), self.place(to));
         let before = |place: Place, at: f64| {
@@ -114,8 +115,9 @@ impl CapacitySteps {
             - before(first, from)
     }
 
-    /// Seconds from `at` on until `packets` have been served: how long what arrives behind them waits,
-    /// whatever the capacity is by then. None of it for none.
+    /// Seconds from `at` on until `packets` have been served, with all later changes of the
+    /// capacity. This is the waiting time of a packet that arrives after them. It is zero for no
+    /// packets.
     pub fn wait(&self, at: f64, packets: f64) -> f64 {
         if packets <= 0.0 {
             return 0.0;
@@ -124,8 +126,8 @@ impl CapacitySteps {
         self.after(at, place, served)
     }
 
-    /// The packets that leave when `from` to `to` packets have been served from `at` on, in pieces at
-    /// one capacity; as one piece where they take many periods.
+    /// Calls `each` for the packets from number `from` to number `to` that are served from `at` on,
+    /// in pieces of one capacity. If they take many periods, they are one piece.
     pub(crate) fn departures(
         &self,
         at: f64,
@@ -139,7 +141,7 @@ impl CapacitySteps {
             let packets = (from, to);
             return each(Departures { packets, after });
         }
-        // So few packets on the other side of a change are a rounding error.
+        // A smaller number of packets beyond a change is a rounding error.
         let few = 1e-9 * (to - from) + 4.0 * f64::EPSILON * (served + to - from);
         let mut first = from;
         loop {
@@ -169,18 +171,18 @@ impl CapacitySteps {
         }
     }
 
-    /// The capacity at a step.
+    /// The capacity of a step, in packets per second.
     pub(crate) fn capacity(&self, place: Place) -> f64 {
         self.steps[place.number].capacity
     }
 
-    /// The highest capacity.
+    /// The highest capacity, in packets per second.
     pub(crate) fn highest(&self) -> f64 {
         let capacities = self.steps.iter().map(|step| step.capacity);
         capacities.fold(0.0, f64::max)
     }
 
-    /// How long nothing is served at most, in one period or before the last step, seconds.
+    /// The longest step with capacity 0, in seconds. A last step without end does not count.
     pub(crate) fn longest_outage(&self) -> f64 {
         let ends = self.steps.iter().skip(1).map(|step| step.begin);
         let ends = ends.chain(self.period.map(|period| period.length));
@@ -189,7 +191,7 @@ impl CapacitySteps {
         outages.fold(0.0, |longest, (step, end)| longest.max(end - step.begin))
     }
 
-    /// When a step begins, seconds.
+    /// Start of a step, in seconds.
     pub(crate) fn begin(&self, Place { periods, number }: Place) -> f64 {
         let before = self
             .period
@@ -197,7 +199,7 @@ impl CapacitySteps {
         before + self.steps[number].begin
     }
 
-    /// The step after one, unless that lasts.
+    /// The next step; `None` after the last one.
     pub(crate) fn next(&self, Place { periods, number }: Place) -> Option<Place> {
         let next = Place {
             periods,
@@ -212,7 +214,7 @@ impl CapacitySteps {
         })
     }
 
-    /// The step in which a time lies.
+    /// The step that contains a time in seconds.
     pub(crate) fn place(&self, at: f64) -> Place {
         let (periods, within) = match self.period {
             Some(period) => {
@@ -228,8 +230,9 @@ impl CapacitySteps {
         }
     }
 
-    /// The step in which the packet leaves that is behind `packets` at `at`, and what is served of its
-    /// period before; `comes` says whether a step comes, of what is served before it and what is asked for.
+    /// The step in which the last of `packets` packets from `at` on is served, and the packets of
+    /// its period that are served by then. `comes` compares the packets before a step with the
+    /// number asked for: it returns whether the step is entered.
     fn ahead(&self, at: f64, packets: f64, comes: impl Fn(f64, f64) -> bool) -> (Place, f64) {
         let now = self.place(at);
         let step = &self.steps[now.number];
@@ -239,7 +242,7 @@ impl CapacitySteps {
             && comes(period.served, served)
         {
             let whole = (served / period.served).floor();
-            // Of whole periods the last is not over before its last packet.
+            // The last whole period is not over before its last packet.
             let over = comes(0.0, served - whole * period.served);
             let whole = if over { whole } else { whole - 1.0 };
             served -= whole * period.served;
@@ -252,7 +255,7 @@ impl CapacitySteps {
         (Place { periods, number }, served)
     }
 
-    /// Seconds from `at` on until so much of its period has been served in a step.
+    /// Seconds from `at` on until `served` packets of the step's period have been served.
     fn after(&self, at: f64, place: Place, served: f64) -> f64 {
         let step = &self.steps[place.number];
         let left = (served - step.before).max(0.0);
@@ -264,7 +267,7 @@ impl CapacitySteps {
         (self.begin(place) - at + time).max(0.0)
     }
 
-    /// What has been served of its period when a step ends.
+    /// Packets of the period that have been served when a step ends.
     fn end_of(&self, place: Place) -> f64 {
         match (self.steps.get(place.number + 1), self.period) {
             (Some(next), _) => next.before,
@@ -275,7 +278,7 @@ impl CapacitySteps {
 }
 
 impl Step {
-    /// What has been served until `end`, which lies in the step.
+    /// Packets that have been served until `end`, which lies in the step.
     fn until(&self, end: f64) -> f64 {
         self.before + self.capacity * (end - self.begin)
     }
@@ -287,7 +290,7 @@ mod tests {
     use forebay_units::{Bytes, Time, Work};
     use proptest::prelude::*;
 
-    /// A byte is a packet.
+    /// Steps of rates and of capacities, with one byte per packet.
     fn both(list: &[(u64, u64)], repeats: bool) -> Option<(RateSteps, CapacitySteps)> {
         let mut end = Time::ZERO;
         let mut at = Vec::new();
@@ -309,7 +312,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is served and how long it takes are those of the exact steps.
+        /// The served packets and the waiting times equal those of the exact steps.
         #[test]
         fn what_is_served_is_what_the_rate_sends(
             (steps, capacity) in any_steps(), from in 0.0..40.0_f64, span in 0.0..40.0_f64,
@@ -323,13 +326,15 @@ mod tests {
             let (end, _) = steps.reach(before + Work::of(Bytes::new(packets)));
             let wait = capacity.wait(from, packets as f64);
             let expected = end.as_secs_f64() - from;
-            // Beside an outage a rounding error decides whether it is waited for: what is served is the same.
+            // Near an outage a rounding error decides whether it is waited for; the served packets
+            // are the same.
             let same = capacity.served(from, from + wait) - packets as f64;
             prop_assert!((wait - expected).abs() < 1e-7 * (1.0 + expected) || same.abs() < 1e-6 * packets as f64,
                 "{} {} {}", wait, expected, same);
         }
 
-        /// Departures follow one another without a gap, each at one capacity and when what is before has been served.
+        /// Departures follow one another without a gap. Each piece has one capacity, and begins
+        /// when all earlier packets have been served.
         #[test]
         fn departures_are_when_what_is_before_them_is_served(
             (_, capacity) in any_steps(), at in 0.0..40.0_f64, from in 0.0..1e4_f64, more in 0.0..1e4_f64,
@@ -354,7 +359,7 @@ mod tests {
             prop_assert!(more == 0.0 || reached.0 == from + more);
         }
 
-        /// As many changes as a walk from step to step meets.
+        /// The number of changes equals that of a walk from step to step.
         #[test]
         fn changes_are_counted_as_they_are_met((_, capacity) in any_steps(), until in 0.001..40.0_f64) {
             let mut met = 0;
@@ -367,14 +372,15 @@ mod tests {
         }
     }
 
-    /// One packet a second for two seconds, none for three, three a second for one.
+    /// The capacity is one packet a second for two seconds, zero for three, and three a second for
+    /// one.
     #[test]
     fn an_outage_is_waited_for() {
         let (_, capacity) = both(&[(2000, 1), (3000, 0), (1000, 3)], true).unwrap();
         assert_eq!((capacity.highest(), capacity.longest_outage()), (3.0, 3.0));
         let waits = [0.0, 1.0, 2.0, 3.5, 5.0, 6.0, 12.0].map(|packets| capacity.wait(0.0, packets));
         assert_eq!(waits, [0.0, 1.0, 2.0, 5.5, 6.0, 7.0, 14.0]);
-        // Who comes as it begins, behind nobody, leaves as it ends.
+        // A packet that arrives at the start of the outage, with an empty queue, leaves at its end.
         let mut pieces = Vec::new();
         capacity.departures(2.0, (0.0, 4.0), |piece| pieces.push(piece));
         let piece = |packets, after| Departures { packets, after };

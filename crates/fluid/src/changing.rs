@@ -1,46 +1,48 @@
-//! A link whose capacity changes: when, what senders know of it, and how long packets wait.
+//! A link whose capacity changes: the times of the changes, the senders' knowledge of them, and the
+//! waiting times.
 //!
-//! The round trip of a fluid model, R = T + q / C (Misra, Gong and Towsley 2000, equation 1), supposes that C is a
-//! constant. It has three parts to play, which come apart where C changes:
+//! The round trip of a fluid model, R = T + q / C (Misra, Gong and Towsley 2000, equation 1),
+//! assumes a constant C. It has three roles, which differ if C changes:
 //!
-//! * What is *sent* is W / R, and windows are clocked by their acknowledgments: at t those come back at the rate
-//!   C(t - T), whatever C is by then (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson and Low 2008, "ACK-clocking
-//!   dynamics"). By Little's law R is what is in flight over that rate, (q + P) / C(t - T), with the packets P
-//!   that the link has sent in the last T, of which the acknowledgments are still to come. For a constant C that
-//!   is T + q / C; after a change it is what it was until T later. So a step moves a queue from W - C1 T to
-//!   W - C2 T in T seconds, as the windows say it must, and an outage fills it with all of W, after which nothing
-//!   is sent. Where more than one change lies in the last T acknowledgments are taken to come evenly, at P / T.
-//!   T is that of the link's flows, their harmonic mean.
-//! * What arrives *waits* until the integral of C has served what is before it, whatever C is by then. Delays are
-//!   those.
-//! * A *loss* is known when what was behind it has waited so and has come back.
+//! * The flows *send* W / R. Windows are clocked by acknowledgments. These return at time t at the
+//!   rate C(t - T), with any later C (Jacobsson et al. 2008, "ACK-clocking dynamics"). By Little's
+//!   law R is the flight divided by that rate, (q + P) / C(t - T). P are the packets that the link
+//!   has sent in the last T, whose acknowledgments have not returned. For a constant C this is T +
+//!   q / C; after a change it keeps the old C until T later. So a step moves a queue from W - C1 T
+//!   to W - C2 T in T seconds, as the windows require. An outage fills the queue with all of W, and
+//!   then nothing is sent. If more than one change lies in the last T, acknowledgments are assumed
+//!   to return evenly, at P / T. T is the harmonic mean over the link's flows.
+//! * An arriving packet *waits* until the integral of C has served all packets before it, with any
+//!   later changes of C. Reported delays are these waiting times.
+//! * A *loss* is detected when the packets after it have waited like this and their acknowledgments
+//!   have returned.
 
 use std::sync::Arc;
 
 use crate::capacity::{CapacitySteps, Departures, Place, SILENT};
 use crate::tally::{QueueLawCount, Tally};
 
-/// A link's changes during a run.
+/// The changes of a link during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Changing {
     steps: Arc<CapacitySteps>,
-    /// Mean capacity, in whose packets waits are counted.
+    /// Mean capacity in packets per second. Waiting times are counted in packets at this capacity.
     mean: f64,
     /// Seconds after which senders know of a change.
     lag: f64,
-    /// The capacity of which acknowledgments tell.
+    /// Capacity at which acknowledgments return, in packets per second.
     clock: f64,
-    /// The next steps to be served by, and to be known of.
+    /// Next step of the capacity, and next step that senders will know of.
     served: Option<Place>,
     known: Option<Place>,
 }
 
-/// By how much each packet in the queue holds senders back, and by how much they are held back whatever the
-/// queue, seconds.
+/// Delay of the senders per packet in the queue, and delay that does not depend on the queue, both
+/// in seconds.
 pub(crate) type Known = (f64, f64);
 
 impl Changing {
-    /// Changes of a link whose senders know of them `lag` seconds later.
+    /// The changes of a link, which its senders know `lag` seconds later.
     pub(crate) fn new(steps: Arc<CapacitySteps>, mean: f64, lag: f64) -> Self {
         let first = steps.place(0.0);
         Self {
@@ -53,17 +55,17 @@ impl Changing {
         }
     }
 
-    /// The capacity at the beginning, and what senders know of it.
+    /// The initial capacity in packets per second, and the initial delay of the senders.
     pub(crate) fn first(&self) -> (f64, Known) {
         (self.clock, self.delay(0.0, 0.0))
     }
 
-    /// By what a queue at `now` delays who sends.
+    /// The delay of the senders with a queue at `now`.
     fn delay(&self, now: f64, queue: f64) -> Known {
         if self.served == self.known && self.clock > 0.0 {
             return (1.0 / self.clock, 0.0);
         }
-        // Before the beginning was no other capacity.
+        // Before time 0 the capacity was the same.
         let begin = (now - self.lag).max(0.0);
         let sent = self.steps.served(begin, now) + self.clock * (self.lag - (now - begin));
         let next = self.known.and_then(|known| self.steps.next(known));
@@ -71,13 +73,13 @@ impl Changing {
         if several && sent > 0.0 {
             return (self.lag / sent, 0.0);
         }
-        // Nothing has been sent, or nothing is known to be: no acknowledgment comes.
+        // Nothing has been sent, or the known capacity is 0: no acknowledgment returns.
         if several || self.clock <= 0.0 {
             return (0.0, SILENT);
         }
-        // What has queued because of the change that is not known yet.
+        // Packets that have queued because of the change that senders do not know yet.
         let hidden = self.clock * self.lag - sent;
-        // A link that is idle delays nobody, however much more it could send by now.
+        // An idle link does not delay any sender, even if it could send more by now.
         let queued = if queue > 0.0 { queue - hidden } else { 0.0 };
         (0.0, queued.max(0.0) / self.clock)
     }
@@ -87,7 +89,7 @@ impl Changing {
         self.steps.highest()
     }
 
-    /// When the next change takes place or is known.
+    /// Time of the next change of the capacity or of the senders' knowledge, in seconds.
     pub(crate) fn next(&self) -> f64 {
         let begin = |place: Option<Place>, lag: f64| {
             place.map_or(f64::INFINITY, |place| self.steps.begin(place) + lag)
@@ -95,8 +97,8 @@ impl Changing {
         begin(self.served, 0.0).min(begin(self.known, self.lag))
     }
 
-    /// Takes the changes that are due at `now`: the capacity that has come, if one has, and what senders know
-    /// with such a queue.
+    /// Applies the changes that are due at `now`. Returns the new capacity, if it has changed, and
+    /// the delay of the senders with this queue.
     pub(crate) fn take(&mut self, now: f64, queue: f64) -> (Option<f64>, Known) {
         let mut capacity = None;
         while let Some(place) = self.served.filter(|place| self.steps.begin(*place) <= now) {
@@ -111,17 +113,17 @@ impl Changing {
         (capacity, self.delay(now, queue))
     }
 
-    /// Packets that can be served between two times.
+    /// Packets that can be served between two times in seconds.
     pub(crate) fn possible(&self, from: f64, to: f64) -> f64 {
         self.steps.served(from, to)
     }
 
-    /// Seconds that what arrives at `at` behind a queue waits.
+    /// Waiting time of an arrival at `at` after a queue, in seconds.
     pub(crate) fn wait(&self, at: f64, queue: f64) -> f64 {
         self.steps.wait(at, queue)
     }
 
-    /// The sum of what those in a queue at `at` still wait, packets x seconds.
+    /// The sum of the remaining waiting times of a queue at `at`, in packets x seconds.
     pub(crate) fn still_to_wait(&self, at: f64, queue: f64) -> f64 {
         let mut sum = 0.0;
         if queue > 0.0 {
@@ -133,7 +135,7 @@ impl Changing {
         sum
     }
 
-    /// The law of the time that the queue takes to be served at such a capacity.
+    /// The distribution of the drain time for the phase of a capacity: below the mean or not.
     fn phase<'t>(&self, capacity: f64, tally: &'t mut Tally) -> &'t mut QueueLawCount {
         if capacity < self.mean {
             &mut tally.slow
@@ -142,14 +144,14 @@ impl Changing {
         }
     }
 
-    /// Counts a time in which nobody waits.
+    /// Counts an interval with an empty queue.
     pub(crate) fn count_idle(&self, span: f64, capacity: f64, tally: &mut Tally) {
         self.phase(capacity, tally).add_empty(span);
     }
 
-    /// Counts how long the packets wait that come from `begin` on, for `span` seconds at one capacity in
-    /// which the queue goes straight from one length to another, and how long the queue takes to be served:
-    /// as long as who comes waits, and where nobody comes ever less.
+    /// Counts the waiting times of arrivals from `begin` on, for `span` seconds at one capacity
+    /// with a linear queue. It also counts the drain time of the queue. This time equals the
+    /// waiting time of an arrival, and falls steadily if no packet arrives.
     pub(crate) fn count_waits(
         &self,
         (begin, span): (f64, f64),
@@ -186,7 +188,8 @@ mod tests {
     use super::*;
     use forebay_units::{Rate, RateSteps, Time};
 
-    /// 1000 packets a second, 500 from 1 s on and 2000 from 1.06 s on, known 0.1 s later.
+    /// The capacity is 1000 packets a second, 500 from 1 s on and 2000 from 1.06 s on, known 0.1 s
+    /// later.
     fn changing() -> Changing {
         let step = |millis: u64, packets: u64| {
             let begin = Time::from_picos(millis * 1_000_000_000);
@@ -208,13 +211,13 @@ mod tests {
             link.take(now, queue)
         };
         let near = |(a, b): Known, (c, d): Known| (a - c).abs() < 1e-12 && (b - d).abs() < 1e-12;
-        // 50 packets at the rate that acknowledgments tell of.
+        // The queue has 50 packets at the rate of the acknowledgments.
         let (capacity, known) = at(1.0, 50.0);
         assert!(capacity == Some(500.0) && near(known, (0.0, 0.05)));
-        // 40 and 30 packets were sent in the last round trip: two changes are taken at their mean.
+        // 40 and 30 packets were sent in the last round trip: two changes count with their mean.
         let (capacity, known) = at(1.06, 80.0);
         assert!(capacity == Some(2000.0) && near(known, (0.1 / 70.0, 0.0)));
-        // 30 and 80 packets are on their way, 60 more than 500 a second send: they would wait, too.
+        // 30 and 80 packets are in flight, 60 more than 500 a second send: they would also wait.
         let (capacity, known) = at(1.1, 90.0);
         assert!(capacity.is_none() && near(known, (0.0, 150.0 / 500.0)));
         let (capacity, known) = at(1.16, 90.0);
@@ -222,7 +225,7 @@ mod tests {
         assert_eq!(link.next(), f64::INFINITY);
     }
 
-    /// As with packets, a rate that is the average is none below it.
+    /// As in the packet-level model, a rate equal to the average is not below it.
     #[test]
     fn the_average_itself_is_fast() {
         let mut tally = Tally::default();
@@ -232,13 +235,14 @@ mod tests {
         }
     }
 
-    /// Whatever senders know: 60 packets at 1 s leave in 0.06 s at 500 a second, and by then half have.
+    /// With any knowledge of the senders, 60 packets at 1 s take 0.06 s at 500 a second for the
+    /// first half.
     #[test]
     fn what_waits_is_served_by_what_comes() {
         let link = changing();
         assert!((link.wait(1.0, 30.0) - 0.06).abs() < 1e-12);
         assert!((link.wait(1.0, 60.0) - 0.075).abs() < 1e-12);
-        // 30 that wait 0 to 60 ms, 30 that wait 60 to 75 ms.
+        // 30 packets wait 0 to 60 ms, and 30 packets wait 60 to 75 ms.
         assert!((link.still_to_wait(1.0, 60.0) - (30.0 * 0.03 + 30.0 * 0.0675)).abs() < 1e-9);
     }
 }

@@ -1,4 +1,4 @@
-//! Orders of convergence of every method, and the limit on work.
+//! Tests of the orders of convergence of all methods, and of the work limit.
 
 use forebay_congestion::aimd::Aimd;
 use forebay_congestion::cubic::{Cubic, FriendlyRegion};
@@ -18,7 +18,7 @@ use crate::rosenbrock::Rosenbrock;
 use crate::run::Run;
 use crate::synchronization::Synchronization;
 
-/// Flows of every smooth law that fill a deep queue, without any event for seconds.
+/// Flows of all smooth laws that fill a deep queue, without any event for seconds.
 fn filling(laws: Vec<FluidLaw>) -> FluidModel {
     let count = laws.len();
     FluidModel {
@@ -52,7 +52,7 @@ fn filling(laws: Vec<FluidLaw>) -> FluidModel {
     }
 }
 
-/// Every law without its kinks: H-TCP past its low-speed period, CUBIC without its friendly
+/// Every law without its kinks: H-TCP after its low-speed period, CUBIC without its friendly
 /// region.
 pub(crate) fn smooth() -> FluidModel {
     filling(vec![
@@ -74,7 +74,7 @@ pub(crate) fn smooth() -> FluidModel {
     ])
 }
 
-/// How the steps of a test are made.
+/// Method of the steps of a test.
 #[derive(Clone, Copy)]
 enum By {
     Euler,
@@ -82,7 +82,7 @@ enum By {
     Rosenbrock(&'static Rosenbrock),
 }
 
-/// Every method with its order.
+/// Every method with its name and order.
 fn methods() -> Vec<(&'static str, u32, By)> {
     let mut all = vec![("Euler", 1, By::Euler), ("Taylor", 2, By::Taylor)];
     all.extend(METHODS.iter().map(|m| (m.name, m.order, By::Rosenbrock(m))));
@@ -114,7 +114,7 @@ fn queue_by(model: &FluidModel, steps: u32, by: By) -> f64 {
     run.links[0].queue
 }
 
-/// The last sample, of the beginning of a step at 0.64 s.
+/// The last sample of the queue, at the beginning of a step at 0.64 s.
 fn queue_by_euler(model: &FluidModel, step: f64) -> f64 {
     let mut model = model.clone();
     model.horizon = 0.64 + 0.9 * step;

@@ -1,16 +1,17 @@
-//! The classical coupled model: a continuous loss rate instead of congestion events.
+//! The classical coupled model, with a continuous loss rate instead of congestion events. It is one
+//! of the three integrators.
 //!
-//! Losses come at the rate lambda_i = p W_i / R_i and each takes its part of a cut,
-//! W_i' = growth / R_i - b(W_i) W_i lambda_i (Misra, Gong and Towsley 2000; equations (1) to (5) of
-//! Kumar, Azad and Park). At a drop-tail queue p is the clipped fraction of the arrivals, at RED
-//! the drop probability of the averaged queue. Feedback is immediate, as published: a drop-tail
-//! queue then slides along its limit with a loss rate that just balances the growth, and the
-//! utilization is 1 after the first overflow whatever the buffer. That is the model's error, and
-//! why the engine's own model has events.
+//! Losses occur at the rate lambda_i = p W_i / R_i, and each takes its part of a cut: W_i' = growth
+//! / R_i - b(W_i) W_i lambda_i (Misra, Gong and Towsley 2000; equations (1) to (5) of Kumar, Azad
+//! and Park). At a drop-tail queue p is the clipped fraction of the arrivals; at RED it is the drop
+//! probability of the averaged queue. Feedback is immediate, as published. Therefore a drop-tail
+//! queue slides along its limit with a loss rate that balances the growth. After the first overflow
+//! the utilization is 1 for any buffer. This is the error of the model, and the reason why the
+//! engine's own model has events.
 //!
-//! Laws with a clock take the expected jump: in a time dt the state moves by lambda dt of the way
-//! to the state after a cut, the clock back to 0 (Vardoyan, Hollot and Towsley 2018).
-//! Integrated by forward Euler with a step of a hundredth of the shortest round-trip time.
+//! Laws with a clock take the expected jump (Vardoyan, Hollot and Towsley 2018). In a time dt the
+//! state moves by the fraction lambda dt to the state after a cut, with the clock back at 0.
+//! Forward Euler integrates with a step of a hundredth of the shortest round-trip time.
 
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
@@ -22,19 +23,19 @@ use crate::model::{FluidModel, Measure};
 use crate::outcome::{FluidOutcome, jain};
 use crate::run::{Integrator, Run};
 
-/// Runs the classical coupled model. It has no congestion events, so the measured part is from the
-/// earliest start of the model's [`crate::Measure`] to its horizon.
+/// Runs the classical coupled model. It has no congestion events. The measured part extends from
+/// the earliest start of the model's [`crate::Measure`] to its horizon.
 ///
 /// # Errors
 ///
-/// A model that [`FluidModel::check`] refuses, or one that takes more than 2e10 flow steps.
+/// If [`FluidModel::check`] refuses the model, or the run takes more than 2e10 flow steps.
 pub fn integrate_coupled(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
     let start = model.measure.start();
     let mut run = Run::new(model, Measure::Fixed { start })?;
     let mut coupled = Coupled::new(&mut run)?;
     run.complete(&mut coupled)?;
     let outcome = run.outcome();
-    // Summed in the model's order of flows.
+    // The sum runs in the model's order of flows.
     let flows = outcome.goodput.iter().zip(&model.flows);
     let sized: Vec<f64> = flows.map(|(rate, flow)| rate * flow.size).collect();
     Ok(FluidOutcome {
@@ -47,17 +48,18 @@ struct Coupled {
     steps: FixedSteps,
     /// Seconds since each flow's clock was last set to 0, by slot.
     clocks: Vec<f64>,
-    /// Fraction of the arrivals that each link drops: in a step first as the flows are told, then as it has come about.
+    /// Fraction of the arrivals that each link drops. In a step it is first the signal to the
+    /// flows, then the actual fraction.
     drop: Vec<f64>,
     /// Fraction that each link's RED drops.
     early: Vec<f64>,
-    /// Fall of the arrivals at each link, packets per step, if every packet were lost.
+    /// Decrease of the arrivals at each link if every packet were lost, in packets per step.
     response: Vec<f64>,
 }
 
 impl Integrator for Coupled {
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
-        // No congestion event opens here, so none of what is due is a cut.
+        // No congestion event opens here, so no event that is due is a cut.
         let cut = run.next_cut(run.now);
         debug_assert_eq!(cut, None);
         self.steps.begin(run);
@@ -99,7 +101,8 @@ impl Coupled {
         })
     }
 
-    /// Grows a class's windows and adds what it sends, and how that would fall, to its links.
+    /// Grows the windows of a class. Adds its packets, and their decrease after losses, to its
+    /// links.
     fn grow(&mut self, run: &mut Run<'_>, class: usize) {
         let at = CoupledStep {
             span: self.steps.span,
@@ -119,8 +122,8 @@ impl Coupled {
         }
     }
 
-    /// The fraction that a link drops in this step. At a full queue the excess is what remains
-    /// after the flows have answered, p A = excess - p response: one lost packet may cut more than
+    /// Computes the fraction that a link drops in this step. At a full queue the excess remains
+    /// after the flows have answered, p A = excess - p response. One lost packet may cut more than
     /// the excess of a whole step.
     fn signal(&mut self, run: &mut Run<'_>, number: usize) {
         let link = &mut run.links[number];
@@ -132,8 +135,9 @@ impl Coupled {
         self.drop[number] = (clipped + early).min(1.0);
     }
 
-    /// Moves a queue. Flows that are at their smallest windows answer less than was thought, and the link drops more
-    /// than they were told: what it drops in the end is what they lose, so that no more arrives than it sends.
+    /// Advances a queue. Flows at their smallest windows respond less than expected, so the link
+    /// drops more than signaled. The flows lose the actual drops, so that no more arrives than the
+    /// link sends.
     fn settle(&mut self, run: &mut Run<'_>, number: usize) {
         let arrived = self.steps.arrived[number];
         let lost = run.links[number].step(arrived, (run.now, self.steps.span));
@@ -141,7 +145,7 @@ impl Coupled {
         self.drop[number] = 1.0 - (1.0 - self.early[number]) * kept;
     }
 
-    /// Enters what the flows of a class lost along their path.
+    /// Counts the losses of a class's flows along their path.
     fn count_losses(&self, run: &mut Run<'_>, class: usize) {
         let drop = self.along(run.path(class));
         if drop > 0.0 {
@@ -151,12 +155,13 @@ impl Coupled {
         }
     }
 
-    /// Fraction that is dropped along a path.
+    /// The fraction that is dropped along a path.
     fn along(&self, path: &[usize]) -> f64 {
         1.0 - path.iter().map(|&l| 1.0 - self.drop[l]).product::<f64>()
     }
 
-    /// Cuts a class's windows by what its path drops and takes back what they no longer send.
+    /// Cuts the windows of a class by the drops of its path. Subtracts the packets that are no
+    /// longer sent.
     fn respond(&mut self, run: &mut Run<'_>, class: usize) {
         let path = run.path(class);
         let drop = self.along(path);
@@ -186,8 +191,8 @@ struct CoupledStep {
 }
 
 impl<L: FluidWindow> Loop<'_, L> {
-    /// Grows the windows; returns the packets sent and by how many fewer they would be if each
-    /// flow's windows answered the loss of all of them.
+    /// Grows the windows. Returns the sent packets, and their decrease if each flow's window
+    /// responded to the loss of all of them.
     fn grow(&mut self, windows: &mut [f64], clocks: &mut [f64], at: &CoupledStep) -> (f64, f64) {
         let (mut sum, mut response) = (0.0, 0.0);
         for i in self.range.clone() {
@@ -214,12 +219,12 @@ impl<L: FluidWindow> Loop<'_, L> {
         (sum, response)
     }
 
-    /// Cuts the windows by the expected number of losses; returns by how much less was sent.
+    /// Cuts the windows by the expected number of losses. Returns the decrease of the sent packets.
     fn respond(&mut self, windows: &mut [f64], clocks: &mut [f64], at: &CoupledStep) -> f64 {
         let mut sum = 0.0;
         for i in self.range.clone() {
             let packets = self.flows.stretch[i];
-            // At most one cut in a step.
+            // A step has at most one cut.
             let cuts = (packets * at.drop).min(1.0);
             let (cut, fall) = self.expected_cut(i, windows[i], clocks[i], at);
             windows[i] -= cuts * fall;
@@ -234,7 +239,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// The epoch after a cut, and by how much it lowers the window.
+    /// The epoch after a cut, and the decrease of the window.
     fn expected_cut(&self, i: usize, window: f64, clock: f64, at: &CoupledStep) -> (Epoch, f64) {
         let propagation = self.flows.propagation[i];
         let conditions = CutConditions {

@@ -1,6 +1,7 @@
-//! The cubic that a queue follows inside one step: values, integrals, first crossing of a level.
+//! The cubic of a queue within one step: values, integrals, and the first crossing of a level. It
+//! locates events.
 
-/// q(theta) = start + theta (c1 + theta (c2 + theta c3)) for theta in [0, 1].
+/// The cubic q(theta) = start + theta (c1 + theta (c2 + theta c3)) for theta in [0, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Dense {
     /// Value at theta = 0.
@@ -30,7 +31,7 @@ impl Dense {
         c1 + theta * (2.0 * c2 + theta * 3.0 * c3)
     }
 
-    /// Where the derivative changes sign inside (0, 1), in order; 1 for none.
+    /// The points at which the derivative changes sign inside (0, 1), in order; 1 stands for none.
     pub(crate) fn turns(&self) -> [f64; 2] {
         let [c1, c2, c3] = self.slope;
         let (a, b, c) = (3.0 * c3, 2.0 * c2, c1);
@@ -38,17 +39,17 @@ impl Dense {
         if discriminant <= 0.0 {
             return [1.0, 1.0];
         }
-        // The stable form of the quadratic's roots.
+        // This is the stable form of the quadratic's roots.
         let q = -0.5 * (b + discriminant.sqrt().copysign(b));
         let inside = |x: f64| if x > 0.0 && x < 1.0 { x } else { 1.0 };
         let (x, y) = (inside(q / a), inside(c / q));
         if x <= y { [x, y] } else { [y, x] }
     }
 
-    /// The first theta in (0, 1] at which the curve passes `level` upwards (`sense` 1) or
-    /// downwards (`sense` -1) by more than `slack` before it ends or turns back. A curve that
-    /// starts at the level, or beyond it by rounding, has to leave it on the other side first or
-    /// be beyond it at a turn or at the end.
+    /// The first theta in (0, 1] at which the curve passes `level` upwards (`sense` 1) or downwards
+    /// (`sense` -1). The curve must pass it by more than `slack` before it ends or turns back. A
+    /// curve that starts at the level, or beyond it by rounding, must first leave it on the other
+    /// side. Otherwise it must be beyond it at a turn or at the end.
     #[inline]
     pub(crate) fn crossing(&self, level: f64, sense: f64, slack: f64) -> Option<f64> {
         let beyond = |theta: f64| sense * (self.at(theta) - level);
@@ -71,7 +72,7 @@ impl Dense {
                 continue;
             }
             let beyond = sense * (self.at(to) - level);
-            // An end just beyond is a crossing where the curve was on the near side before.
+            // An end just beyond is a crossing if the curve was on the near side before.
             let returned = to == 1.0 && from > 0.0 && sense * (self.at(from) - level) < 0.0;
             if beyond > slack || (returned && beyond > 0.0) {
                 return Some(self.bracketed(level, (from, to), sense));
@@ -89,7 +90,7 @@ impl Dense {
         coefficients.iter().all(|&x| x >= 0.0) || coefficients.iter().all(|&x| x <= 0.0)
     }
 
-    /// A cheap bound: the curve cannot reach the level.
+    /// Whether a cheap bound shows that the curve cannot reach the level.
     #[inline]
     fn quietly_below(&self, level: f64, sense: f64, slack: f64) -> bool {
         let [c1, c2, c3] = self.slope;
@@ -97,11 +98,11 @@ impl Dense {
         sense * (self.start - level) + bound <= slack
     }
 
-    /// Root on a stretch where the curve is monotone and ends beyond the level: Newton kept
-    /// inside a shrinking bracket.
+    /// The root on an interval in which the curve is monotone and ends beyond the level: Newton's
+    /// method within a shrinking bracket.
     fn bracketed(&self, level: f64, (mut low, mut high): (f64, f64), sense: f64) -> f64 {
         let mut theta = 0.5 * (low + high);
-        // Below the rounding of its evaluation the curve's value says nothing.
+        // Below the rounding of its evaluation the curve's value has no meaning.
         let [c1, c2, c3] = self.slope;
         let size = self.start.abs() + level.abs() + c1.abs() + c2.abs() + c3.abs();
         let rounding = f64::EPSILON * size;
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_dip_between_two_steps_ends_is_seen() {
-        // 1 - 5 x + 5 x^2 dips to -0.25 and returns to 1.
+        // The curve 1 - 5 x + 5 x^2 dips to -0.25 and returns to 1.
         let curve = Dense {
             start: 1.0,
             slope: [-5.0, 5.0, 0.0],
@@ -182,7 +183,7 @@ mod tests {
         };
         assert!(curve.crossing(0.0, -1.0, 1e-9).is_some());
         assert_eq!(curve.crossing(0.0, -1.0, 0.1), None);
-        // Out, and back a hair beyond the level at the end.
+        // The curve leaves the level and ends slightly beyond it.
         let curve = Dense {
             start: 0.0,
             slope: [1.0, -1.001, 0.0],
@@ -230,8 +231,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Held against a fine grid: before a crossing nothing lies beyond the level, at it the curve is there and
-        /// goes on beyond it; without one nothing lies beyond.
+        /// Comparison with a fine grid. Before a crossing no point lies beyond the level; at the
+        /// crossing the curve is at the level and continues beyond it. Without a crossing no point
+        /// lies beyond.
         #[test]
         fn the_first_crossing_is_where_a_grid_sees_it(
             curve in any_curve(), above in 1e-3..2.0_f64, up in any::<bool>(), slack in prop::sample::select(vec![0.0, 0.05]),
@@ -248,14 +250,15 @@ mod tests {
                     let highest = before.map(beyond).fold(f64::NEG_INFINITY, f64::max);
                     prop_assert!(highest <= slack + 1e-9, "{theta} {highest}");
                     prop_assert!(seen.is_none_or(|seen| seen >= theta - 1e-9), "{theta} {seen:?}");
-                    // Beyond the level, by more than the slack or up to the end.
+                    // The curve is beyond the level, by more than the slack or up to the end.
                     prop_assert!(seen.is_some() || beyond(1.0) >= 0.0 || curve.turns().iter().any(|x| beyond(*x) > 0.0));
                     prop_assert!(sense * curve.derivative(theta) > -1e-6);
                 }
             }
         }
 
-        /// Between turns the derivative keeps its sign, and at each it is zero; a curve without turns is one stretch.
+        /// Between turns the derivative keeps its sign, and at each turn it is zero. A curve
+        /// without turns is one interval.
         #[test]
         fn turns_are_where_the_derivative_changes_its_sign(curve in any_curve()) {
             let turns = curve.turns();
@@ -271,13 +274,14 @@ mod tests {
             if curve.is_monotone() {
                 prop_assert!(signs.len() <= 1);
             }
-            // What can reach a level is not said to stay below it.
+            // A curve that can reach a level is not reported to stay below it.
             for sense in [1.0, -1.0] {
                 let most = grid().map(|x| sense * curve.at(x)).fold(f64::NEG_INFINITY, f64::max);
                 for (level, slack) in [(most - 1e-3, 0.0), (most - 0.1, 0.05)] {
                     prop_assert!(!curve.quietly_below(sense * level, sense, slack), "{level} {slack}");
                 }
-                // And what cannot by the sum of its terms is.
+                // A curve that cannot reach a level by the sum of its terms is reported to stay
+                // below it.
                 let far = sense * curve.start + curve.slope.iter().map(|c| c.abs()).sum::<f64>();
                 prop_assert!(curve.quietly_below(sense * (far + 1e-6), sense, 0.0));
                 prop_assert!(curve.quietly_below(sense * (far - 0.1), sense, 0.1 + 1e-6));

@@ -1,8 +1,9 @@
-//! Where a scenario lies outside of what the fluid stands for, with the figures that say so.
+//! Checks whether a scenario lies outside the valid range of the fluid model, and returns warnings
+//! with figures.
 //!
-//! The model's law of losses has windows of many packets, senders that spread them over a round trip,
-//! and flows that learn of an overflow at about the same time. How far it is off beyond that is
-//! measured in `docs/fluid.md` against the packet engine over a grid.
+//! The model assumes windows of many packets and senders that spread them over a round trip. It
+//! also assumes that flows detect an overflow at about the same time. `docs/fluid.md` compares it
+//! with the packet engine over a grid.
 
 use forebay_scenario::{FlowGroup, Scenario, Warning, WarningKind};
 
@@ -11,17 +12,17 @@ use crate::exposure::FAST_RETRANSMIT_WINDOW;
 /// Part of the longest flow's fair window that a buffer must hold for its bursts.
 const BURST: f64 = 0.5;
 
-/// Ratio of the longest to the shortest round trip from which on losses are far too few.
+/// Ratio of the longest to the shortest round trip from which the model has far too few losses.
 const SPREAD: f64 = 4.0;
 
-/// Round trips for which a rate has to last.
+/// Minimum duration of a rate, in round trips.
 const LASTING: f64 = 5.0;
 
-/// Round trips that stand for those of a group.
+/// Maximum number of round trips that represent those of a group.
 const POINTS: u64 = 64;
 
-/// The remarks on a scenario whose target link serves nothing for so many seconds at most, and has one rate for
-/// so many on average.
+/// The warnings for a scenario. `outage` is the longest outage of its target link and `phase` the
+/// mean duration of one rate, both in seconds.
 pub(crate) fn warnings(scenario: &Scenario, (outage, phase): (f64, f64)) -> Vec<Warning> {
     let Some(fair) = Fair::of(scenario) else {
         return Vec::new();
@@ -40,20 +41,20 @@ pub(crate) fn warnings(scenario: &Scenario, (outage, phase): (f64, f64)) -> Vec<
 /// Equal shares of the target link.
 struct Fair {
     flows: u64,
-    /// Packets of a flow between sender and receiver while the buffer is full.
+    /// Window of a flow while the buffer is full, in packets.
     window: f64,
-    /// Packets per second of a flow.
+    /// Rate of a flow, in packets per second.
     rate: f64,
-    /// Packets that may wait.
+    /// Size of the buffer, in packets.
     buffer: f64,
-    /// Round trips, seconds: their harmonic mean, and the ends.
+    /// Harmonic mean of the round trips, then the shortest and the longest one, in seconds.
     harmonic: f64,
     shortest: f64,
     longest: f64,
 }
 
 impl Fair {
-    /// None without persistent flows.
+    /// The shares; `None` without persistent flows.
     fn of(scenario: &Scenario) -> Option<Self> {
         let (bdp, harmonic) = (scenario.bdp_packets()?, scenario.harmonic_rtt()?);
         let flows = scenario.persistent_flows();
@@ -76,7 +77,7 @@ impl Fair {
         })
     }
 
-    /// Windows of so few packets that timeouts rule.
+    /// Warns of windows so small that timeouts dominate.
     fn small_window(&self) -> Option<Warning> {
         let text = format!(
             "a flow's fair window is {:.1} packets with the buffer full: below {FAST_RETRANSMIT_WINDOW:.0} timeouts rule, \
@@ -90,7 +91,7 @@ impl Fair {
         })
     }
 
-    /// A buffer that the bursts of unpaced senders overflow.
+    /// Warns of a buffer that the bursts of unpaced senders overflow.
     fn small_buffer(&self, scenario: &Scenario) -> Option<Warning> {
         let burst = BURST * self.rate * self.longest;
         let text = format!(
@@ -106,7 +107,7 @@ impl Fair {
         })
     }
 
-    /// Flows that learn of an overflow when others have long answered it.
+    /// Warns of flows that detect an overflow long after others have answered it.
     fn spread(&self) -> Option<Warning> {
         let ratio = self.longest / self.shortest;
         let text = format!(
@@ -117,7 +118,7 @@ impl Fair {
             .then(|| outside("rtt", text).with("longest_by_shortest", ratio))
     }
 
-    /// Changes of the rate that come back to the senders as bursts and gaps of acknowledgments.
+    /// Warns of rate changes that reach the senders as bursts and gaps of acknowledgments.
     fn fast_changes(&self, phase: f64) -> Option<Warning> {
         let rounds = phase / self.harmonic;
         let text = format!(
@@ -127,7 +128,8 @@ impl Fair {
         (rounds < LASTING).then(|| outside("rate", text).with("round_trips_by_change", rounds))
     }
 
-    /// Windows below which a controller grows by another law than the fluid's, after a cut.
+    /// Warns of windows below which a controller grows by another law than the fluid model after a
+    /// cut.
     fn low_window(&self, scenario: &Scenario) -> Option<Warning> {
         let group = persistent(scenario).find(|group| group.controller.name() == "scalable")?;
         let parameters = group.controller.parameters();
@@ -149,7 +151,7 @@ impl Fair {
     }
 }
 
-/// An outage that outlasts retransmission timers.
+/// Warns of an outage that lasts longer than retransmission timers.
 fn timers(scenario: &Scenario, outage: f64) -> Option<Warning> {
     let timer = persistent(scenario)
         .map(|group| group.stack.min_rto)
@@ -162,7 +164,7 @@ fn timers(scenario: &Scenario, outage: f64) -> Option<Warning> {
         .then(|| outside("outage", text).with("longest_outage_s", outage))
 }
 
-/// The target link's persistent groups.
+/// The persistent groups of the target link.
 fn persistent(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
     scenario.target_flows().filter(|group| group.persistent())
 }
@@ -176,7 +178,7 @@ mod tests {
     use super::*;
     use forebay_scenario::Format;
 
-    /// 1000 packets of 1000 bytes a second.
+    /// The subjects of the warnings, on a link of 1000 packets of 1000 bytes a second.
     fn subjects(buffer: &str, flows: &str) -> Vec<String> {
         subjects_of_phases(f64::INFINITY, buffer, flows)
     }
@@ -192,14 +194,14 @@ mod tests {
             .collect()
     }
 
-    /// Half of a bandwidth-delay product of 100 packets; what is paced sends no bursts.
+    /// The limit is half of a bandwidth-delay product of 100 packets; paced flows send no bursts.
     #[test]
     fn a_buffer_has_to_hold_half_of_the_fair_window() {
         for (buffer, more, expected) in [
             ("49p", "", vec!["buffer"]),
             ("50p", "", vec![]),
             ("49p", "pacing = true", vec![]),
-            // Of two flows each has half of the rate.
+            // Each of two flows has half of the rate.
             ("24p", "count = 2", vec!["buffer"]),
             ("26p", "count = 2", vec![]),
         ] {
@@ -211,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A hundred packets between them and what waits: of 50 flows each has 2 and its part of the buffer.
+    /// The path holds a hundred packets: each of 50 flows has 2 and its part of the buffer.
     #[test]
     fn a_fair_window_of_four_packets_is_the_least() {
         for (buffer, expected) in [("99p", vec!["window"]), ("100p", vec![]), ("101p", vec![])] {
@@ -232,7 +234,7 @@ mod tests {
         assert_eq!(subjects("200p", "rtt = \"20ms\""), [""; 0]);
     }
 
-    /// Scalable TCP is itself from 16 packets on: 0.875 of a fair window of 18.3 is.
+    /// Scalable TCP is active from 16 packets on, and 0.875 of a fair window of 18.3 packets is 16.
     #[test]
     fn scalable_tcp_needs_windows_that_are_large_after_a_cut() {
         let flows = "rtt = \"100ms\"\ncca = \"scalable\"\ncount = 10";
@@ -244,7 +246,7 @@ mod tests {
         );
     }
 
-    /// Of round trips of 100 and 300 ms the harmonic mean is 150 ms.
+    /// The harmonic mean of round trips of 100 and 300 ms is 150 ms.
     #[test]
     fn a_rate_lasts_for_five_round_trips() {
         let flows = "rtt = [\"100ms\", \"300ms\"]\ncount = 2";
@@ -257,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Of the timers the shortest counts.
+    /// The shortest timer counts.
     #[test]
     fn an_outage_is_shorter_than_the_timers() {
         for (timer, expected) in [("901ms", vec![]), ("900ms", vec!["outage"])] {

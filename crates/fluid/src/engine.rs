@@ -1,4 +1,5 @@
-//! The fluid engine behind the common contract: scenario in, report out.
+//! The fluid engine behind the common contract: it translates a scenario, integrates the model and
+//! returns the report.
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, FlowGroup, Footprint, Need, Report, RunOptions,
@@ -38,7 +39,7 @@ use crate::translation::{NAME, Translation};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FluidEngine;
 
-/// What the engine keeps; nothing of packets.
+/// Memory of the engine, which does not depend on packets.
 struct Kept;
 
 impl Footprint for Kept {
@@ -50,7 +51,7 @@ impl Footprint for Kept {
         8e3
     }
 
-    /// Its parameters, its state and what an integrator keeps of it.
+    /// Memory of a flow: parameters, state and workspace of an integrator.
     fn flow(&self, _group: &FlowGroup) -> f64 {
         1024.0
     }
@@ -59,8 +60,9 @@ impl Footprint for Kept {
         0.0
     }
 
-    /// The law of its queue, measured and before, its row of the system over all links, and which flows lost;
-    /// of a rate that changes its steps, and the laws of waits and of each phase.
+    /// Memory of a link: distributions of its queue, its row of the linear system, and the flows
+    /// that lost. A changing rate adds its steps and the distributions of waiting times and drain
+    /// times.
     fn link(&self, scenario: &Scenario, at: usize, flows: f64) -> f64 {
         let link = &scenario.links()[at];
         let steps = 1.5 * link.most_changes(scenario.run().end());
@@ -73,8 +75,8 @@ impl Footprint for Kept {
     }
 }
 
-/// Step of the integrator where flows are held back, in parts of the shortest round trip: 2 ms at
-/// 100 ms, which is within 1e-4 of the converged utilization.
+/// Step of the integrator if flows are limited, as a part of the shortest round trip: 2 ms at 100
+/// ms. The utilization is within 1e-4 of the converged one.
 const LIMITED_STEP: f64 = 0.02;
 
 impl Engine for FluidEngine {
@@ -119,8 +121,8 @@ impl Engine for FluidEngine {
     }
 }
 
-/// What samples of all flows and links take, which are kept of the whole run before the traced part is
-/// chosen, in lists that double as they grow.
+/// Memory of the samples of all flows and links. They are stored for the whole run before the
+/// traced part is selected, in lists that double as they grow.
 fn series(scenario: &Scenario) -> Need {
     let run = scenario.run();
     let samples = run.end().as_secs_f64() / scenario.trace().every.as_secs_f64();
@@ -130,8 +132,8 @@ fn series(scenario: &Scenario) -> Need {
     Need::new("trace.every", (samples + 4.0) * series, "figure", each)
 }
 
-/// Runs the model: adaptively, and again by small steps where access links or receive windows
-/// may have held a flow back.
+/// Runs the model adaptively. If access links or receive windows may have limited a flow, runs it
+/// again with small steps.
 fn integrate_as_asked(
     translation: &mut Translation,
     scenario: &Scenario,

@@ -1,33 +1,33 @@
-//! Why a fluid model cannot be run, and the checks of its numbers.
+//! The errors of the fluid engine, and the checks of its numbers.
 
 use forebay_congestion::fluid::LawError;
 
-/// Why a fluid model cannot be run.
+/// Reason why a fluid model cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FluidError {
-    /// A number outside its range.
+    /// A number is outside its range.
     #[error("{field} is {value}, allowed is {allowed}")]
     OutOfRange {
-        /// The field's name, with its index where it has one.
+        /// Name of the field, with its index if it has one.
         field: String,
-        /// The value found.
+        /// Value of the field.
         value: f64,
-        /// The values allowed, in words.
+        /// Allowed values, in words.
         allowed: &'static str,
     },
-    /// A window law's parameter outside its range.
+    /// A parameter of a window law is outside its range.
     #[error(transparent)]
     Law(#[from] LawError),
-    /// The run would take more than the permitted work.
+    /// The run would take more work than is permitted.
     #[error(
         "the fluid engine stopped at {time} s of {horizon} s simulated: it would take more than {limit} flow steps"
     )]
     TooLong {
-        /// Simulated seconds done.
+        /// Simulated time so far, in seconds.
         time: f64,
-        /// Simulated seconds asked for.
+        /// Simulated time of the whole run, in seconds.
         horizon: f64,
-        /// The limit on steps times flows.
+        /// Limit of steps times flows.
         limit: u64,
     },
     /// The capacities change too often to end a step at each change.
@@ -35,25 +35,25 @@ pub enum FluidError {
         "the rates of the links change {found} times in {horizon} s simulated; the fluid engine, which ends its steps there, follows up to {most} changes"
     )]
     TooManyChanges {
-        /// Changes until the end of the run.
+        /// Number of changes until the end of the run.
         found: f64,
-        /// Simulated seconds asked for.
+        /// Simulated time of the whole run, in seconds.
         horizon: f64,
-        /// The limit.
+        /// Maximum number of changes.
         most: f64,
     },
-    /// The run was stopped from outside.
+    /// The run was canceled.
     #[error("interrupted")]
     Interrupted,
     /// The state left the range of finite numbers or of a window law.
     #[error("the fluid model has no finite solution beyond {time} s")]
     NotFinite {
-        /// Simulated seconds done.
+        /// Simulated time so far, in seconds.
         time: f64,
     },
 }
 
-/// The refusal of a number.
+/// The error for a number outside its range.
 pub(crate) fn refuse(field: String, value: f64, allowed: &'static str) -> FluidError {
     FluidError::OutOfRange {
         field,
@@ -76,7 +76,7 @@ pub(crate) fn range(
     }
 }
 
-/// Refuses a number of things, or an index, outside a closed range.
+/// Refuses a count or an index outside a closed range.
 pub(crate) fn count(
     field: &str,
     value: usize,

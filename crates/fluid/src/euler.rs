@@ -1,13 +1,14 @@
-//! Forward Euler with a fixed step: the reference that the adaptive integrator is compared with, and
-//! the integrator of flows that their own links or their receivers hold back.
+//! Forward Euler with a fixed step: the reference for the adaptive integrator, and the integrator
+//! of flows with limits.
 //!
-//! Written as the model is stated and with nothing shared with the adaptive integrator but the
-//! run: per step the rates W/R, the queue reflected at 0 and clipped at its limit, the windows by
-//! their law's plain form, then the cuts that are due.
+//! It follows the statement of the model and shares only the run with the adaptive integrator. Each
+//! step computes the rates W/R and the queue, which is reflected at 0 and clipped at its limit.
+//! Then it computes the windows by their law's plain form, and the cuts that are due.
 //!
-//! What holds a flow back ([`crate::Limits`]) is in the round trip: what the access link cannot send
-//! waits there, so that R = max(rtt + queueing, W / access rate), growth slows with R and the flow
-//! sends W / R. The access queue is taken at its equilibrium, which it reaches within a round trip.
+//! The limits of a flow ([`crate::Limits`]) act through its round trip. Packets that the access
+//! link cannot send wait there, so R = max(rtt + queueing, W / access rate). Growth slows with R,
+//! and the flow sends W / R. The access queue has its equilibrium value, which it reaches within a
+//! round trip.
 
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
@@ -22,21 +23,21 @@ use crate::run::{Cut, Integrator, Run};
 use crate::schedule::{Cause, Occurrence};
 use crate::synchronization::Candidate;
 
-/// Runs a model by forward Euler with steps of `step` seconds, the flows' limits included.
+/// Runs a model by forward Euler with steps of `step` seconds and with the limits of the flows.
 ///
 /// # Errors
 ///
-/// A model that [`FluidModel::check`] refuses, a step outside 1e-7 s to a tenth of the horizon, or a
-/// run of more than 2e10 flow steps.
+/// If [`FluidModel::check`] refuses the model, or the step is outside 1e-7 s to a tenth of the
+/// horizon. A run of more than 2e10 flow steps is also refused.
 pub fn integrate_euler(model: &FluidModel, step: f64) -> Result<FluidOutcome, FluidError> {
     integrate_euler_with(model, step, &[])
 }
 
-/// The same with timeouts, as [`crate::integrate_with`].
+/// Runs a model by forward Euler with timeouts, as in [`crate::integrate_with`].
 ///
 /// # Errors
 ///
-/// As [`integrate_euler`].
+/// Those of [`integrate_euler`] and [`crate::integrate_with`].
 pub fn integrate_euler_with(
     model: &FluidModel,
     step: f64,
@@ -51,8 +52,8 @@ pub fn integrate_euler_with(
     )?;
     let mut euler = Euler::new(&mut run, step)?;
     run.complete(&mut euler)?;
-    // Unlike goodputs, what each flow sent and lost is counted to the end of the run, beyond the
-    // last whole cycle.
+    // Unlike goodputs, the sent and lost packets of each flow are counted to the end of the run,
+    // beyond the last whole cycle.
     let sent = run.flows.by_number(&run.flows.sent);
     let lost = run.flows.by_number(&run.flows.lost);
     let rate = |(lost, sent): (&f64, &f64)| lost / sent.max(1e-300);
@@ -67,9 +68,9 @@ struct Euler {
     steps: FixedSteps,
     /// Whether any flow has limits.
     limited: bool,
-    /// Whether each flow awaits the cut of a loss at its access link.
+    /// Whether each flow waits for the cut of a loss at its access link.
     awaits_cut: Vec<bool>,
-    /// Whether each link loses packets in the step at hand.
+    /// Whether each link loses packets in the current step.
     loses: Vec<bool>,
 }
 
@@ -87,7 +88,8 @@ impl Integrator for Euler {
         for link in 0..run.links.len() {
             self.loses[link] = self.fill(run, link);
         }
-        // An event delimits what is measured, so it comes when every ledger has the step.
+        // An event delimits the measurement, so it follows the accounting of the whole step at
+        // every link.
         for link in 0..run.links.len() {
             if self.loses[link] {
                 self.open_event(run, link);
@@ -116,7 +118,7 @@ impl Euler {
         })
     }
 
-    /// One step of a class: what it sends, then its windows.
+    /// Makes one step of a class: its sent packets, then its windows.
     fn grow(&mut self, run: &mut Run<'_>, class: usize) {
         let delay = run.delay(class);
         let (now, step) = (run.now, self.steps.span);
@@ -140,7 +142,7 @@ impl Euler {
         }
     }
 
-    /// Cuts a flow whose access queue is full, one round trip later and once a round trip.
+    /// Cuts a flow whose access queue is full, one round trip later and at most once a round trip.
     fn overflow_access(&mut self, run: &mut Run<'_>, slot: usize, delay: f64) {
         let limits = &run.flows.limits[slot];
         let round_trip = run.flows.propagation[slot] + delay;
@@ -154,7 +156,8 @@ impl Euler {
         }
     }
 
-    /// One step of a queue; whether RED expects its first drop since the last event in it, or it is clipped.
+    /// Makes one step of a queue. Returns whether it is clipped, or RED expects its first drop
+    /// since the last event.
     fn fill(&mut self, run: &mut Run<'_>, link: usize) -> bool {
         let (step, arrived) = (self.steps.span, self.steps.arrived[link]);
         let state = &mut run.links[link];
@@ -187,7 +190,7 @@ impl Euler {
             }
         }
         run.leave_out_silent();
-        // What is lost is lost at the end of the step.
+        // Losses occur at the end of the step.
         run.open_event(link, run.now + self.steps.span);
     }
 
@@ -201,7 +204,7 @@ impl Euler {
             with_class!(run.model, run.flows, class, part => part.begin(slot, now, begin));
             return;
         }
-        // Another cut since the loss at the access link has done its work.
+        // Another cut has already answered the loss at the access link.
         if cause == Cause::Access && !self.awaits_cut[slot] {
             return;
         }
@@ -214,7 +217,7 @@ impl Euler {
 }
 
 impl<L: FluidWindow> Loop<'_, L> {
-    /// One Euler step of the class; returns the packets sent in it.
+    /// Makes one Euler step of the class. Returns the sent packets.
     fn euler(&mut self, windows: &mut [f64], now: f64, span: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         let queued = queued(delay);
@@ -241,7 +244,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// The same with the flows' limits.
+    /// Makes one Euler step of the class with the limits of its flows. Returns the sent packets.
     fn euler_limited(&mut self, windows: &mut [f64], now: f64, span: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         for i in self.range.clone() {
@@ -292,7 +295,8 @@ impl<L: FluidWindow> Loop<'_, L> {
 }
 
 impl Flows {
-    /// Round-trip time of the flow in a slot, its wait for the access link included.
+    /// Round-trip time of the flow in a slot, in seconds, with its waiting time for the access
+    /// link.
     fn round_trip(&self, slot: usize, window: f64, delay: f64) -> f64 {
         (self.propagation[slot] + delay).max(window / self.limits[slot].access_rate)
     }

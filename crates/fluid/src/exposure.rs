@@ -1,37 +1,38 @@
-//! What a flow's next loss in an overflow depends on ([`crate::overflow`]).
+//! The state that determines a flow's next loss in an overflow ([`crate::overflow`]).
 
 use forebay_random::{Purpose, Stream, mix};
 
 use crate::links::Events;
 
-/// Packets in flight of which three duplicate acknowledgments report a loss: the lost one and three.
+/// Packets in flight from which three duplicate acknowledgments report a loss: the lost one and
+/// three more.
 pub(crate) const FAST_RETRANSMIT_WINDOW: f64 = 4.0;
 
-/// Window after a timeout: the least slow-start threshold (RFC 5681 equation 4).
+/// Window after a timeout, in packets: the smallest slow-start threshold (RFC 5681 equation 4).
 pub(crate) const RESTART_WINDOW: f64 = 2.0;
 
-/// By how much a timer grows at most (Padhye et al. 1998 section II.B).
+/// Maximum factor of a timer's backoff (Padhye et al. 1998 section II.B).
 pub(crate) const LONGEST_BACKOFF: f64 = 64.0;
 
-/// What a flow's next loss in an overflow depends on.
+/// The state that determines a flow's next loss in an overflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exposure {
-    /// Seconds until which a loss brings no further cut.
+    /// Time until which a loss causes no further cut, in seconds.
     pub(crate) sheltered_until: f64,
-    /// Expected losses that remain until the flow loses; infinite until drawn.
+    /// Expected losses until the flow loses; infinite until drawn.
     pub(crate) remaining: f64,
-    /// Losses since the latest event opened.
+    /// Number of losses since the latest event opened.
     pub(crate) losses: u32,
-    /// How often the flow waited for its timer.
+    /// Number of times that the flow waited for its timer.
     pub(crate) silences: u64,
 }
 
-/// What a link loses over a stretch of time.
+/// Losses of a link over an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Losses {
-    /// Part of what arrives.
+    /// Lost fraction of the arrivals.
     pub(crate) fraction: f64,
-    /// Seconds.
+    /// Length of the interval, in seconds.
     pub(crate) span: f64,
 }
 
@@ -47,8 +48,9 @@ impl Default for Exposure {
 }
 
 impl Exposure {
-    /// Shelters the flow from the opening of an event at `at` until it would have answered, if it is not sheltered;
-    /// returns whether it was not: a loss is then answered by another cut than the one that it awaits.
+    /// Shelters the flow from the opening of an event at `at` until its answer, unless it is
+    /// already sheltered. Returns whether it was not sheltered: a loss is then answered by its own
+    /// cut.
     pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
         (self.remaining, self.losses) = (f64::INFINITY, 0);
         let open = self.sheltered_until <= at;
@@ -58,16 +60,17 @@ impl Exposure {
         open
     }
 
-    /// Draws after how many expected losses the flow loses next in an event: each draw has a stream of its
-    /// own, so that who loses elsewhere or earlier leaves it alone.
+    /// Draws the expected number of losses until the flow's next loss in an event. Each draw has
+    /// its own random stream, so it does not depend on other losses.
     pub(crate) fn threshold(&self, events: &Events, flow: u32) -> f64 {
         let event = mix(events.number).wrapping_add(u64::from(self.losses));
         let flow = mix(event).wrapping_add(u64::from(flow));
         Stream::new(events.seed, flow, Purpose::Overflow).exponential()
     }
 
-    /// Exposes the flow to `expected` losses, evenly until `end` or from its shelter's end on; returns how
-    /// many seconds before `end` it loses a packet, if it does.
+    /// Exposes the flow to `expected` losses, evenly over `span` seconds before `end` or from the
+    /// end of its shelter on. Returns the seconds before `end` at which it loses a packet, if it
+    /// does.
     pub(crate) fn lose(&mut self, end: f64, span: f64, expected: f64) -> Option<f64> {
         let exposed = (end - self.sheltered_until).min(span);
         let expected = expected * exposed / span;
@@ -87,8 +90,8 @@ mod tests {
     use crate::model::{Background, FluidLink, QueueLaw};
     use forebay_random::Seed;
 
-    /// Losses come at random: how many are expected until the next is exponential of mean 1, another number for
-    /// each flow, event and loss, and the same whenever it is asked for.
+    /// Losses are random: the expected number until the next one is exponential with mean 1. Each
+    /// flow, event and loss has its own number, which is the same at every query.
     #[test]
     fn losses_until_the_next_are_exponential() {
         let link = FluidLink {
@@ -131,7 +134,7 @@ mod tests {
         assert_eq!(draws.len() as f64, n, "each has its own");
     }
 
-    /// A loss comes as long before the end as expected losses are left over, and a shelter spares what is before it.
+    /// A loss occurs when the expected losses are used up, and a shelter prevents earlier ones.
     #[test]
     fn a_flow_loses_where_its_expected_losses_are_used_up() {
         let flow = |sheltered_until, remaining| Exposure {
@@ -140,19 +143,20 @@ mod tests {
             ..Exposure::default()
         };
         let near = |found: Option<f64>, before: f64| (found.unwrap() - before).abs() < 1e-12;
-        // Of four losses in two seconds up to 10 s the third comes half a second before the end.
+        // Four losses are expected in the two seconds before 10 s; the third one occurs half a
+        // second before the end.
         assert!(near(flow(0.0, 3.0).lose(10.0, 2.0, 4.0), 0.5));
         assert_eq!(flow(0.0, 5.0).lose(10.0, 2.0, 4.0), None);
         assert!(near(flow(0.0, 4.0).lose(10.0, 2.0, 4.0), 0.0));
-        // With a shelter up to 9 s two are left to lose.
+        // With a shelter up to 9 s, two expected losses remain.
         assert!(near(flow(9.0, 1.5).lose(10.0, 2.0, 4.0), 0.25));
         assert_eq!(flow(9.0, 3.0).lose(10.0, 2.0, 4.0), None);
         assert_eq!(flow(10.0, 0.1).lose(10.0, 2.0, 4.0), None);
-        // What is not lost in one stretch is less to lose in the next.
+        // Expected losses of one interval reduce the number for the next one.
         let mut patient = flow(0.0, 5.0);
         assert_eq!(patient.lose(2.0, 2.0, 4.0), None);
         assert!(near(patient.lose(4.0, 2.0, 4.0), 1.5));
-        // A sheltered flow awaits no further cut, and forgets what was drawn.
+        // A sheltered flow takes no further cut, and its draw is dropped.
         let mut exposed = flow(5.0, 1.0);
         assert!(!exposed.shelter(4.0, 8.0) && exposed.sheltered_until == 5.0);
         assert_eq!(exposed.remaining, f64::INFINITY);

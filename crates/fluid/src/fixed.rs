@@ -1,29 +1,30 @@
-//! What the integrators by steps of a fixed size share: windows by slot, arrivals by link, and the step.
+//! The common part of the integrators with a fixed step size: windows by slot, arrivals by link,
+//! and the step.
 
 use crate::error::FluidError;
 use crate::flows::with_class;
 use crate::run::Run;
 
-/// Steps times flows after which a run is given up.
+/// Maximum number of steps times flows of a run.
 const WORK_LIMIT: u64 = 20_000_000_000;
 
-/// Windows and arrivals of a run by steps of a fixed size.
+/// Windows and arrivals of a run with steps of a fixed size.
 #[derive(Debug)]
 pub(crate) struct FixedSteps {
-    /// Seconds of a step, and of the one at hand, which ends where a capacity changes.
+    /// Size of a step in seconds, and of the current one, which ends at a change of a capacity.
     pub(crate) size: f64,
     pub(crate) span: f64,
-    /// When the latest change was, and the steps since then.
+    /// Time of the latest change, and the number of steps since then.
     origin: f64,
     since: u64,
-    /// Windows by slot.
+    /// Windows by slot, in packets.
     pub(crate) windows: Vec<f64>,
     /// Packets that arrive at each link in the step.
     pub(crate) arrived: Vec<f64>,
 }
 
 impl FixedSteps {
-    /// Steps of `size` seconds from time 0; refuses more than 2e10 flow steps.
+    /// Steps of `size` seconds from time 0. More than 2e10 flow steps are an error.
     pub(crate) fn new(run: &mut Run<'_>, size: f64) -> Result<Self, FluidError> {
         let horizon = run.model.horizon;
         let steps = horizon / size + 2.0 * run.model.changes();
@@ -51,7 +52,7 @@ impl FixedSteps {
         })
     }
 
-    /// Begins a step in which nothing but the background has arrived yet.
+    /// Begins a step with the arrivals of the background.
     #[inline]
     pub(crate) fn begin(&mut self, run: &Run<'_>) {
         let room = run.next_change - run.now;
@@ -96,7 +97,7 @@ impl FixedSteps {
         Ok(())
     }
 
-    /// Refuses windows that are no solution.
+    /// Refuses windows that are not finite.
     pub(crate) fn check(&self, now: f64) -> Result<(), FluidError> {
         if self.windows.iter().all(|w| w.is_finite()) {
             Ok(())

@@ -1,11 +1,11 @@
-//! The flows in structure-of-arrays form, and the loops over them.
+//! The flows as a structure of arrays, with the loops over them that all integrators share.
 //!
-//! Flows with the same law, path and packet size form a class, a contiguous range; the law is
-//! dispatched once per class and the queueing delay D is one number per class. A position obeys
-//! v' = r(clock) / (rtt + D(t)), which does not depend on v, so a Rosenbrock stage needs of each
-//! flow only its growth rho_m = r/R and its rate A_m = W/R at the stage. All of the method's sums
-//! over k_j = h rho_j + h v_D G_j + h^2 gamma_j v_t then collapse to scalars per class, with
-//! v_D = dv'/dD, v_t = dv'/dt and G_m = sum gamma_mj times the stages of D.
+//! Flows with the same law, path and packet size form a class, which is a contiguous range. The law
+//! is dispatched once per class, and the queueing delay D is one number per class. A position obeys
+//! v' = r(clock) / (rtt + D(t)), which does not depend on v. Therefore a Rosenbrock stage needs
+//! from each flow only its growth rho_m = r/R and its rate A_m = W/R at the stage. All sums over
+//! k_j = h rho_j + h v_D G_j + h^2 gamma_j v_t then reduce to scalars per class. Here v_D = dv'/dD,
+//! v_t = dv'/dt, and G_m is the sum of gamma_mj times the stages of D.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::exposure::Exposure;
 use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::STAGES;
 
-/// Flows that share law, path and packet size.
+/// Flows with the same law, path and packet size.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub(crate) law: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Class {
     pub(crate) range: Range<usize>,
 }
 
-/// State and workspace of all flows; a flow's place here is its slot.
+/// State and workspace of all flows. The index of a flow here is its slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     pub(crate) classes: Vec<Class>,
@@ -39,24 +39,26 @@ pub(crate) struct Flows {
     pub(crate) propagation: Vec<f64>,
     pub(crate) limits: Vec<Limits>,
     pub(crate) cut_at: Vec<f64>,
-    /// Seconds that the flow is silent where only its timer reports a loss; 0 where that is left out.
+    /// Seconds of silence of the flow after a loss that only its timer detects; 0 disables
+    /// timeouts.
     pub(crate) timeout: Vec<f64>,
-    /// Until when another loss of the flow changes nothing, and what remains until it loses ([`crate::overflow`]).
+    /// Shelter of each flow against further cuts, and its expected losses until the next one
+    /// ([`crate::overflow`]).
     pub(crate) exposure: Vec<Exposure>,
     pub(crate) epoch: Vec<Epoch>,
     /// Largest queueing delay since the last cut, seconds.
     pub(crate) largest_delay: Vec<f64>,
-    /// Largest window so far: windows only grow between cuts, so it is noted at those.
+    /// Largest window so far. Windows grow only between cuts, so it is updated at cuts.
     pub(crate) peak_window: Vec<f64>,
     /// Packets sent and lost since the measurement began.
     pub(crate) sent: Vec<f64>,
     pub(crate) lost: Vec<f64>,
-    /// Packets sent in the latest stretch.
+    /// Packets sent in the latest interval.
     pub(crate) stretch: Vec<f64>,
     work: Work,
 }
 
-/// What one Rosenbrock step needs of each flow.
+/// Values of each flow for one Rosenbrock step.
 #[derive(Clone, Debug, Default)]
 struct Work {
     growth: [Vec<f64>; STAGES],
@@ -64,7 +66,8 @@ struct Work {
     start: Vec<StepStart>,
 }
 
-/// A flow at the start of a step: less than a cache line, written and read together.
+/// A flow at the start of a step. It is smaller than a cache line, and is written and read as a
+/// whole.
 #[derive(Clone, Copy, Debug, Default)]
 struct StepStart {
     position: f64,
@@ -91,7 +94,7 @@ pub(crate) struct Base {
     pub(crate) coupled_by_time: f64,
 }
 
-/// Where a stage is evaluated.
+/// Point at which a stage is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StagePoint {
     /// Time of the stage, seconds.
@@ -111,7 +114,7 @@ pub(crate) struct StagePoint {
 /// Weights of the result of a step, or of its dense output, for one class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
-    /// How many of the stages have a weight.
+    /// Number of stages with a weight.
     pub(crate) stages: usize,
     /// h b_m.
     pub(crate) weights: [f64; STAGES],
@@ -126,7 +129,7 @@ pub(crate) struct Combination {
 }
 
 impl Flows {
-    /// Sorts the model's flows into classes and starts them at time 0.
+    /// Sorts the model's flows into classes and initializes them at time 0.
     pub(crate) fn new(model: &FluidModel) -> Self {
         let key = |i: usize| {
             let flow = &model.flows[i];
@@ -187,7 +190,7 @@ impl Flows {
         self.propagation.len()
     }
 
-    /// Values by slot in the model's order of flows.
+    /// Reorders values by slot into the model's order of flows.
     pub(crate) fn by_number(&self, values: &[f64]) -> Vec<f64> {
         let mut ordered = vec![0.0; values.len()];
         for (&number, &value) in self.number.iter().zip(values) {
@@ -196,19 +199,20 @@ impl Flows {
         ordered
     }
 
-    /// The largest window that acknowledgments can have made, in packets of the flow in a slot whose path
-    /// carries `capacity` of them per second.
+    /// The largest window that acknowledgments can have produced, in packets of the flow in a slot.
+    /// `capacity` is that of its path, in such packets per second.
     ///
-    /// A path holds C R + 1 packets: what it carries in a round trip, the wait in its queue included, and
-    /// the one in transmission. A window beyond is known to lose within a round trip, in which at most
-    /// as many are acknowledged, and an acknowledged packet adds at most one to a window (RFC 5681
-    /// sections 3.1 and 3.2): so none is larger than twice what the path holds when it is cut.
+    /// A path holds C R + 1 packets: the packets of one round trip, queueing included, and the one
+    /// in transmission. A larger window is known to lose within a round trip, in which at most that
+    /// many packets are acknowledged. Each acknowledged packet adds at most one to a window (RFC
+    /// 5681 sections 3.1 and 3.2). Therefore a window is at most twice the content of the path when
+    /// it is cut.
     pub(crate) fn largest_window(&self, slot: usize, capacity: f64, delay: f64) -> f64 {
         let round_trip = self.propagation[slot] + self.largest_delay[slot].max(delay);
         2.0 * (capacity * round_trip + 1.0)
     }
 
-    /// Forgets what was sent and lost so far.
+    /// Resets the counts of sent and lost packets.
     pub(crate) fn reset_counts(&mut self) {
         self.sent.fill(0.0);
         self.lost.fill(0.0);
@@ -247,7 +251,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// Sum of the rates `span` seconds after `now` at a constant delay, and its first three
+    /// The sum of the rates `span` seconds after `now` at a constant delay, and its first three
     /// derivatives.
     #[inline]
     pub(crate) fn rate_ahead(&self, now: f64, span: f64, delay: f64) -> [f64; 4] {
@@ -269,7 +273,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sums
     }
 
-    /// Moves the flows `span` seconds on at a constant delay; returns the packets sent.
+    /// Advances the flows by `span` seconds at a constant delay. Returns the sent packets.
     pub(crate) fn advance_pinned(&mut self, now: f64, span: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         let queued = queued(delay);
@@ -335,7 +339,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         base
     }
 
-    /// Evaluates stage M (from 1); returns the sums of A and of dA/dv times growth.
+    /// Evaluates stage M (from 1). Returns the sums of A and of dA/dv times growth.
     pub(crate) fn stage<const M: usize>(&mut self, at: &StagePoint) -> (f64, f64) {
         let n = self.range.len();
         let epochs = &self.flows.epoch[self.range.clone()][..n];
@@ -379,8 +383,8 @@ impl<L: FluidWindow> Loop<'_, L> {
         start.position + change
     }
 
-    /// Moves the flows to a combination of the stages at a queueing delay of `delay` there;
-    /// returns the packets sent.
+    /// Advances the flows to a combination of the stages, with the queueing delay `delay` there.
+    /// Returns the sent packets.
     pub(crate) fn commit(&mut self, c: &Combination, delay: f64) -> f64 {
         match c.stages {
             1 => self.commit_stages::<1>(c, delay),
@@ -426,7 +430,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// Sum of the rates inside a step, at `time`, by its dense output.
+    /// The sum of the rates within a step, at `time`, by its dense output.
     pub(crate) fn dense_rate(&self, c: &Combination, time: f64, delay: f64) -> f64 {
         let mut sum = 0.0;
         for i in self.range.clone() {
@@ -438,7 +442,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         sum
     }
 
-    /// Calls `record` with slot and window of each flow inside a step.
+    /// Calls `record` with the slot and window of each flow within a step.
     pub(crate) fn dense_windows(
         &self,
         c: &Combination,
@@ -452,7 +456,8 @@ impl<L: FluidWindow> Loop<'_, L> {
         }
     }
 
-    /// Calls `record` with slot and window of each flow `span` seconds on at a constant delay.
+    /// Calls `record` with the slot and window of each flow after `span` seconds at a constant
+    /// delay.
     pub(crate) fn pinned_windows(
         &self,
         (now, span, delay): (f64, f64, f64),
@@ -467,7 +472,7 @@ impl<L: FluidWindow> Loop<'_, L> {
         }
     }
 
-    /// Cuts the flow in a slot; returns the window that was cut.
+    /// Cuts the flow in a slot. Returns the window before the cut.
     pub(crate) fn cut(&mut self, slot: usize, now: f64, (delay, capacity): (f64, f64)) -> f64 {
         let flows = &mut *self.flows;
         let largest = flows.largest_window(slot, capacity, delay);
@@ -488,14 +493,14 @@ impl<L: FluidWindow> Loop<'_, L> {
         window
     }
 
-    /// Lets the flow in a slot begin anew with `window` packets.
+    /// Restarts the flow in a slot with `window` packets.
     pub(crate) fn begin(&mut self, slot: usize, now: f64, (delay, window): (f64, f64)) {
         self.flows.epoch[slot] = self.law.start(window);
         self.flows.cut_at[slot] = now;
         self.flows.largest_delay[slot] = delay;
     }
 
-    /// Notes the windows at the end of a run as peaks.
+    /// Updates the peak windows at the end of a run.
     pub(crate) fn note_peaks(&mut self, now: f64) {
         for i in self.range.clone() {
             let epoch = &self.flows.epoch[i];
@@ -517,13 +522,13 @@ impl<L: FluidWindow> Loop<'_, L> {
     }
 }
 
-/// A delay as far as it is a queue's: an outage of which senders know holds them back besides.
+/// The part of a delay that is a queue's. A known outage delays senders without a queue.
 #[inline]
 pub(crate) fn queued(delay: f64) -> f64 {
     if delay < SILENT { delay } else { 0.0 }
 }
 
-/// Runs an expression with the [`Loop`] of a class under its law's own type.
+/// Evaluates an expression with the [`Loop`] of a class under its law's own type.
 macro_rules! with_class {
     ($model:expr, $flows:expr, $class:expr, $name:ident => $body:expr) => {{
         let range = $flows.classes[$class].range.clone();

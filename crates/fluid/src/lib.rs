@@ -1,16 +1,17 @@
 //! The fluid engine: windows and queues as differential equations, with loss synchronization.
 //!
-//! Windows W_i grow by their law ([`forebay_congestion::fluid`]), a queue integrates what
-//! arrives above the link's capacity, and a full queue opens a *congestion event*: m of the N
-//! flows are cut once, one round trip later (Kumar, Azad and Park; definition in
-//! [`synchronization`]). Three integrators share one model and one outcome:
+//! Windows W_i grow by their law ([`forebay_congestion::fluid`]). A queue integrates the arrivals
+//! above the link's capacity. A full queue opens a *congestion event*: m of the N flows are cut
+//! once, one round trip later. The definition is in [`synchronization`] (Kumar, Azad and Park).
+//! Three integrators share one model and one outcome:
 //!
-//! * [`integrate`], the product: closed forms while every queue is empty or full, a Rosenbrock
-//!   method of order 4 with dense output and exact event location otherwise;
-//! * [`integrate_euler`], forward Euler with a fixed step: the reference to compare with, and the
-//!   integrator where access links or receive windows hold flows back;
-//! * [`integrate_coupled`], the classical model without congestion events, in which a continuous
-//!   loss rate cuts every window a little all the time: what the first two add becomes visible.
+//! * [`integrate`] is the integrator of the engine. It uses closed forms while every queue is empty
+//!   or full. Otherwise it uses a Rosenbrock method of order 4 with dense output and exact event
+//!   location.
+//! * [`integrate_euler`] is forward Euler with a fixed step. It is the reference, and integrates
+//!   flows that access links or receive windows limit.
+//! * [`integrate_coupled`] is the classical model without congestion events, in which a continuous
+//!   loss rate cuts every window steadily. It shows the effect of the events.
 //!
 //! Windows and buffers are in packets, times in seconds, rates in packets per second.
 

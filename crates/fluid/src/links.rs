@@ -1,4 +1,5 @@
-//! A link's queue during a run: its state, its congestion events and its ledger.
+//! The queue of a link during a run: its state, its congestion events and its counts. All
+//! integrators share it.
 
 use std::mem;
 
@@ -12,13 +13,13 @@ use crate::rosenbrock::STAGES;
 use crate::synchronization::{Candidate, Synchronization};
 use crate::tally::{QueueLawCount, Tally};
 
-/// Bandwidth-delay products of a buffer by which errors of its queue are measured.
+/// Maximum part of a buffer that scales the error of its queue, in bandwidth-delay products.
 const DEEPEST: f64 = 10.0;
 
-/// Where the queue is.
+/// Mode of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Empty, with no more arriving than leaves.
+    /// Empty, with arrivals up to the capacity.
     Empty,
     /// Following its differential equation.
     Free,
@@ -30,22 +31,23 @@ pub(crate) enum Mode {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) capacity: f64,
-    /// By how much a packet in the queue holds senders back: 1 / capacity, and 0 while they do not know it.
+    /// Delay of the senders per packet in the queue, in seconds: 1 / capacity, or 0 while they do
+    /// not know it.
     pub(crate) per_packet: f64,
-    /// By how much they are held back whatever the queue, seconds.
+    /// Delay of the senders that does not depend on the queue, in seconds.
     pub(crate) hold: f64,
     changing: Option<Box<Changing>>,
-    /// The latest fall of the capacity.
+    /// Latest fall of the capacity.
     fall: Fall,
     pub(crate) buffer: f64,
-    /// Error of the queue tolerated in one step, packets.
+    /// Tolerated error of the queue in one step, in packets.
     pub(crate) tolerated: f64,
     pub(crate) background: f64,
     law: Background,
     draws: Stream,
     pub(crate) mode: Mode,
     pub(crate) queue: f64,
-    /// Stages of the queue in the step being tried.
+    /// Stages of the queue in the step that is tried.
     pub(crate) stages: [f64; STAGES],
     pub(crate) dense: Dense,
     /// Derivative of a free queue at the start of the step, packets per second.
@@ -59,48 +61,50 @@ pub(crate) struct Link {
     lost: f64,
 }
 
-/// A fall of a link's capacity: when, and how long the queue takes to be served from then on, seconds.
+/// A fall of a link's capacity: its time, and the drain time of the queue from then on, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Fall {
     at: f64,
     drains: f64,
 }
 
-/// A link's congestion events.
+/// Congestion events of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
-    /// Whether one is open.
+    /// Whether an event is open.
     open: bool,
-    /// Events since the start of the run.
+    /// Number of events since the start of the run.
     pub(crate) number: u64,
-    /// When the first flow answers the open event, seconds; its opening, where it follows another in one overflow.
+    /// Time of the first answer to the open event, in seconds. It is the opening if the event
+    /// follows another in one overflow.
     first_answer: f64,
     /// Whether the queue has been clipped since the latest event closed.
     follows: bool,
-    /// Flows that cross the link.
+    /// Number of flows that cross the link.
     pub(crate) crowd: usize,
-    /// Whether each slot's flow lost in the latest event.
+    /// Whether the flow in each slot lost in the latest event.
     losers: Vec<bool>,
     counts: Stream,
     victims: Stream,
     pub(crate) seed: Seed,
 }
 
-/// A stretch of time as a link sees it.
+/// An interval of time at a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
-    /// When it begins, seconds.
+    /// Start of the interval, in seconds.
     pub(crate) begin: f64,
-    /// Seconds.
+    /// Length of the interval, in seconds.
     pub(crate) span: f64,
     /// Packets that arrived.
     pub(crate) arrived: f64,
-    /// The part of `dense` used, in a free stretch.
+    /// Part of `dense` that is used, in a free interval.
     pub(crate) theta: f64,
 }
 
 impl Events {
-    /// Notes that the flow in `slot` loses in the latest event; returns whether it had not.
+    /// Records that the flow in `slot` loses in the latest event. Returns whether it is its first
+    /// loss in it.
     pub(crate) fn lose(&mut self, slot: usize) -> bool {
         !mem::replace(&mut self.losers[slot], true)
     }
@@ -160,7 +164,7 @@ impl Link {
         }
     }
 
-    /// The same where its capacity changes, which its flows know `lag` seconds later.
+    /// Adds the changes of the capacity, which the flows know `lag` seconds later.
     pub(crate) fn with_changes(mut self, link: &FluidLink, lag: f64) -> Self {
         if let Some(steps) = &link.steps {
             let changing = Changing::new(steps.clone(), link.capacity, lag);
@@ -174,18 +178,19 @@ impl Link {
         self
     }
 
-    /// Lets the senders know of a capacity.
+    /// Sets the delays of the senders.
     fn learn(&mut self, known: Known) {
         (self.per_packet, self.hold) = known;
     }
 
-    /// When the capacity, or what is known of it, changes next; never where it is constant.
+    /// Time of the next change of the capacity or of the senders' knowledge; infinite for a
+    /// constant capacity.
     pub(crate) fn next_change(&self) -> f64 {
         let changing = self.changing.as_ref();
         changing.map_or(f64::INFINITY, |changing| changing.next())
     }
 
-    /// Changes the capacity, or what is known of it, as is due at `now`; says whether the capacity falls.
+    /// Applies the changes that are due at `now`. Returns whether the capacity falls.
     pub(crate) fn change(&mut self, now: f64) -> bool {
         let before = self.capacity;
         if let Some(changing) = &mut self.changing {
@@ -199,7 +204,7 @@ impl Link {
         self.capacity < before
     }
 
-    /// Counts how long the queue takes to be served from `now` on, where the capacity falls.
+    /// Counts the drain time of the queue at a fall of the capacity at `now`.
     pub(crate) fn count_fall(&mut self, now: f64) {
         self.fall = Fall {
             at: now,
@@ -208,23 +213,23 @@ impl Link {
         self.tally.fall(self.fall.drains);
     }
 
-    /// What is counted begins at `now`: a fall at this very instant belongs to it.
+    /// Starts the counts at `now`. A fall at this instant is included.
     pub(crate) fn begin(&mut self, now: f64) {
         self.tally.reset();
-        // Of those who wait, what they have still to wait is not counted: they came before.
+        // Packets in the queue arrived before, so their remaining waiting times are not counted.
         self.tally.waiting -= self.still_to_wait(now);
         if self.fall.at == now {
             self.tally.fall(self.fall.drains);
         }
     }
 
-    /// The highest capacity.
+    /// The highest capacity, in packets per second.
     pub(crate) fn highest(&self) -> f64 {
         let changing = self.changing.as_ref();
         changing.map_or(self.capacity, |changing| changing.highest())
     }
 
-    /// Packets that can be served between two times.
+    /// Packets that can be served between two times in seconds.
     pub(crate) fn possible(&self, from: f64, to: f64) -> f64 {
         match &self.changing {
             Some(changing) => changing.possible(from, to),
@@ -232,7 +237,7 @@ impl Link {
         }
     }
 
-    /// Seconds that what arrives at `at` waits.
+    /// Waiting time of an arrival at `at`, in seconds.
     pub(crate) fn wait(&self, at: f64) -> f64 {
         match &self.changing {
             Some(changing) => changing.wait(at, self.queue),
@@ -240,18 +245,19 @@ impl Link {
         }
     }
 
-    /// What the packets in the queue at `at` still wait, where that is not known before, packets x seconds.
+    /// The sum of the remaining waiting times of the queue at `at`, in packets x seconds. It is 0
+    /// for a constant capacity.
     pub(crate) fn still_to_wait(&self, at: f64) -> f64 {
         let changing = self.changing.as_ref();
         changing.map_or(0.0, |changing| changing.still_to_wait(at, self.queue))
     }
 
-    /// Part of all that arrived since the start that was lost.
+    /// Fraction of all arrivals since the start that was lost.
     pub(crate) fn loss_share(&self) -> f64 {
         self.lost / self.arrived.max(1.0)
     }
 
-    /// Seconds between redraws of the background, if it is redrawn.
+    /// Seconds between redraws of the background; `None` if it is constant.
     pub(crate) fn redraw_interval(&self) -> Option<f64> {
         match self.law {
             Background::Constant(_) => None,
@@ -264,13 +270,13 @@ impl Link {
         self.background = draw(&self.law, &mut self.draws);
     }
 
-    /// Whether a congestion event can open: there are flows to cut, and none is open.
+    /// Whether a congestion event can open: flows cross the link, and no event is open.
     pub(crate) fn may_open_event(&self) -> bool {
         !self.events.open && self.events.crowd > 0
     }
 
-    /// Opens a congestion event and moves the flows that it cuts to the front of the candidates;
-    /// returns their number.
+    /// Opens a congestion event and moves the flows that it cuts to the front of the candidates.
+    /// Returns their number.
     pub(crate) fn choose_victims(
         &mut self,
         law: &Synchronization,
@@ -293,12 +299,12 @@ impl Link {
         self.events.follows
     }
 
-    /// Notes when the first flow answers the event that has just opened.
+    /// Sets the time of the first answer to the event that has just opened.
     pub(crate) fn expect_answer(&mut self, at: f64) {
         self.events.first_answer = at;
     }
 
-    /// Whether the queue is still clipped at `now` although a flow has answered the open event.
+    /// Whether the queue is still clipped at `now`, although a flow has answered the open event.
     #[inline]
     pub(crate) fn overflow_goes_on(&self, now: f64) -> bool {
         self.mode == Mode::Full && self.events.open && now >= self.events.first_answer
@@ -313,13 +319,14 @@ impl Link {
         }
     }
 
-    /// Queueing delay by which the flows send, seconds.
+    /// Queueing delay of the senders, in seconds.
     #[inline]
     pub(crate) fn delay(&self) -> f64 {
         self.queue * self.per_packet + self.hold
     }
 
-    /// Share of the capacity in use by a queue of so many packets, or by a `rate` of arrivals.
+    /// The share of the capacity in use with a queue of `queue` packets, or with arrivals at
+    /// `rate`.
     pub(crate) fn used(&self, queue: f64, rate: f64) -> f64 {
         if queue > 0.0 || rate >= self.capacity {
             1.0
@@ -328,7 +335,8 @@ impl Link {
         }
     }
 
-    /// Places the queue in its mode, given what arrives from the flows; true when it is clipped.
+    /// Sets the mode of the queue for these arrivals of the flows. An overflowing queue becomes
+    /// `Full`.
     pub(crate) fn place(&mut self, arrivals: f64) {
         let net = arrivals + self.background - self.capacity;
         self.mode = if self.queue >= self.buffer && net > 0.0 {
@@ -340,7 +348,7 @@ impl Link {
         };
     }
 
-    /// Enters a stretch into the ledgers and moves the queue; returns the packets lost.
+    /// Counts an interval and advances the queue. Returns the lost packets.
     pub(crate) fn account(&mut self, stretch: &Stretch) -> f64 {
         let Stretch {
             span,
@@ -353,9 +361,9 @@ impl Link {
         }
         let served = self.capacity * span;
         let before = self.queue;
-        // Where a pinned queue's arrivals end on the other side of its capacity, within the integration error, it
-        // has moved. Within the tolerated error a free queue may end a hair beyond its limits. Both are reflected
-        // at 0 and clipped at the buffer like any other.
+        // If the arrivals of a pinned queue end beyond its capacity, within the integration error,
+        // it has moved. Within the tolerated error a free queue may end slightly beyond its limits.
+        // Both are reflected at 0 and clipped at the buffer.
         let end = match self.mode {
             Mode::Empty => (arrived - served).max(0.0),
             Mode::Full => self.queue + (arrived - served).min(0.0),
@@ -369,9 +377,9 @@ impl Link {
         };
         self.enter(stretch, before, (departed, lost));
         if self.mode == Mode::Free {
-            // Accepted packets arrive at C + q', so their waits sum to
-            // int q/C (C + q') dt = int q dt + (q1^2 - q0^2) / 2 C.
-            // A queue that hardly leaves 0 may lie below it by the tolerated error.
+            // Accepted packets arrive at C + q'. Their waiting times sum to int q/C (C + q') dt =
+            // int q dt + (q1^2 - q0^2) / 2 C. A queue near 0 may lie below it by the tolerated
+            // error.
             let area = (self.dense.integral(theta) * span / theta).max(0.0);
             let squares = (self.queue - before) * (self.queue + before);
             self.tally.queue += area;
@@ -387,14 +395,14 @@ impl Link {
         lost
     }
 
-    /// Keeps what RED does over a stretch until it is known where it ends.
+    /// Stores the effect of RED over an interval until its end is known.
     pub(crate) fn hold_red(&mut self, stretch: RedStretch) {
         if let Some(red) = &mut self.red {
             red.pending = Some(stretch);
         }
     }
 
-    /// Takes over the end of the stretch kept, if one is.
+    /// Applies the stored effect of RED, if there is one.
     pub(crate) fn settle_red(&mut self) {
         if let Some(red) = &mut self.red
             && let Some(end) = red.pending.take()
@@ -403,7 +411,7 @@ impl Link {
         }
     }
 
-    /// RED's expected drops in a step of `span` seconds in which `arrived` packets come.
+    /// RED's expected drops in a step of `span` seconds with `arrived` packets.
     #[inline]
     pub(crate) fn drop_early(&mut self, arrived: f64, span: f64) -> EarlyDrops {
         let queue = self.queue;
@@ -419,8 +427,8 @@ impl Link {
         }
     }
 
-    /// A step of `span` seconds from `begin` on in which `arrived` packets come, the queue reflected at 0 and clipped
-    /// at its limit; returns the packets lost.
+    /// Makes a step of `span` seconds from `begin` on with `arrived` packets. The queue is
+    /// reflected at 0 and clipped at its limit. Returns the lost packets.
     #[inline]
     pub(crate) fn step(&mut self, arrived: f64, (begin, span): (f64, f64)) -> f64 {
         let served = self.capacity * span;
@@ -450,8 +458,8 @@ impl Link {
         lost
     }
 
-    /// Enters a stretch that began with `before` packets waiting into the ledgers; what a moving queue
-    /// does inside it is entered apart.
+    /// Counts an interval that began with `before` packets in the queue. A moving queue is counted
+    /// separately.
     #[inline]
     fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
         let Stretch {
@@ -496,26 +504,26 @@ impl Link {
         }
     }
 
-    /// Sets the error of the queue tolerated in one step from that of the utilization.
+    /// Sets the tolerated error of the queue in one step from that of the utilization.
     ///
-    /// An error of the queue moves the next event by a part of a cycle that is smaller than the
-    /// error's part of the buffer; errors of many steps add up, and the finer the tolerance the
-    /// more steps there are, hence the exponent 3/2. The factor is set by experiment (the tests
-    /// hold it to its promise): at the default tolerance of 1e-4 it allows 1e-3 of the buffer.
+    /// An error of the queue shifts the next event by a smaller part of a cycle than its part of
+    /// the buffer. Errors of many steps add up, and a finer tolerance needs more steps, so the
+    /// exponent is 3/2. The factor was found by experiment, and tests verify its promise. At the
+    /// default tolerance of 1e-4 it permits 1e-3 of the buffer.
     ///
-    /// Of a buffer of many bandwidth-delay products, of which `product` is the largest, most may never be
-    /// used: such an error is measured by [`DEEPEST`] of these.
+    /// `product` is the largest bandwidth-delay product. A buffer of many products may never fill,
+    /// so its error is relative to at most [`DEEPEST`] products.
     pub(crate) fn tolerate(&mut self, tolerance: f64, product: f64) {
         let used = self.buffer.min(DEEPEST * product);
         self.tolerated = (1000.0 * tolerance * tolerance.sqrt()).min(0.01) * used;
     }
 
-    /// Relative defect of arrivals = departures + losses + queue since the start.
+    /// Relative defect of arrivals = departures + losses + queue, since the start.
     pub(crate) fn defect(&self) -> f64 {
         (self.kept - self.queue).abs() / self.arrived.max(1.0)
     }
 
-    /// Enters a short stretch in which the queue stays free near its present length.
+    /// Counts a short interval in which the queue stays free near its present length.
     #[inline]
     fn enter_level(&mut self, before: f64, &Stretch { begin, span, .. }: &Stretch) {
         let mean = 0.5 * (before + self.queue);
@@ -530,7 +538,7 @@ impl Link {
         self.tally.found.add_between(before, self.queue, mass);
     }
 
-    /// Enters the queues that a free stretch's packets find, in pieces that are nearly straight.
+    /// Counts the queues that arrivals of a free interval find, in nearly linear pieces.
     fn count_found(&mut self, stretch: &Stretch) {
         let Stretch {
             begin, span, theta, ..
@@ -559,8 +567,8 @@ impl Link {
         }
     }
 
-    /// Counts how long those wait that come while the queue goes straight from one length to another; no
-    /// change of the capacity lies in it.
+    /// Counts the waiting times of arrivals while the queue changes linearly. The capacity does not
+    /// change meanwhile.
     fn count_waits(&mut self, (begin, span): (f64, f64), queues: (f64, f64)) {
         if let Some(changing) = &self.changing {
             changing.count_waits((begin, span), queues, self.capacity, &mut self.tally);

@@ -1,4 +1,4 @@
-//! What is measured, from when to when.
+//! The measured part of a run: its limits, and the counts within them.
 
 use crate::flows::Flows;
 use crate::links::Link;
@@ -6,45 +6,45 @@ use crate::model::Measure;
 use crate::outcome::MeasuredBy;
 use crate::tally::Tally;
 
-/// What is measured, from when to when.
+/// Limits and counts of the measured part of a run.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     measure: Measure,
     horizon: f64,
-    /// Seconds at which it began, and at which the run ends.
+    /// Start of the measurement, and end of the run, in seconds.
     pub(crate) from: f64,
     pub(crate) end: f64,
     pub(crate) by: MeasuredBy,
     phase: Phase,
-    /// The counts at the latest event, for whole cycles.
+    /// Counts at the latest event, for whole cycles.
     closed: Option<Counts>,
 }
 
-/// How far the measurement is.
+/// Progress of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It may not start yet.
+    /// Before its earliest start.
     Before,
-    /// It runs; a first congestion event will start it anew where cycles are measured.
+    /// Running. If cycles are measured, a first congestion event restarts it.
     Open,
-    /// It runs from the first congestion event.
+    /// Running since the first congestion event.
     Cycles,
 }
 
-/// Everything counted up to a time.
+/// All counts up to a time.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    /// Seconds.
+    /// Time of the counts, in seconds.
     pub(crate) at: f64,
-    /// By link.
+    /// Counts by link.
     pub(crate) tallies: Vec<Tally>,
-    /// By slot.
+    /// Packets by slot.
     pub(crate) sent: Vec<f64>,
     pub(crate) lost: Vec<f64>,
 }
 
 impl Measurement {
-    /// A measurement that may not start yet, of a run that ends at the `horizon` at the latest.
+    /// A measurement before its earliest start, in a run that ends at `horizon` at the latest.
     pub(crate) fn new(measure: Measure, horizon: f64) -> Self {
         Self {
             measure,
@@ -60,7 +60,7 @@ impl Measurement {
         }
     }
 
-    /// Counts from `now` on.
+    /// Starts the counts at `now`.
     pub(crate) fn begin(&mut self, now: f64, flows: &mut Flows, links: &mut [Link]) {
         self.phase = Phase::Open;
         self.from = now;
@@ -70,7 +70,7 @@ impl Measurement {
         }
     }
 
-    /// A congestion event of the target link at `now` begins or ends measured cycles.
+    /// Starts or ends measured cycles at a congestion event of the target link at `now`.
     pub(crate) fn delimit(&mut self, now: f64, flows: &mut Flows, links: &mut [Link]) {
         let Some(duration) = self.measure.duration() else {
             return;
@@ -97,7 +97,7 @@ impl Measurement {
         }
     }
 
-    /// The counts at the end of what is measured: of the last whole cycle, or now.
+    /// The counts at the end of the measurement: at the last whole cycle, or now.
     pub(crate) fn counts(&mut self, now: f64, flows: &Flows, links: &[Link]) -> Counts {
         let closed = self.closed.take();
         closed.unwrap_or_else(|| Counts::new(now, flows, links))
@@ -121,7 +121,7 @@ impl Counts {
         }
     }
 
-    /// The same at a later time, without allocating.
+    /// Updates the counts to a later time without allocating.
     fn renew(&mut self, at: f64, flows: &Flows, links: &[Link]) {
         self.at = at;
         self.sent.clone_from(&flows.sent);

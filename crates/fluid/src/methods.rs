@@ -1,4 +1,4 @@
-//! The methods by which a free step can be made: the registry, and what their tables are held to.
+//! The registry of Rosenbrock methods for free steps, with the tests of their tables.
 
 use crate::rodas4::RODAS4;
 use crate::rosenbrock::Rosenbrock;
@@ -7,7 +7,7 @@ use crate::rosenbrock::Rosenbrock;
 #[cfg(test)]
 pub(crate) static METHODS: &[&Rosenbrock] = &[&RODAS4, &crate::rodas3::RODAS3];
 
-/// The method of [`crate::integrate`].
+/// Method of [`crate::integrate`].
 pub(crate) static STANDARD: &Rosenbrock = &RODAS4;
 
 #[cfg(test)]
@@ -29,8 +29,8 @@ mod tests {
             self.alpha[m].iter().sum()
         }
 
-        /// The elementary weights of every tree up to an order, and what they have to be after a
-        /// step of length `theta` (Hairer and Wanner II, section IV.7, table 7.1).
+        /// The elementary weights of all trees up to an order, with their required values after a
+        /// step of length `theta`. Source: Hairer and Wanner II, section IV.7, table 7.1.
         fn conditions(&self, weights: &[f64; STAGES], theta: f64) -> Vec<(u32, f64, f64)> {
             let sum =
                 |f: &dyn Fn(usize) -> f64| (0..STAGES).map(|m| weights[m] * f(m)).sum::<f64>();

@@ -1,4 +1,5 @@
-//! The input of the fluid engine, and its checks.
+//! The input of the fluid engine and its checks. The translation builds it, and the integrators
+//! read it.
 
 use std::sync::Arc;
 
@@ -14,53 +15,53 @@ use crate::synchronization::Synchronization;
 /// A link with one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FluidLink {
-    /// Packets per second, their mean where they change.
+    /// Capacity in packets per second; the mean if it changes.
     pub capacity: f64,
-    /// Packets per second where they change with time.
+    /// Capacity over time, if it changes.
     pub steps: Option<Arc<CapacitySteps>>,
-    /// Packets that may wait.
+    /// Size of the buffer, in packets.
     pub buffer: f64,
     /// Traffic that does not respond to loss.
     pub background: Background,
-    /// What opens a congestion event.
+    /// Queue discipline, which determines when a congestion event opens.
     pub queue: QueueLaw,
 }
 
-/// Unresponsive traffic of a link, packets per second.
+/// Unresponsive traffic of a link, in packets per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Background {
     /// A constant rate; 0 for none.
     Constant(f64),
-    /// A rate redrawn every `interval` seconds from a normal law cut off at 0. A Poisson stream
-    /// of rate r seen over the interval is `mean` r, `deviation` sqrt(r / interval).
+    /// A rate that is redrawn every `interval` seconds from a normal distribution truncated at 0. A
+    /// Poisson stream of rate r has `mean` r and `deviation` sqrt(r / interval).
     Redrawn {
-        /// Mean rate.
+        /// Mean rate, in packets per second.
         mean: f64,
-        /// Standard deviation of the rate.
+        /// Standard deviation of the rate, in packets per second.
         deviation: f64,
         /// Seconds between draws.
         interval: f64,
     },
 }
 
-/// What opens a congestion event at a link.
+/// Condition that opens a congestion event at a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLaw {
-    /// A full buffer.
+    /// The buffer is full.
     DropTail,
-    /// A full buffer, or one expected early drop of RED.
+    /// The buffer is full, or RED expects one early drop.
     Red(Red),
 }
 
 /// Random early detection (Floyd and Jacobson 1993) on the averaged queue.
 ///
-/// The fluid counts RED's expected drops, p(average) times the arrival rate; the first expected
-/// drop opens a congestion event, as a clipped queue does, and the count starts anew when the
-/// event closes. Early drops are too few packets to be taken out of the fluid: they are
-/// reported, and signal, but the queue keeps them.
+/// The fluid model counts RED's expected drops: p(average) times the arrival rate. The first
+/// expected drop opens a congestion event, as a clipped queue does. The count restarts when the
+/// event closes. Early drops are few, so they are reported and signal congestion, but stay in the
+/// queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Drop probability against the average, in packets; its `range` plays no part.
+    /// Drop probability as a function of the average in packets. Its `range` is not used.
     pub curve: DropCurve,
     /// Rate at which the average follows the queue, per second: the weight per packet times the
     /// capacity.
@@ -70,34 +71,35 @@ pub struct Red {
 /// A persistent flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FluidFlow {
-    /// Propagation round-trip time, seconds.
+    /// Propagation round-trip time, in seconds.
     pub propagation: f64,
     /// Index of its window law in the model's `laws`.
     pub law: usize,
     /// Index of its path in the model's `paths`.
     pub path: usize,
-    /// Size of its packets in packets of the links.
+    /// Size of its packets, in packets of the links.
     pub size: f64,
-    /// Window at time 0, packets; `None` draws it uniformly from 20 to 80 % of the window that
-    /// shares the narrowest link of the path equally.
+    /// Window at time 0, in packets. `None` draws it uniformly from 20 to 80 % of the equal share
+    /// of the path's narrowest link.
     pub initial_window: Option<f64>,
-    /// What holds the flow back besides its window law.
+    /// Limits of the flow besides its window law.
     pub limits: Limits,
 }
 
-/// What may hold a flow back besides its window law; infinite numbers hold nothing back.
+/// Limits of a flow besides its window law; infinite numbers mean no limit.
 ///
-/// A window that would send faster than the access link waits in that link's queue, W = rate R: the
-/// round trip is max(rtt + queueing, W / access rate) and the flow sends W / R. Only
-/// [`crate::integrate_euler`] applies limits; [`crate::integrate`] leaves them out and reports by
-/// [`crate::FluidOutcome::peak_window`] whether that was right.
+/// If a window would send faster than the access link, packets wait in that link's queue, W = rate
+/// R. The round trip is max(rtt + queueing, W / access rate), and the flow sends W / R. Only
+/// [`crate::integrate_euler`] applies limits. [`crate::integrate`] ignores them;
+/// [`crate::FluidOutcome::peak_window`] shows whether that was valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Rate of the flow's own link, packets of the flow per second.
+    /// Rate of the flow's access link, in packets of the flow per second.
     pub access_rate: f64,
-    /// Packets of the flow that may wait for it; one more is lost and cuts the flow.
+    /// Buffer of the access link, in packets of the flow. A packet beyond it is lost and cuts the
+    /// flow.
     pub access_buffer: f64,
-    /// Largest window that the receiver allows, packets of the flow.
+    /// Receive window, in packets of the flow.
     pub receive_window: f64,
 }
 
@@ -111,34 +113,34 @@ impl Default for Limits {
     }
 }
 
-/// Which part of a run is measured.
+/// Measured part of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
-    /// From `start` seconds to the horizon.
+    /// From `start` to the horizon.
     Fixed {
-        /// Seconds.
+        /// Start of the measurement, in seconds.
         start: f64,
     },
-    /// From the first congestion event after `start` seconds to `duration` seconds after it.
+    /// From the first congestion event after `start` to `duration` seconds after it.
     FromFirstEvent {
-        /// Seconds.
+        /// Earliest start, in seconds.
         start: f64,
-        /// Seconds.
+        /// Duration, in seconds.
         duration: f64,
     },
-    /// From the first congestion event after `start` seconds to the last one within `duration`
-    /// seconds of it: whole cycles, which leave no bias of (cycle / duration) (1 - utilization).
-    /// Without two such events it is `Fixed` with the same start.
+    /// From the first congestion event after `start` to the last one within `duration` of it. Whole
+    /// cycles avoid a bias of (cycle / duration) (1 - utilization). Without an event it is `Fixed`
+    /// with the same start. With a single event it is `FromFirstEvent`.
     WholeCycles {
-        /// Seconds.
+        /// Earliest start, in seconds.
         start: f64,
-        /// Seconds.
+        /// Maximum duration, in seconds.
         duration: f64,
     },
 }
 
 impl Measure {
-    /// When the measurement may start at the earliest, seconds.
+    /// Earliest start of the measurement, in seconds.
     pub(crate) fn start(&self) -> f64 {
         match *self {
             Self::Fixed { start }
@@ -147,7 +149,7 @@ impl Measure {
         }
     }
 
-    /// Length counted from the first event, seconds.
+    /// Duration from the first event, in seconds.
     pub(crate) fn duration(&self) -> Option<f64> {
         match *self {
             Self::Fixed { .. } => None,
@@ -163,8 +165,7 @@ impl Measure {
 pub struct FluidModel {
     /// The links. Every link of a path is offered the flow's full rate W / R.
     pub links: Vec<FluidLink>,
-    /// Index of the link that the outcome's headline figures are about; its congestion events
-    /// delimit [`Measure`].
+    /// Index of the link of the outcome's main figures. Its congestion events delimit [`Measure`].
     pub target: usize,
     /// The paths, as indices of links.
     pub paths: Vec<Vec<usize>>,
@@ -172,30 +173,31 @@ pub struct FluidModel {
     pub laws: Vec<FluidLaw>,
     /// The flows.
     pub flows: Vec<FluidFlow>,
-    /// Who is cut in a congestion event.
+    /// Choice of the flows that a congestion event cuts.
     pub synchronization: Synchronization,
-    /// What is measured.
+    /// Measured part of the run.
     pub measure: Measure,
-    /// Seconds after which the run ends in any case, be there a congestion event or not.
+    /// Latest end of the run, in seconds.
     pub horizon: f64,
-    /// Error of the utilization that the adaptive integrator may make.
+    /// Tolerated error of the utilization of the adaptive integrator.
     pub tolerance: f64,
-    /// Seconds between samples of windows and queues, `None` for no trace.
+    /// Seconds between samples of windows and queues; `None` for no trace.
     pub trace: Option<f64>,
     /// Seed of every random stream.
     pub seed: Seed,
-    /// Looked at now and then; a canceled run ends with [`FluidError::Interrupted`].
+    /// Checked from time to time. A canceled run ends with [`FluidError::Interrupted`].
     pub cancel: Cancel,
 }
 
-/// Changes of capacities above this number are refused: each is known twice, and ends a step both times.
+/// Maximum number of capacity changes. Each is applied and later known to senders, and ends a step
+/// both times.
 pub(crate) const MOST_CHANGES: f64 = 2e6;
 
-/// Links above this number are refused: the implicit solve is dense in the links.
+/// Maximum number of links, because the implicit system is dense in the links.
 const LARGEST_LINKS: usize = 64;
 
 impl FluidModel {
-    /// Checks every number and index of the model.
+    /// Checks every number and index of the model. The error names the field and its allowed range.
     pub fn check(&self) -> Result<(), FluidError> {
         let some = "at least 1";
         count("links", self.links.len(), (1, LARGEST_LINKS), "1 to 64")?;
@@ -316,8 +318,8 @@ impl FluidModel {
         Ok(())
     }
 
-    /// The equal share of a flow's narrowest link or its access link, if that is less, as a window
-    /// in packets of the flow.
+    /// The equal share of a flow's narrowest link, as a window in packets of the flow. Its own
+    /// limits may reduce it.
     pub(crate) fn fair_window(&self, flow: &FluidFlow, crowd: &[usize]) -> f64 {
         let share = self.paths[flow.path]
             .iter()
@@ -328,13 +330,13 @@ impl FluidModel {
         (share * flow.propagation / flow.size).min(largest)
     }
 
-    /// How often capacities change until the horizon.
+    /// Number of capacity changes until the horizon.
     pub(crate) fn changes(&self) -> f64 {
         let steps = self.links.iter().filter_map(|link| link.steps.as_ref());
         steps.map(|steps| steps.changes(self.horizon)).sum()
     }
 
-    /// Harmonic mean of the propagation times of the flows that cross each link, 0 without any.
+    /// Harmonic mean of the propagation times of the flows that cross each link; 0 without flows.
     pub(crate) fn propagation_by_link(&self) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); self.links.len()];
         for flow in &self.flows {
@@ -361,7 +363,7 @@ impl FluidModel {
 }
 
 impl FluidLink {
-    /// Seconds that what arrives at `at` behind a queue waits.
+    /// Waiting time of an arrival at `at` after a queue, in seconds.
     pub(crate) fn wait(&self, at: f64, queue: f64) -> f64 {
         let steps = self.steps.as_ref();
         steps.map_or(queue / self.capacity, |steps| steps.wait(at, queue))

@@ -1,46 +1,46 @@
-//! The result of a fluid run.
+//! The result of a fluid run. The integrators return it, and the report is built from it.
 
 use forebay_scenario::Metric;
 
 use crate::model::FluidModel;
 use crate::tally::Tally;
 
-/// What a fluid run found. Figures are of the measured part unless said otherwise.
+/// Result of a fluid run. Figures are those of the measured part unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FluidOutcome {
-    /// First second measured.
+    /// Start of the measured part, in seconds.
     pub from: f64,
-    /// Last second measured.
+    /// End of the measured part, in seconds.
     pub to: f64,
-    /// What delimited the measured part.
+    /// Limits of the measured part.
     pub measured_by: MeasuredBy,
     /// The links, in the model's order.
     pub links: Vec<LinkOutcome>,
-    /// Goodput of each flow in its own packets per second: what it sent less its share of the
-    /// losses and of what still waits.
+    /// Goodput of each flow, in its own packets per second. Its share of losses and of the packets
+    /// still in queues is subtracted.
     pub goodput: Vec<f64>,
     /// Packets that each flow sent.
     pub sent: Vec<f64>,
     /// Fraction of each flow's packets that was lost.
     pub loss: Vec<f64>,
-    /// Largest window of each flow over the whole run, packets of the flow.
+    /// Largest window of each flow over the whole run, in packets of the flow.
     pub peak_window: Vec<f64>,
     /// Jain's index of the goodputs; 1 without flows.
     pub jain: f64,
-    /// Samples over the whole run, where the model asks for them.
+    /// Samples over the whole run, if the model requests them.
     pub trace: Trace,
     /// Largest relative defect of arrivals = departures + losses + change of queue at any link,
     /// over the whole run.
     pub conservation: f64,
-    /// Integration steps of the whole run, closed-form stretches included.
+    /// Integration steps of the whole run, closed-form intervals included.
     pub steps: u64,
-    /// Steps tried and refused by the error control.
+    /// Steps that the error control rejected.
     pub refused: u64,
 }
 
 impl FluidOutcome {
-    /// Whether no flow can have met its [`crate::Limits`]: no window reached the receiver's, and
-    /// none was large enough to fill the access link even without queueing delay.
+    /// Whether no flow can have met its [`crate::Limits`]. No window reached the receive window,
+    /// and none could fill the access link even without queueing delay.
     pub fn within_limits(&self, model: &FluidModel) -> bool {
         model.flows.iter().zip(&self.peak_window).all(|(flow, w)| {
             let limits = &flow.limits;
@@ -49,66 +49,67 @@ impl FluidOutcome {
     }
 }
 
-/// One link's part of the outcome.
+/// Result of one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {
     /// Packets that arrived, background included.
     pub arrived: f64,
     /// Fraction of the background's packets that was lost.
     pub background_loss_rate: f64,
-    /// Packets that left / packets that were let in: not 1 where the queue is longer or shorter at the
-    /// end than at the beginning.
+    /// Departures divided by accepted packets. It is not 1 if the queue changes between beginning
+    /// and end.
     pub delivered: f64,
-    /// Packets that left / (capacity x time), or what could have left where the capacity changes.
+    /// Departures divided by (capacity x time), or by the possible departures if the capacity
+    /// changes.
     pub utilization: f64,
-    /// Packets lost / packets that arrived, RED's expected early drops included.
+    /// Losses divided by arrivals, RED's expected early drops included.
     pub loss_rate: f64,
-    /// Mean over the congestion events of the fraction of the link's flows that was cut; `None`
-    /// without events.
+    /// Mean fraction of the link's flows that a congestion event cuts; `None` without events.
     pub synchronization: Option<f64>,
-    /// Congestion events.
+    /// Number of congestion events.
     pub events: u64,
-    /// Time average of the queue, packets.
+    /// Time average of the queue, in packets.
     pub queue_mean: f64,
-    /// Mean waiting time of accepted packets, seconds.
+    /// Mean waiting time of accepted packets, in seconds.
     pub delay_mean: f64,
-    /// Quantiles of the waiting time of accepted packets, seconds.
+    /// Quantiles of the waiting time of accepted packets, in seconds.
     pub delay_quantiles: [(Metric, f64); Metric::QUEUE_DELAY_QUANTILES.len()],
-    /// Largest waiting time, seconds.
+    /// Largest waiting time, in seconds.
     pub delay_max: f64,
-    /// How long the queue takes to be served, where the capacity changes.
+    /// Drain times of the queue, if the capacity changes.
     pub drains: Option<Drains>,
 }
 
-/// How long a queue takes to be served from a time on, seconds.
+/// Times until a queue has been served, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drains {
-    /// The longest from a fall of the capacity on; `None` where it never falls.
+    /// Longest drain time at a fall of the capacity; `None` if it never falls.
     pub longest: Option<f64>,
-    /// Median and 99th percentile over time, while the capacity is below its mean and while it is not;
-    /// `None` where it never is.
+    /// Median and 99th percentile over time, while the capacity is below its mean and while it is
+    /// not. `None` for a phase that never occurs.
     pub by_phase: [Option<[f64; 2]>; 2],
 }
 
-/// What delimited the measured part of a run.
+/// Limits of the measured part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasuredBy {
-    /// Fixed times.
+    /// Fixed times limit it.
     Time,
-    /// The first congestion event and a duration.
+    /// The first congestion event and a duration limit it.
     FirstEvent,
-    /// The first and the last congestion event.
+    /// The first and the last congestion event limit it.
     WholeCycles,
-    /// No two congestion events came: the whole run is measured.
+    /// Fewer than two congestion events limited it. It extends from the start, or from a single
+    /// event on.
     TooFewEvents,
 }
 
-/// Evenly spaced samples.
+/// Equidistant samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Seconds.
+    /// Times of the samples, in seconds.
     pub times: Vec<f64>,
-    /// Packets waiting at each link: `queues[link][sample]`.
+    /// Queue of each link in packets: `queues[link][sample]`.
     pub queues: Vec<Vec<f64>>,
     /// Share of each link's capacity in use at the instant: `used[link][sample]`.
     pub used: Vec<Vec<f64>>,
@@ -128,7 +129,7 @@ impl Trace {
     }
 }
 
-/// Jain's index (sum x)^2 / (n sum x^2); 1 for none or all zero.
+/// Jain's index (sum x)^2 / (n sum x^2); 1 if there are no values or all are zero.
 pub(crate) fn jain(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 {
@@ -141,7 +142,7 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * squares)
 }
 
-/// A link's figures from its tally over `time` seconds, in which `possible` packets could have been served.
+/// The figures of a link from its counts over `time` seconds, with `possible` packets of service.
 pub(crate) fn link_outcome(
     tally: &Tally,
     (capacity, possible): (f64, f64),
@@ -153,7 +154,7 @@ pub(crate) fn link_outcome(
         background_loss_rate: ratio(tally.background_lost, tally.background),
         delivered: tally.delivered(),
         utilization: ratio(tally.departed, possible),
-        // RED drops before the buffer clips: a packet is lost once.
+        // RED drops before the buffer clips, so a packet is lost only once.
         loss_rate: 1.0
             - (1.0 - ratio(tally.early, tally.arrived)).max(0.0)
                 * (1.0 - ratio(tally.lost, tally.arrived)),
@@ -161,7 +162,7 @@ pub(crate) fn link_outcome(
         events: tally.events,
         queue_mean: ratio(tally.queue, time),
         delay_mean: ratio(tally.waiting, tally.accepted).min(tally.largest / capacity),
-        // A histogram knows its bins only: no quantile lies above the largest value.
+        // A histogram knows only its bins, so no quantile may exceed the largest value.
         delay_quantiles: Metric::QUEUE_DELAY_QUANTILES.map(|(metric, share)| {
             let found = tally.found.quantile(share).min(tally.largest);
             (metric, found / capacity)

@@ -1,14 +1,14 @@
-//! Who loses while an overflow goes on that the first cuts of its congestion event did not end.
+//! Losses in an overflow that continues after the first cuts of its congestion event.
 //!
-//! The count law says how many flows lose before any of them answers. A queue that is still clipped
-//! after the first cut was felt loses on, p = 1 - C / A of whatever arrives: each flow loses
-//! packets at the rate p W / R, its first after an expected number that is exponential with mean 1
-//! (every packet is lost alike), and is cut a round trip of its own later. What else it loses of
-//! that window brings no further cut (RFC 6582 section 3.2: one reduction per window), and a flow
-//! has a round trip of its own from the opening of the event in which the count law alone
-//! decides. So flows with short round trips are cut as often as they overshoot, while
-//! one with a long round trip has not yet heard of its first loss; with equal round
-//! trips nothing is left for this law to do.
+//! The count law states the number of flows that lose before any flow answers. If the queue is
+//! still clipped after the first cut, it loses the fraction p = 1 - C / A of all arrivals. Each
+//! flow then loses packets at the rate p W / R. Its first loss comes after an expected number that
+//! is exponential with mean 1, because all packets are lost alike. The cut follows one round trip
+//! of the flow later. Further losses of that window cause no further cut (RFC 6582 section 3.2: one
+//! reduction per window). In the first round trip of a flow after the opening only the count law
+//! applies. Therefore flows with short round trips are cut as often as they overshoot. A flow with
+//! a long round trip has not yet learned of its first loss. With equal round trips this law has no
+//! effect.
 
 use forebay_random::{Purpose, Stream, mix};
 
@@ -18,14 +18,14 @@ use crate::run::Run;
 use crate::schedule::{Cause, Occurrence};
 
 impl Run<'_> {
-    /// What follows when a flow learns of a loss with `window` packets: nothing more where three duplicate
-    /// acknowledgments reported it, silence until the timer expires where so few packets cannot make
-    /// them (RFC 5681 section 3.2).
+    /// The effect when a flow with `window` packets learns of a loss. Three duplicate
+    /// acknowledgments cause no more than the cut. With fewer packets the flow is silent until its
+    /// timer expires (RFC 5681 section 3.2).
     ///
-    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2). What it sends
-    /// again is lost like any other packet, and then the timer takes twice as long (section 5.5). Then a
-    /// packet is sent, and a round trip later two: as many packets as if these began after half a
-    /// round trip.
+    /// The timer takes its lower bound or a round trip, whichever is longer (RFC 6298 section 2).
+    /// The retransmission can be lost like any packet, which doubles the timer (section 5.5). Then
+    /// one packet is sent, and a round trip later two. This equals two packets that start after
+    /// half a round trip.
     pub(crate) fn answer(&mut self, slot: usize, window: f64, delay: f64) {
         let timeout = self.flows.timeout[slot];
         if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_silent(slot) {
@@ -40,8 +40,8 @@ impl Run<'_> {
         self.schedule.enter(until, Occurrence::Cut { cause, slot });
     }
 
-    /// Draws how many times its first length a flow's timer takes until a packet arrives: each that it sends
-    /// is lost with the share that the path has lost so far.
+    /// Draws the total time of a flow's timer until a retransmission arrives, in units of its first
+    /// length. Each retransmission is lost with the path's loss fraction so far.
     fn expiries(&mut self, slot: usize) -> f64 {
         let class = self.flows.class_of[slot] as usize;
         let kept = |&l: &usize| 1.0 - self.links[l].loss_share();
@@ -63,21 +63,21 @@ impl Run<'_> {
         self.flows.propagation[slot] >= SILENT
     }
 
-    /// A flow's timer has expired.
+    /// Ends the silence of a flow whose timer has expired.
     pub(crate) fn end_silence(&mut self, slot: usize) {
         let number = self.flows.number[slot] as usize;
         self.flows.propagation[slot] = self.model.flows[number].propagation;
     }
 
-    /// Strikes the flows that wait for their timers off the candidates: they send nothing that could be lost.
+    /// Removes flows that wait for their timers from the candidates, because they send nothing.
     pub(crate) fn leave_out_silent(&mut self) {
         let propagation = &self.flows.propagation;
         self.candidates
             .retain(|flow| propagation[flow.slot as usize] < SILENT);
     }
 
-    /// Exposes a class to the losses of a link over the stretch that begins now; who loses is cut a round trip
-    /// later.
+    /// Exposes a class to the losses of a link in the interval that begins now. A flow that loses
+    /// is cut a round trip later.
     pub(crate) fn expose(&mut self, link: usize, class: usize, losses: Losses) {
         let end = self.now + losses.span;
         let delay = self.wait(class, end);
@@ -144,7 +144,7 @@ mod tests {
         let mut flow = exposure(10.0);
         assert_eq!(flow.lose(2.0, 1.0, 4.0), None);
         assert_eq!(flow.remaining, 8.0);
-        // One of two expected losses is enough: half of the exposed half second from its end.
+        // One of two expected losses is enough: it occurs halfway through the exposed half second.
         assert_eq!(exposure(1.0).lose(2.0, 1.0, 4.0), Some(0.25));
         assert_eq!(exposure(1.0).lose(1.5, 1.0, 4.0), None);
     }
@@ -169,7 +169,7 @@ mod tests {
             span: 0.01,
         };
         run.expose(0, 0, losses);
-        // A threshold of about one of half a million expected losses.
+        // The threshold is about one of half a million expected losses.
         let answer = run.schedule.next_time();
         assert!(answer > 0.1 && answer < 0.1001, "{answer}");
         run.expose(0, 0, losses);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(run.next_cut(0.5), None);
     }
 
-    /// A flow loses once in an event of a link, and another link's events are others.
+    /// A flow loses once in an event of a link, and events of another link are independent.
     #[test]
     fn each_link_remembers_who_lost_in_its_event() {
         let mut model = model(2);
@@ -202,7 +202,7 @@ mod tests {
             run.candidates.clear();
             assert_eq!(run.links[link].tally.fractions, 0.5);
         }
-        // The other flow loses in what goes on of both events, and both lose again.
+        // In the continuing overflow of both events the other flow loses, and both lose again.
         for (now, link, fractions) in [(10.0, 0, 1.0), (20.0, 1, 1.0), (30.0, 0, 1.0)] {
             run.now = now;
             run.expose(link, 0, losses);
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(mean(&mut run), 1.0);
         run.links[0].step(2100.0, (0.0, 1.0));
         assert_eq!(run.links[0].loss_share(), 0.5);
-        // Each of six doublings comes with half the probability of the one before it: 1 + 6.
+        // Each of six doublings has half the probability of the one before it: 1 + 6.
         let found = mean(&mut run);
         assert!((found - 7.0).abs() < 0.2, "{found}");
     }
@@ -240,7 +240,7 @@ mod tests {
         }
         run.leave_out_silent();
         run.open_event(0, 0.0);
-        // Half of the two that send.
+        // The event cuts one of the two flows that send.
         assert_eq!(run.links[0].tally.fractions, 0.25);
         assert_eq!(run.next_cut(0.2).map(|cut| cut.cause), Some(Cause::Event));
         assert_eq!(run.next_cut(1.05), None);

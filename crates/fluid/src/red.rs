@@ -1,4 +1,5 @@
-//! RED's averaged queue during a run, and the drops that it expects.
+//! RED's averaged queue during a run, and its expected drops. Links use it to open congestion
+//! events.
 
 use crate::model::Red;
 
@@ -10,28 +11,28 @@ pub(crate) struct RedState {
     pub(crate) average: f64,
     /// Expected early drops since the last event.
     expected: f64,
-    /// A stretch whose end is not known yet.
+    /// Effect of an interval whose end is not known yet.
     pub(crate) pending: Option<RedStretch>,
 }
 
 /// RED's expected drops in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EarlyDrops {
-    /// Packets.
+    /// Expected drops, in packets.
     pub(crate) drops: f64,
-    /// Fraction of the step at which the first since the last event is expected.
+    /// Fraction of the step at which the first drop since the last event is expected.
     pub(crate) first: Option<f64>,
 }
 
-/// What RED did over a stretch.
+/// Effect of RED over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RedStretch {
-    /// State at the end of the stretch.
+    /// State at the end of the interval.
     average: f64,
     expected: f64,
-    /// Expected drops in it.
+    /// Expected drops in the interval.
     drops: f64,
-    /// Fraction of the stretch at which the first drop since the last event is expected.
+    /// Fraction of the interval at which the first drop since the last event is expected.
     pub(crate) first: Option<f64>,
 }
 
@@ -45,9 +46,9 @@ impl RedState {
         }
     }
 
-    /// Follows the queue through a stretch: `queue` and `arrivals` (packets per second) are
-    /// functions of its fraction. The average is exact for a queue that is linear over each
-    /// substep; expected drops are summed by the trapezium rule.
+    /// Follows the queue through an interval. `queue` and `arrivals` (packets per second) are
+    /// functions of the fraction of the interval. The average is exact for a queue that is linear
+    /// in each substep. Expected drops are summed by the trapezium rule.
     pub(crate) fn follow(
         &self,
         span: f64,
@@ -89,14 +90,14 @@ impl RedState {
         end
     }
 
-    /// Takes over the end of a stretch; returns the early drops in it.
+    /// Applies the end of an interval. Returns its early drops.
     pub(crate) fn settle(&mut self, end: &RedStretch) -> f64 {
         self.average = end.average;
         self.expected = end.expected;
         end.drops
     }
 
-    /// Starts the count of expected drops anew.
+    /// Restarts the count of expected drops.
     pub(crate) fn restart(&mut self) {
         self.expected = 0.0;
     }

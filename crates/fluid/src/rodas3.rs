@@ -1,8 +1,8 @@
-//! Rodas3: the stiffly accurate Rosenbrock method of order 3(2) with four stages (Sandu, Verwer,
-//! Blom, Spee, Carmichael and Potra, "Benchmarking stiff ODE solvers for atmospheric chemistry
-//! problems II", 1997), with dense output of order 2 of our own.
+//! Rodas3: the stiffly accurate Rosenbrock method of order 3(2) with four stages. Source: Sandu,
+//! Verwer, Blom, Spee, Carmichael and Potra 1997, "Benchmarking stiff ODE solvers for atmospheric
+//! chemistry problems II". The dense output of order 2 is our own.
 //!
-//! Another method than the product's, for the tests: what is taken to be data is held to be.
+//! Only tests use it, to show that methods are exchangeable data.
 
 use crate::rosenbrock::{Rosenbrock, STAGES};
 

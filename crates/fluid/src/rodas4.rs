@@ -1,5 +1,6 @@
-//! Rodas4: the stiffly accurate Rosenbrock method of order 4(3) with six stages and dense output
-//! of order 3 (Hairer and Wanner, Solving Ordinary Differential Equations II, section VI.4).
+//! Rodas4: the stiffly accurate Rosenbrock method of order 4(3) with six stages and dense output of
+//! order 3. Source: Hairer and Wanner, Solving Ordinary Differential Equations II, section VI.4. It
+//! is the method of [`crate::integrate`].
 
 use crate::rosenbrock::{Rosenbrock, STAGES};
 
@@ -87,7 +88,7 @@ pub(crate) static RODAS4: Rosenbrock = Rosenbrock {
         -0.12867613992712837,
         0.25,
     ],
-    // The last row of gamma.
+    // These are the last row of gamma.
     error: [
         -2.0801894941809365,
         0.5957623556766833,

@@ -1,16 +1,16 @@
-//! What a Rosenbrock method is: a table of coefficients, and the few sums that a step takes of it.
+//! The form of a Rosenbrock method: a table of coefficients, and the sums that a step needs.
 //!
-//! Published coefficients mostly belong to transformed stages; these are the same methods in the
-//! original stages k_m = h f(y + sum alpha_mj k_j) + h J sum gamma_mj k_j + h^2 gamma_m f_t, in
-//! which the sums over a flow's stages collapse to a few scalars ([`crate::flows`]). A new method is
-//! a file with its table and a line in [`crate::methods`], whose tests hold it to its order.
+//! Most published coefficients belong to transformed stages. These tables use the original stages
+//! k_m = h f(y + sum alpha_mj k_j) + h J sum gamma_mj k_j + h^2 gamma_m f_t. In this form the sums
+//! over a flow's stages reduce to a few scalars ([`crate::flows`]). A new method is a file with its
+//! table and a line in [`crate::methods`], whose tests check its order.
 
-/// The most stages that a method may have; a table with fewer ends in zeros.
+/// Maximum number of stages; a table with fewer ends in zeros.
 pub(crate) const STAGES: usize = 6;
 
-/// A linearly implicit method of Rosenbrock's kind (Hairer and Wanner, Solving Ordinary Differential
-/// Equations II, section IV.7), stiffly accurate, with an embedded method one order lower and dense
-/// output.
+/// A linearly implicit method of Rosenbrock's kind, stiffly accurate, with an embedded method of
+/// one order less and dense output. Source: Hairer and Wanner, Solving Ordinary Differential
+/// Equations II, section IV.7.
 #[derive(Debug)]
 pub(crate) struct Rosenbrock {
     #[cfg_attr(not(test), expect(dead_code, reason = "what the tests call it"))]
@@ -51,7 +51,7 @@ impl Rosenbrock {
         std::array::from_fn(|m| theta * self.weights[m] + second * d2[m] + third * d3[m])
     }
 
-    /// Coefficients of theta, theta^2 and theta^3 in the dense output of a component with these
+    /// The coefficients of theta, theta^2 and theta^3 in the dense output of a component with these
     /// stages.
     #[inline]
     pub(crate) fn dense_polynomial(&self, stages: &[f64; STAGES]) -> [f64; 3] {
@@ -60,14 +60,14 @@ impl Rosenbrock {
         [linear + d2, d3 - d2, -d3]
     }
 
-    /// sum over m of weights_m gamma_mj: weights of the stages inside the Jacobian's terms.
+    /// The sums over m of weights_m gamma_mj: weights of the stages in the terms of the Jacobian.
     #[inline]
     pub(crate) fn jacobian_weights(&self, weights: &[f64; STAGES]) -> [f64; STAGES] {
         std::array::from_fn(|j| (j..STAGES).map(|m| weights[m] * self.gammas[m][j]).sum())
     }
 
-    /// By how much a step with this `error`, in units of the tolerated one, may change: the error
-    /// goes as the step to the power of the order.
+    /// The factor for the next step size after a step with this `error`, relative to the tolerated
+    /// one. The error is proportional to the step size to the power of the order.
     pub(crate) fn step_factor(&self, error: f64) -> f64 {
         if !error.is_finite() {
             return 0.1;

@@ -1,8 +1,8 @@
-//! A run of a model, whatever the method: flows, links, events to come, what is measured, the outcome.
+//! A run of a model with any method: flows, links, scheduled events, measurement and outcome.
 //!
-//! An [`Integrator`] moves windows and queues on by a step or a stretch; the run opens congestion
-//! events and takes what is due, hands the cuts back, keeps the counts and says what was found. A
-//! new method is a file with an `Integrator`.
+//! An [`Integrator`] advances windows and queues by a step or an interval. The run opens congestion
+//! events, applies scheduled events, returns cuts to the integrator and counts. A new method is a
+//! file with an `Integrator`.
 
 use crate::capacity::SILENT;
 use crate::error::{FluidError, count, range};
@@ -17,18 +17,19 @@ use crate::schedule::{Cause, Occurrence, Schedule};
 use crate::synchronization::Candidate;
 use crate::tally::Tally;
 
-/// Steps times flows between two looks at whether the run is to be stopped: some hundredths of a second.
+/// Steps times flows between two checks of cancellation, which take some hundredths of a second.
 const FLOW_STEPS_PER_LOOK: u64 = 1 << 20;
 
-/// Packets that a silent flow may seem to have sent by the rounding of its integrals: their share that is lost says nothing.
+/// Packets that a silent flow may seem to send by the rounding of its integrals. Its loss fraction
+/// is then meaningless.
 const NOTHING: f64 = 1e-6;
 
 /// A method of integration.
 pub(crate) trait Integrator {
-    /// Moves the run on by a step or a stretch and takes what is due.
+    /// Advances the run by a step or an interval and applies the events that are due.
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError>;
 
-    /// Notes the windows at the end of the run, and refuses a state that is no solution.
+    /// Updates the peak windows at the end of the run, and refuses a state that is no solution.
     fn finish(&mut self, run: &mut Run<'_>) -> Result<(), FluidError>;
 }
 
@@ -40,16 +41,17 @@ pub(crate) struct Run<'m> {
     pub(crate) links: Vec<Link>,
     pub(crate) schedule: Schedule,
     pub(crate) now: f64,
-    /// When the capacity of a link, or what is known of it, changes next: no step goes on beyond.
+    /// Time of the next change of a link's capacity or of the senders' knowledge. No step passes
+    /// it.
     pub(crate) next_change: f64,
     pub(crate) measurement: Measurement,
     pub(crate) samples: Samples,
-    /// The flows of the link at which an event is about to open.
+    /// Flows of the link at which an event is about to open.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) steps: u64,
-    /// Steps tried and refused by the error control.
+    /// Number of steps that the error control rejected.
     pub(crate) refused: u64,
-    /// Steps between two looks at whether the run is to be stopped.
+    /// Number of steps between two checks of cancellation.
     steps_per_look: u64,
 }
 
@@ -61,7 +63,7 @@ pub(crate) struct Cut {
 }
 
 impl<'m> Run<'m> {
-    /// The model at time 0, to be measured as `measure` says.
+    /// The model at time 0, with the measured part `measure`.
     pub(crate) fn new(model: &'m FluidModel, measure: Measure) -> Result<Self, FluidError> {
         model.check()?;
         let flows = Flows::new(model);
@@ -96,8 +98,8 @@ impl<'m> Run<'m> {
         })
     }
 
-    /// The same with the seconds for which each flow is silent where only its timer reports a loss; none
-    /// leaves timeouts out.
+    /// Adds timeouts: the seconds of silence of each flow after a loss that only its timer detects.
+    /// An empty slice disables timeouts.
     pub(crate) fn with_timeouts(mut self, timeouts: &[f64]) -> Result<Self, FluidError> {
         if timeouts.is_empty() {
             return Ok(self);
@@ -122,7 +124,7 @@ impl<'m> Run<'m> {
         Ok(self)
     }
 
-    /// Lets an integrator take the run to its end.
+    /// Runs an integrator to the end of the run.
     pub(crate) fn complete(&mut self, integrator: &mut impl Integrator) -> Result<(), FluidError> {
         self.look()?;
         while self.now < self.measurement.end {
@@ -131,7 +133,7 @@ impl<'m> Run<'m> {
         integrator.finish(self)
     }
 
-    /// Counts a step, and looks now and then whether the run is to be stopped.
+    /// Counts a step, and checks cancellation from time to time.
     #[inline]
     pub(crate) fn count_step(&mut self) -> Result<(), FluidError> {
         self.steps += 1;
@@ -141,7 +143,7 @@ impl<'m> Run<'m> {
         Ok(())
     }
 
-    /// Ends a run that is to be stopped.
+    /// Ends a canceled run with an error.
     fn look(&self) -> Result<(), FluidError> {
         if self.model.cancel.requested() {
             return Err(FluidError::Interrupted);
@@ -164,7 +166,7 @@ impl<'m> Run<'m> {
             .sum()
     }
 
-    /// What a packet of a class waits along its path that arrives at `at`.
+    /// Waiting time along the path of a class for an arrival at `at`, in seconds.
     pub(crate) fn wait(&self, class: usize, at: f64) -> f64 {
         self.path(class)
             .iter()
@@ -172,14 +174,15 @@ impl<'m> Run<'m> {
             .sum()
     }
 
-    /// Whether a class sends anything over a link: none of those on its path is known to be out.
+    /// Whether a class sends over a link. It does not if senders know of an outage on its path.
     #[inline]
     pub(crate) fn offers(&self, class: usize, link: usize) -> bool {
         let path = self.path(class);
         path.contains(&link) && path.iter().all(|&l| self.links[l].hold < SILENT)
     }
 
-    /// Changes the capacities that are due, and what is known of them; returns whether any is.
+    /// Applies the changes of capacities and of the senders' knowledge that are due. Returns
+    /// whether any is.
     pub(crate) fn change_capacities(&mut self) -> bool {
         let due = self.next_change <= self.now;
         if due {
@@ -194,13 +197,14 @@ impl<'m> Run<'m> {
         due
     }
 
-    /// What the narrowest link of a class's path carries at most, packets of the class per second.
+    /// Highest capacity of the narrowest link of a class's path, in packets of the class per
+    /// second.
     pub(crate) fn capacity(&self, class: usize) -> f64 {
         let capacities = self.path(class).iter().map(|&l| self.links[l].highest());
         capacities.fold(f64::INFINITY, f64::min) / self.flows.classes[class].size
     }
 
-    /// Packets per second that the flows offer a link now.
+    /// Current rate of the flows at a link, in packets per second.
     pub(crate) fn arrivals(&mut self, link: usize) -> f64 {
         let now = self.now;
         let mut sum = 0.0;
@@ -215,7 +219,7 @@ impl<'m> Run<'m> {
         sum
     }
 
-    /// Takes what is due at `until`, up to the next cut, which is the integrator's to make.
+    /// Applies the events that are due at `until`, up to the next cut, which the integrator makes.
     #[inline]
     pub(crate) fn next_cut(&mut self, until: f64) -> Option<Cut> {
         if self.schedule.next_time() <= until {
@@ -249,10 +253,12 @@ impl<'m> Run<'m> {
         None
     }
 
-    /// Opens a congestion event at a link at the time `at`, the link's flows being the candidates.
+    /// Opens a congestion event at a link at the time `at`. The candidates are the flows of the
+    /// link.
     pub(crate) fn open_event(&mut self, link: usize, at: f64) {
         if self.candidates.is_empty() {
-            // Every flow waits for its timer: what RED drops is the background's, and its next drop comes later.
+            // Every flow waits for its timer, so RED drops only background packets, and its next
+            // drop comes later.
             if let Some(red) = &mut self.links[link].red {
                 red.restart();
             }
@@ -292,7 +298,7 @@ impl<'m> Run<'m> {
         tally.fractions += fraction;
     }
 
-    /// Enters a stretch into a link's ledger and shares its losses out.
+    /// Counts an interval at a link and distributes its losses.
     pub(crate) fn account(&mut self, link: usize, stretch: Stretch) -> Result<(), FluidError> {
         let lost = self.links[link].account(&stretch);
         if !(stretch.arrived.is_finite() && self.links[link].queue.is_finite()) {
@@ -304,7 +310,8 @@ impl<'m> Run<'m> {
         Ok(())
     }
 
-    /// Shares a link's losses in a stretch of `span` seconds out in proportion to what was sent.
+    /// Distributes a link's losses in an interval of `span` seconds in proportion to the sent
+    /// packets.
     pub(crate) fn share_losses(&mut self, link: usize, fraction: f64, span: f64) {
         let goes_on = self.links[link].overflow_goes_on(self.now);
         for class in 0..self.flows.classes.len() {
@@ -315,7 +322,7 @@ impl<'m> Run<'m> {
                 let range = self.flows.classes[class].range.clone();
                 let survivors = &mut self.flows.stretch[range.clone()];
                 for (total, packets) in self.flows.lost[range].iter_mut().zip(survivors) {
-                    // What is lost here cannot be lost again further on.
+                    // Packets that are lost here cannot be lost again at a later link.
                     *total += fraction * *packets;
                     *packets -= fraction * *packets;
                 }
@@ -323,7 +330,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// What the run found.
+    /// The outcome of the run.
     pub(crate) fn outcome(mut self) -> FluidOutcome {
         let conservation = self.links.iter().map(Link::defect).fold(0.0, f64::max);
         let counts = self.measurement.counts(self.now, &self.flows, &self.links);
@@ -331,15 +338,15 @@ impl<'m> Run<'m> {
         let mut goodput = vec![0.0; counts.sent.len()];
         let mut loss = vec![0.0; counts.sent.len()];
         let mut sized = Vec::with_capacity(counts.sent.len());
-        // What a link has let in and still holds has arrived nowhere yet; of several links each sees what
-        // is sent, so that the one that has held back most says what arrives.
+        // Accepted packets that are still in a link have not arrived. Each of several links sees
+        // all sent packets, so the link that has held back most determines the arrivals.
         let delivered: Vec<f64> = counts.tallies.iter().map(Tally::delivered).collect();
         for (slot, &number) in self.flows.number.iter().enumerate() {
             let (sent, lost) = (counts.sent[slot], counts.lost[slot]);
             let path = self.path(self.flows.class_of[slot] as usize);
             let arrives = path.iter().map(|&link| delivered[link]);
             let arrives = arrives.fold(f64::INFINITY, f64::min);
-            // What a flow that hardly sends has sent may lie below 0 by an error of its integral.
+            // The packets of a flow that hardly sends may be below 0 by an error of its integral.
             let rate = ((sent - lost) / time * arrives).max(0.0);
             goodput[number as usize] = rate;
             loss[number as usize] = if sent > NOTHING { lost / sent } else { 0.0 };
@@ -372,7 +379,7 @@ impl<'m> Run<'m> {
     }
 }
 
-/// When a link's capacity, or what is known of it, changes next.
+/// Time of the next change of a link's capacity or of the senders' knowledge.
 fn next_change(links: &[Link]) -> f64 {
     let times = links.iter().map(Link::next_change);
     times.fold(f64::INFINITY, f64::min)
@@ -389,7 +396,8 @@ pub(crate) mod tests {
     use forebay_random::Seed;
     use forebay_scenario::Cancel;
 
-    /// A drop-tail link of 1000 packets per second and 50 that wait, and a flow for each propagation time.
+    /// A drop-tail link of 1000 packets per second with a buffer of 50 packets, and one flow per
+    /// propagation time.
     pub(crate) fn model(propagation: &[f64]) -> FluidModel {
         let flow = |propagation| FluidFlow {
             propagation,
@@ -424,7 +432,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of a link that is shared by bytes, packets twice as large have half the window.
+    /// On a link that is shared by bytes, packets twice as large have half the window.
     #[test]
     fn a_fair_window_is_of_bytes() {
         let mut model = model(&[0.1, 0.1, 0.1, 0.3]);
@@ -448,7 +456,7 @@ pub(crate) mod tests {
             run.measurement.delimit(now, &mut run.flows, &mut run.links);
             run.measurement.end
         };
-        // The first event after the start begins the cycles, the later ones end them.
+        // The first event after the start begins the cycles, and later events end them.
         assert_eq!(event(0.5, 7.0, 3.0), 100.0);
         assert_eq!(event(2.0, 70.0, 30.0), 22.0);
         event(4.0, 100.0, 10.0);

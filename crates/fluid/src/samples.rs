@@ -1,19 +1,19 @@
-//! Evenly spaced samples of a run.
+//! Equidistant samples of a run. Integrators record them into the trace of the outcome.
 
 use crate::model::FluidModel;
 use crate::outcome::Trace;
 
-/// The samples taken so far, and when the next one is due.
+/// Samples so far, and the time of the next one.
 #[derive(Debug)]
 pub(crate) struct Samples {
     pub(crate) trace: Trace,
-    /// Seconds.
+    /// Time of the next sample, in seconds.
     pub(crate) next: f64,
     cadence: f64,
 }
 
 impl Samples {
-    /// No samples yet; none ever where the model asks for none.
+    /// An empty list of samples. If the model requests no trace, no sample is ever due.
     pub(crate) fn new(model: &FluidModel) -> Self {
         Self {
             trace: Trace::for_model(model),
@@ -22,7 +22,7 @@ impl Samples {
         }
     }
 
-    /// Records a link's queue and the share of its capacity in use.
+    /// Records the queue of a link and the share of its capacity in use.
     pub(crate) fn push_link(&mut self, link: usize, queue: f64, used: f64) {
         self.trace.queues[link].push(queue);
         self.trace.used[link].push(used);

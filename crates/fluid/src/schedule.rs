@@ -1,16 +1,17 @@
-//! Discrete events to come, ordered by (time, kind, link, flow) so that ties have one order.
+//! The calendar of scheduled events, ordered by (time, kind, link, flow) so that ties have one
+//! order. Each run has one.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What happens at a scheduled time. The order of the variants is the order at equal times.
+/// Event at a scheduled time. The order of the variants is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Occurrence {
     /// The flow in this slot takes a cut.
     Cut {
-        /// What it is cut for.
+        /// Reason of the cut.
         cause: Cause,
-        /// Place of the flow in the engine's order.
+        /// Slot of the flow.
         slot: u32,
     },
     /// A link's congestion event closes.
@@ -27,14 +28,14 @@ pub(crate) enum Occurrence {
     Measure,
 }
 
-/// What a flow is cut for. The order of the variants is the order at equal times.
+/// Reason of a cut. The order of the variants is the order at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// A congestion event.
     Event,
     /// A loss at the flow's own access link.
     Access,
-    /// The retransmission timer: the flow has been silent and sends again.
+    /// The expired retransmission timer: the flow was silent and sends again.
     Timeout,
 }
 
@@ -87,7 +88,7 @@ impl Schedule {
             .map_or(f64::INFINITY, |Reverse(entry)| entry.time)
     }
 
-    /// Takes the next event that is due at `now`.
+    /// Removes the next event that is due at `now`.
     pub(crate) fn take_due(&mut self, now: f64) -> Option<Occurrence> {
         if self.next_time() <= now {
             return self.entries.pop().map(|Reverse(entry)| entry.what);

@@ -1,21 +1,21 @@
-//! Loss synchronization (Kumar, Azad and Park): how many flows a congestion event cuts, and which.
+//! Loss synchronization (Kumar, Azad and Park): the number and choice of the flows that a
+//! congestion event cuts.
 //!
-//! A queue that is clipped while no event is open opens event k. It draws m_k from
-//! {ceil(X N), .., N} by a [`CutCountLaw`], chooses m_k of the N flows by a [`Victims`] policy, and
-//! cuts each of them exactly once, one round trip R_i(t_k) later. The event closes after the
-//! largest of those round trips; a queue still clipped then opens event k + 1. X = 1 is full
-//! synchronization.
+//! If a queue is clipped and no event is open, event k opens. It draws m_k from {ceil(X N), .., N}
+//! by a [`CutCountLaw`] and chooses m_k of the N flows by a [`Victims`] policy. Each of them is cut
+//! exactly once, one round trip R_i(t_k) later. The event closes after the largest of those round
+//! trips; a queue still clipped then opens event k + 1. X = 1 is full synchronization.
 
 use forebay_random::Stream;
 
 use crate::error::{FluidError, range};
 
-/// Who is cut in a congestion event.
+/// Choice of the flows that a congestion event cuts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Synchronization {
-    /// X: the least fraction of the flows that an event cuts, 0 to 1.
+    /// X: the smallest fraction of the flows that an event cuts, from 0 to 1.
     pub minimum: f64,
-    /// Law of m_k.
+    /// Distribution of m_k.
     pub count: CutCountLaw,
     /// Choice of the m_k flows.
     pub victims: Victims,
@@ -31,15 +31,15 @@ impl Default for Synchronization {
     }
 }
 
-/// Law of the number of flows cut, with lo = max(1, ceil(X N)).
+/// Distribution of the number of flows that are cut, with lo = max(1, ceil(X N)).
 #[derive(Clone, Debug, PartialEq)]
 pub enum CutCountLaw {
     /// Always lo.
     Fixed,
     /// Uniform on {lo, .., N}.
     Uniform,
-    /// Normal with mean (lo + N)/2 and standard deviation (N - lo)/4, rounded, redrawn until in
-    /// {lo, .., N}.
+    /// Normal with mean (lo + N)/2 and standard deviation (N - lo)/4, rounded, and redrawn until it
+    /// is in {lo, .., N}.
     TruncatedNormal,
     /// Drawn from a list of observed fractions of the flows, each rounded to {lo, .., N} flows.
     Empirical(Vec<f64>),
@@ -48,14 +48,14 @@ pub enum CutCountLaw {
 /// Choice of the flows that an event cuts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Victims {
-    /// The largest rates W/R at the event, ties at random.
+    /// The largest rates W/R at the event, with ties at random.
     HighestRate,
-    /// All subsets alike.
+    /// All subsets with equal probability.
     Random,
     /// One after the other with probability proportional to the rate, without replacement.
     RateProportional,
-    /// The largest entries of a row, ties at random; event k uses row k modulo the rows. A row has
-    /// an entry for each flow.
+    /// The largest entries of a row, with ties at random. Event k uses row k modulo the number of
+    /// rows. A row has one entry per flow.
     Priority(Vec<Vec<f64>>),
 }
 
@@ -127,8 +127,8 @@ impl Synchronization {
         }
     }
 
-    /// Moves the `count` chosen flows to the front of `candidates`. Each candidate comes with its
-    /// flow number and rate; `event` counts the link's events from 0.
+    /// Moves the `count` chosen flows to the front of `candidates`. `event` counts the events of
+    /// the link from 0.
     pub(crate) fn choose(
         &self,
         candidates: &mut [Candidate],

@@ -1,53 +1,56 @@
-//! What is counted while a run is measured: flows of packets at a link and the law of its queue.
+//! The counts of a link during the measurement: packets, and the distributions of its queue and of
+//! waiting times.
 
-/// Bins of the queue's law between empty and the longest queue, or twice that.
+/// Number of bins between empty and the longest queue, or twice that.
 const BINS: usize = 256;
 
-/// The same of the law of waits, of which an outage makes a few that are much longer than the others.
+/// Number of bins of waiting times. An outage causes a few that are much longer than the others.
 const BINS_OF_WAITS: usize = 16 * BINS;
 
-/// The width that bins begin with, packets, at most.
+/// Maximum initial width of the bins, in packets.
 const FINEST: f64 = 1.0 / 64.0;
 
-/// Everything counted at one link.
+/// All counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Packets that arrived, background included.
     pub(crate) arrived: f64,
-    /// Packets that left.
+    /// Departures, in packets.
     pub(crate) departed: f64,
-    /// Packets that were let in: summed, for as the difference of arrivals and losses they would drown
-    /// where nearly all is lost.
+    /// Accepted packets. They are summed directly, because the difference of arrivals and losses
+    /// would lose its digits if nearly all packets are lost.
     pub(crate) accepted: f64,
-    /// Background packets that arrived, and that were clipped.
+    /// Background packets that arrived, and those that were clipped.
     pub(crate) background: f64,
     pub(crate) background_lost: f64,
-    /// Packets clipped at a full buffer.
+    /// Packets that were clipped at a full buffer.
     pub(crate) lost: f64,
     /// Packets that RED would have dropped early.
     pub(crate) early: f64,
-    /// Time integral of the queue, packets x seconds.
+    /// Time integral of the queue, in packets x seconds.
     pub(crate) queue: f64,
-    /// Integral of the waiting time over accepted packets, packets x seconds.
+    /// Integral of the waiting time over accepted packets, in packets x seconds.
     pub(crate) waiting: f64,
-    /// Largest queue, packets; where the capacity changes the longest wait, in packets at its mean.
+    /// Largest queue, in packets. If the capacity changes, the longest waiting time, in packets at
+    /// the mean capacity.
     pub(crate) largest: f64,
-    /// Longest time that the queue takes to be served from a fall of the capacity on, seconds.
+    /// Longest drain time of the queue at a fall of the capacity, in seconds.
     pub(crate) drains: Option<f64>,
-    /// Law over time of how long the queue takes to be served, as `largest`, while the capacity is below its
-    /// mean and while it is not; without bins where it is constant.
+    /// Distributions over time of the drain time, in the unit of `largest`, while the capacity is
+    /// below its mean and while it is not. Without bins if the capacity is constant.
     pub(crate) slow: QueueLawCount,
     pub(crate) fast: QueueLawCount,
-    /// Congestion events.
+    /// Number of congestion events.
     pub(crate) events: u64,
     /// Sum over events of the fraction of the flows that was cut.
     pub(crate) fractions: f64,
-    /// Law of the queue that accepted packets find, or of their waits, as `largest`.
+    /// Distribution of the queue that accepted packets find, or of their waiting times, in the unit
+    /// of `largest`.
     pub(crate) found: QueueLawCount,
 }
 
 impl Tally {
-    /// Forgets everything, keeping the memory.
+    /// Resets all counts without freeing memory.
     pub(crate) fn reset(&mut self) {
         let [found, slow, fast] = self.take_laws().map(|mut law| {
             law.reset();
@@ -61,12 +64,13 @@ impl Tally {
         };
     }
 
-    /// The capacity falls where the queue takes so many seconds to be served.
+    /// Records a fall of the capacity, with the drain time of the queue in seconds.
     pub(crate) fn fall(&mut self, drains: f64) {
         self.drains = Some(self.drains.map_or(drains, |most| most.max(drains)));
     }
 
-    /// What left of what was let in: below 1 where the queue has grown, above where it has shrunk.
+    /// Departures divided by accepted packets: below 1 if the queue has grown, above 1 if it has
+    /// shrunk.
     pub(crate) fn delivered(&self) -> f64 {
         if self.accepted > 0.0 {
             self.departed / self.accepted
@@ -106,16 +110,16 @@ impl Tally {
     }
 }
 
-/// Mass of accepted packets against the queue they find: atoms at empty and full, and a piecewise
-/// constant density between. A stretch of the queue adds its mass in constant time: part-filled
-/// bins directly, whole bins through the differences of their density. Two bins become one whenever the
-/// queue grows beyond the last, so that of a buffer that is hardly used the used part is told apart.
+/// The distribution of the queue that accepted packets find: masses at empty and full, and a
+/// piecewise constant density between. An interval adds its mass in constant time: to partial bins
+/// directly, and to whole bins through density differences. If the queue exceeds the last bin, bins
+/// are merged in pairs. Therefore the used part of a large buffer is resolved.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueLawCount {
     width: f64,
     /// Bins per packet.
     scale: f64,
-    /// The width that the bins begin with, and where the last of them end when they are widest.
+    /// Initial width of the bins, and the end of the last bin at the maximum width, in packets.
     finest: f64,
     limit: f64,
     empty: f64,
@@ -126,7 +130,7 @@ pub(crate) struct QueueLawCount {
 
 impl QueueLawCount {
     pub(crate) fn new(buffer: f64) -> Self {
-        // Halves of halves: doubled, the bins end with the buffer.
+        // The width is halved repeatedly, so that doubled bins end at the buffer.
         let mut finest = buffer / BINS as f64;
         while finest > FINEST {
             finest *= 0.5;
@@ -142,7 +146,7 @@ impl QueueLawCount {
         law
     }
 
-    /// A law of waits, which have no limit.
+    /// A distribution of waiting times, which have no limit.
     pub(crate) fn of_waits() -> Self {
         let mut law = Self {
             finest: FINEST,
@@ -174,7 +178,7 @@ impl QueueLawCount {
         !self.inside.is_empty()
     }
 
-    /// Width of a bin, packets.
+    /// Width of a bin, in packets.
     #[inline]
     pub(crate) fn width(&self) -> f64 {
         self.width
@@ -187,7 +191,7 @@ impl QueueLawCount {
         self.set_width(self.finest);
     }
 
-    /// Makes two bins one until they hold a queue of so many packets.
+    /// Merges bins in pairs until they cover a queue of `queue` packets.
     #[cold]
     fn widen(&mut self, queue: f64) {
         while queue * self.scale > self.inside.len() as f64 {
@@ -201,7 +205,7 @@ impl QueueLawCount {
         }
     }
 
-    /// What lies in each bin.
+    /// The mass of each bin.
     fn masses(&self) -> Vec<f64> {
         let mut density = 0.0;
         let bins = self.inside.iter().zip(&self.changes);
@@ -212,19 +216,19 @@ impl QueueLawCount {
         .collect()
     }
 
-    /// Packets that found the queue empty.
+    /// Adds packets that found the queue empty.
     #[inline]
     pub(crate) fn add_empty(&mut self, mass: f64) {
         self.empty += mass;
     }
 
-    /// Packets that found it full.
+    /// Adds packets that found the queue full.
     #[inline]
     pub(crate) fn add_full(&mut self, mass: f64) {
         self.full += mass;
     }
 
-    /// Packets that found a queue moving evenly between two levels.
+    /// Adds packets that found a queue moving evenly between two levels.
     #[inline]
     pub(crate) fn add_between(&mut self, one: f64, other: f64, mass: f64) {
         let bins = self.inside.len();
@@ -247,14 +251,14 @@ impl QueueLawCount {
         self.changes[j] -= density;
     }
 
-    /// These quantiles; none where nothing was added.
+    /// The quantiles for these shares; `None` if nothing was added.
     pub(crate) fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
         let total = self.empty + self.full + self.masses().iter().sum::<f64>();
         (total > 0.0).then(|| shares.map(|share| self.quantile(share)))
     }
 
-    /// The queue that a fraction `p` of the packets find at most, packets; 0 without packets, and infinite
-    /// for a full one.
+    /// The queue that a fraction `p` of the packets do not exceed, in packets. It is 0 without
+    /// packets, and infinite for a full queue.
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         let masses = self.masses();
         let total = self.empty + self.full + masses.iter().sum::<f64>();
@@ -293,7 +297,7 @@ mod tests {
         assert_eq!(law.quantile(0.5), 0.0);
     }
 
-    /// Whatever the buffer: a hundredth of what the queue reaches.
+    /// For any buffer, the resolution is a hundredth of the largest queue.
     #[test]
     fn of_a_buffer_that_is_hardly_used_the_used_part_is_told_apart() {
         for buffer in [100.0, 1e4, 1e7, 1e12] {
@@ -327,7 +331,8 @@ mod tests {
         assert!((sum - 1000.0).abs() < 1e-9);
     }
 
-    /// Against a thousand packets in each stretch, counted one by one: within a bin's width.
+    /// Comparison with a thousand packets in each interval, counted one by one: the difference is
+    /// within a bin's width.
     #[test]
     fn quantiles_are_those_of_packets_counted_one_by_one() {
         for stretches in [1_u32, 3, 40] {
@@ -342,7 +347,7 @@ mod tests {
                 found
                     .extend((0..1000).map(|k| one + (other - one) * (f64::from(k) + 0.5) / 1000.0));
             }
-            // A queue that stands still is found where it stands.
+            // A constant queue is found at its value.
             law.add_between(20.0, 20.0, 700.0);
             found.extend([20.0; 700]);
             law.add_full(300.0);
@@ -351,7 +356,7 @@ mod tests {
             for percent in 1..100 {
                 let share = f64::from(percent) / 100.0;
                 let at = (share * found.len() as f64) as usize;
-                // Between stretches lie gaps, in which any value is as good.
+                // Gaps lie between the intervals, in which any value is valid.
                 let (low, high) = (
                     found[at.saturating_sub(3)],
                     found[(at + 3).min(found.len() - 1)],

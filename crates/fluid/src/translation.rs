@@ -1,8 +1,8 @@
-//! From a scenario to a fluid model.
+//! Translates a scenario to a fluid model.
 //!
-//! Windows, buffers and rates are taken in packets of the scenario's mean size; a flow with
-//! larger packets counts for more of them. What a fluid has no notion of (transfers, timers,
-//! per-flow queues) is refused by name; what it merely leaves out is in the warnings.
+//! Windows, buffers and rates are in packets of the scenario's mean size; a flow with larger
+//! packets counts for more of them. Features without meaning in a fluid (transfers, per-flow
+//! queues) are refused by name. Features that it only ignores cause warnings.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ use crate::synchronization::{CutCountLaw, Synchronization, Victims};
 /// The engine's name.
 pub(crate) const NAME: &str = "fluid";
 
-/// A scenario as a fluid model, and the way back.
+/// A scenario as a fluid model, with the data for the report.
 pub(crate) struct Translation {
     pub(crate) model: FluidModel,
-    /// Seconds for which each flow of the model is silent where only its timer reports a loss.
+    /// Seconds of silence of each flow of the model after a loss that only its timer detects.
     pub(crate) timeouts: Vec<f64>,
-    /// Group of each flow of the model.
+    /// Index of the group of each flow of the model.
     pub(crate) group_of: Vec<usize>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) seed: Seed,
 }
 
 impl Translation {
-    /// The scenario's model with the draws of `seed`.
+    /// The model of a scenario with the random draws of `seed`.
     pub(crate) fn new(scenario: &Scenario, seed: Seed) -> Result<Self, EngineError> {
         let run = scenario.run();
         let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
@@ -78,7 +78,7 @@ impl Translation {
         let links: Vec<FluidLink> = (0..scenario.links().len())
             .map(|number| translate_link(scenario, number, seed))
             .collect::<Result<_, _>>()?;
-        // Cycles of the windows are none of the rates, whose phases all count.
+        // Cycles of the windows differ from those of the rates, and all phases of the rates count.
         let changes = |link: &FluidLink| {
             let steps = link.steps.as_ref();
             steps.is_some_and(|steps| steps.changes(end) > steps.changes(warmup))
@@ -127,7 +127,7 @@ impl Translation {
         Ok(translation)
     }
 
-    /// Enters a group's flows, or its load as background of its links.
+    /// Adds a group's flows, or its load as background of its links.
     fn add_group(&mut self, scenario: &Scenario, number: usize) -> Result<(), EngineError> {
         let group = &scenario.flows()[number];
         if group.unresponsive_rate().is_some() {
@@ -193,7 +193,7 @@ impl Translation {
         })
     }
 
-    /// Warns of what the scenario states and the fluid leaves out.
+    /// Adds warnings about features of the scenario that the fluid model ignores.
     fn note_left_out(&mut self, scenario: &Scenario) {
         let groups = || scenario.flows().iter();
         let mut note = |some: bool, about: (WarningKind, &str), text: &str| {
@@ -251,7 +251,7 @@ impl Translation {
             ),
             "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
         );
-        // Which group's packets come when the queue is long is not tallied.
+        // The model does not count the groups of the packets that come while the queue is long.
         note(
             scenario.target_flows().count() > 1,
             (WarningKind::Silent, "queue_delay"),
@@ -282,7 +282,7 @@ impl From<FluidError> for EngineError {
     }
 }
 
-/// What to call a controller that has no law for the fluid.
+/// The description of a controller without a fluid law, for an error.
 fn without_law(controller: &Algorithm) -> String {
     let name = controller.name();
     let descriptions = forebay_congestion::descriptions().iter();
@@ -299,7 +299,8 @@ fn without_law(controller: &Algorithm) -> String {
     }
 }
 
-/// Refuses by name what the engine does not model; a stop after the `end` of the run is none.
+/// Refuses features of a group that the engine does not model. A stop after the `end` of the run is
+/// ignored.
 fn refuse_unmodeled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
     let transfers = match group.workload {
         Workload::Finite { .. } => Some("finite"),
@@ -329,7 +330,7 @@ fn refuse_unmodeled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// What holds a group's flow with packets of `bytes` back.
+/// The limits of a group's flow with packets of `bytes` bytes.
 fn limits(group: &FlowGroup, bytes: f64) -> Limits {
     let mut limits = Limits::default();
     if let Some(access) = &group.access {
@@ -344,12 +345,12 @@ fn limits(group: &FlowGroup, bytes: f64) -> Limits {
     limits
 }
 
-/// Bytes that the link's layer adds to an IP packet.
+/// Bytes that the link layer adds to an IP packet.
 pub(crate) fn overhead_bytes(link: &Link) -> f64 {
     link.rate_layer.framing().get() as f64
 }
 
-/// Packets of the scenario's mean size that one of `bytes` counts for at a link.
+/// Number of mean-sized packets of the scenario that a packet of `bytes` bytes equals at a link.
 fn relative_size(scenario: &Scenario, link: &Link, bytes: f64) -> f64 {
     (bytes + overhead_bytes(link)) / (scenario.packet_bytes() + overhead_bytes(link))
 }
@@ -390,13 +391,13 @@ fn translate_link(
     })
 }
 
-/// Mean of an unresponsive group's rate at a link, packets of the link per second, and the variance
-/// of its mean over the interval at which the background is redrawn.
+/// The mean rate of an unresponsive group at a link, in packets of the link per second. The second
+/// value is the variance of its mean over the redraw interval of the background.
 ///
 /// A Poisson stream of rate r has variance r / T over T. An on-off source is a two-state Markov
-/// process of correlation time on off / (on + off), whatever the laws of its periods; the variance of
-/// its time average is 2 s^2 (c - c^2 (1 - exp(-1/c))) with s^2 that of its state and c the correlation
-/// time over T. What comes at equal distances has none.
+/// process with correlation time on off / (on + off), for any distribution of its periods. The
+/// variance of its time average is 2 s^2 (c - c^2 (1 - exp(-1/c))). Here s^2 is the variance of its
+/// state, and c is the correlation time divided by T. Equidistant packets have no variance.
 fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f64, f64) {
     let bytes = group.packet.mean();
     let size = relative_size(scenario, &scenario.links()[link], bytes);
@@ -412,7 +413,7 @@ fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f
             let peak = peak.as_bytes_per_second() / bytes * size;
             let state = group.count as f64 * peak * peak * on * off / ((on + off) * (on + off));
             let c = on * off / (on + off) / interval;
-            // For slow sources the average is the state; the difference below would cancel.
+            // For slow sources the average equals the state, and the difference below would cancel.
             if c > 1e4 {
                 state
             } else {
@@ -424,9 +425,9 @@ fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f
     (rate, variance.max(0.0))
 }
 
-/// RED by the parameters of its discipline; an automatic weight gives the average a time constant of
-/// a second (Floyd, Gummadi and Shenker 2001, section 4), an adaptive maximum probability stays at its
-/// start value.
+/// RED with the parameters of its discipline. An automatic weight gives the average a time constant
+/// of a second (Floyd, Gummadi and Shenker 2001, section 4). An adaptive maximum probability keeps
+/// its start value.
 fn red(scenario: &Scenario, link: &Link, (capacity, buffer): (f64, f64)) -> Red {
     let parameters = link.discipline.parameters();
     let packets = |threshold| match threshold {

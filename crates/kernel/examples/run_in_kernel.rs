@@ -1,4 +1,5 @@
-//! Runs a scenario file with the machine's own TCP and prints its report: for looking at the engine alone.
+//! Runs a scenario file with the machine's own TCP and prints its report, to examine the engine
+//! alone.
 
 use forebay_kernel::KernelEngine;
 use forebay_scenario::{Engine, Format, Override, Scenario, Seed};

@@ -1,10 +1,11 @@
-//! The applications at both ends: a thread that writes what senders are to send, and another that takes
-//! what receivers have got. They know of no scenario and no time.
+//! The applications of both ends: one thread writes the data of senders, and another reads the data
+//! of receivers. They do not depend on a scenario or on time.
 //!
-//! They are two because Linux acknowledges every second segment at once only as long as the receiver's
-//! window advances, which it does as its application reads (net/ipv4/tcp_input.c, `__tcp_ack_snd_check`,
-//! 6.18). While one thread filled a send buffer of megabytes nobody would read, and the one
-//! acknowledgment behind that would let go of a burst that a small buffer has no room for.
+//! Two threads are needed. Linux acknowledges every second segment at once only while the
+//! receiver's window advances. The window advances when the application reads
+//! (net/ipv4/tcp_input.c, `__tcp_ack_snd_check`, 6.18). A single thread that fills a send buffer of
+//! megabytes would not read meanwhile. The one acknowledgment after that would release a burst that
+//! overflows a small buffer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,31 +22,31 @@ use rustix::net::RecvFlags;
 use crate::priority::{Policy, set_policy};
 use crate::tcp::{Connection, Listener};
 
-/// Bytes that are written or taken at once.
+/// Bytes that are written or read in one call.
 const BLOCK: usize = 256 << 10;
 
-/// Its real-time priority, below the path's: a source that waits for a processor until its socket is
-/// empty sends a whole window at once then.
+/// Real-time priority of the applications, below that of the path. A source that gets its processor
+/// only when its socket is empty would send a whole window at once.
 const PRIORITY: u8 = 10;
 
-/// What the applications are told.
+/// An order to the applications.
 enum Order {
-    /// This connection's sender writes so many bytes, or without an end.
+    /// Starts to write this number of bytes on a connection; `None` means without end.
     Send(u64, Arc<Connection>, Option<u64>),
-    /// So many more.
+    /// Adds bytes to write.
     More(u64, u64),
-    /// It writes no more, and forgets the connection.
+    /// Stops writing, and drops the connection.
     Close(u64),
 }
 
-/// The threads of the applications, which end when this is dropped.
+/// The threads of the applications. They end when this is dropped.
 pub(crate) struct Applications {
     sources: Worker,
     sinks: Worker,
 }
 
 impl Applications {
-    /// Starts them, with receivers behind these listeners.
+    /// Starts the threads. The receivers accept from these listeners.
     pub(crate) fn start(listeners: Vec<Listener>) -> io::Result<Self> {
         Ok(Self {
             sources: Worker::start("sources", Vec::new())?,
@@ -53,22 +54,22 @@ impl Applications {
         })
     }
 
-    /// A connection's sender is to write so many bytes, or without an end.
+    /// Orders a connection's sender to write `bytes` bytes, or without end if `None`.
     pub(crate) fn send(&self, key: u64, connection: Arc<Connection>, bytes: Option<u64>) {
         self.sources.order(Order::Send(key, connection, bytes));
     }
 
-    /// It is to write more.
+    /// Orders the sender to write more bytes.
     pub(crate) fn write(&self, key: u64, bytes: u64) {
         self.sources.order(Order::More(key, bytes));
     }
 
-    /// It is to write no more.
+    /// Orders the sender to stop writing.
     pub(crate) fn close(&self, key: u64) {
         self.sources.order(Order::Close(key));
     }
 
-    /// Why one of them has stopped, if it has.
+    /// The error that stopped one of the threads, if one has stopped.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.sources.failure().or_else(|| self.sinks.failure())
     }
@@ -88,7 +89,7 @@ impl Worker {
         let mut room = Room::new(listeners, bell.clone(), received)?;
         let thread = thread::Builder::new().name(name.into());
         let thread = thread.spawn(move || {
-            // Without it sources are late more often, which the verdict sees.
+            // Without this priority sources are late more often, and the verdict reports it.
             let _ = set_policy(Policy::RoundRobin(PRIORITY));
             room.work()
         })?;
@@ -99,7 +100,7 @@ impl Worker {
         })
     }
 
-    /// Why it has stopped, if it has.
+    /// The error that stopped the thread, if it has stopped.
     fn failure(&mut self) -> Option<io::Error> {
         if !self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             return None;
@@ -113,7 +114,7 @@ impl Worker {
 
     fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
-            // Where it has ended, `failure` says so.
+            // If the thread has ended, `failure` reports it.
             let _ = orders.send(order);
             ring(&self.bell);
         }
@@ -130,24 +131,25 @@ impl Drop for Worker {
     }
 }
 
-/// Wakes the thread; a bell that has been rung often enough to overflow is ringing anyway.
+/// Wakes the thread. An overflow of the event counter is harmless, because the thread then wakes
+/// anyway.
 fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
-/// One who writes.
+/// A connection that writes.
 struct Writer {
     connection: Arc<Connection>,
-    /// None where there is no end.
+    /// Bytes left to write; `None` means without end.
     left: Option<u64>,
 }
 
-/// Keys of what is waited for: writers by their own, the rest above.
+/// Event keys: those of writers are their own, and those of other sources have a high bit.
 const BELL: u64 = 1 << 63;
 const LISTENER: u64 = 1 << 62;
 const READER: u64 = 1 << 61;
 
-/// What the thread knows.
+/// State of a thread.
 struct Room {
     epoll: OwnedFd,
     bell: Arc<OwnedFd>,
@@ -183,7 +185,7 @@ impl Room {
         })
     }
 
-    /// Works until nobody can order anything any more.
+    /// Works until the sender of orders is dropped.
     fn work(&mut self) -> io::Result<()> {
         let mut events = Vec::with_capacity(256);
         loop {
@@ -209,7 +211,8 @@ impl Room {
                 } else if key & READER != 0 {
                     self.take(key);
                 } else if flags.contains(EventFlags::HUP) {
-                    // Both directions are over. A writer that waits for nothing would be told so forever.
+                    // Both directions are closed. Without removal, epoll would report this event
+                    // forever.
                     self.forget(key);
                 } else {
                     self.write(key)?;
@@ -218,7 +221,7 @@ impl Room {
         }
     }
 
-    /// Does what it was told; false where nobody is left to tell.
+    /// Executes the pending orders. Returns false if the sender of orders was dropped.
     fn obey(&mut self) -> io::Result<bool> {
         loop {
             match self.orders.try_recv() {
@@ -252,15 +255,15 @@ impl Room {
         Ok(())
     }
 
-    /// Takes what has come, without looking at it: with `MSG_TRUNC` the kernel copies nothing (tcp(7)).
+    /// Discards the received bytes: with `MSG_TRUNC` the kernel copies nothing (tcp(7)).
     fn take(&mut self, key: u64) {
         let Some(reader) = self.readers.get(&key) else {
             return;
         };
         match rustix::net::recv(reader, &mut self.block[..], RecvFlags::TRUNC) {
             Ok((_, 1..)) | Err(Errno::AGAIN | Errno::INTR) => {}
-            // The other end has closed, or it was cut off, by whatever ICMP or RST: that is this connection's
-            // affair alone.
+            // The other end has closed, or an ICMP error or RST ended the connection. Other
+            // connections are not affected.
             Ok((_, 0)) | Err(_) => {
                 if let Some(reader) = self.readers.remove(&key) {
                     let _ = epoll::delete(&self.epoll, &reader);
@@ -285,7 +288,7 @@ impl Room {
                     writer.left = writer.left.map(|left| left - written as u64);
                 }
                 Ok(None) => return Ok(()),
-                // The connection is gone: it was never answered, or somebody has cut it off.
+                // The connection is gone: the SYN was never answered, or the connection was reset.
                 Err(_) => {
                     self.forget(key);
                     return Ok(());
@@ -301,7 +304,7 @@ impl Room {
     }
 }
 
-/// What a writer with so much left waits for.
+/// The events that a writer waits for, by its bytes left to write.
 fn interest(left: Option<u64>) -> EventFlags {
     if left == Some(0) {
         EventFlags::empty()
@@ -332,14 +335,14 @@ mod tests {
         socket
     }
 
-    /// CPU time of the thread that writes in clock ticks of 10 ms (proc_pid_stat(5), fields 14 and 15).
+    /// CPU time of the writing thread in clock ticks of 10 ms (proc_pid_stat(5), fields 14 and 15).
     fn ticks() -> u64 {
         let read = || {
             let mut tasks = std::fs::read_dir("/proc/self/task").ok()?;
             let stat = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat"));
             tasks.find_map(|task| stat(task.ok()?).ok().filter(|s| s.contains("(sources)")))
         };
-        // Where threads of other tests end meanwhile, the folder may leave some out.
+        // If threads of other tests end meanwhile, the folder may omit some threads.
         let stat = (0..1000).find_map(|_| read()).unwrap();
         let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
         fields

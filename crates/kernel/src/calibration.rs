@@ -1,5 +1,5 @@
-//! What this machine can carry, measured once: a link that is faster than any loop, and how many packets
-//! come through it in a second of real time.
+//! The capacity of this machine, measured once per process: packets per second of real time over a
+//! link that never limits them. Runs compare their need with it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::NAME;
 use crate::path::{KernelSimulation, Observer};
 use crate::run::{Visit, namespaces_for, run_between};
 
-/// A path on which nothing but the machine limits the senders.
+/// A scenario in which only the machine limits the senders.
 const ENDLESS: &str = r#"
 [link]
 rate = "400Gbps"
@@ -26,25 +26,25 @@ warmup = "0s"
 measure = "60s"
 "#;
 
-/// How long senders have to open their windows, and how long is measured, in real time.
+/// Real time for the senders to open their windows, and real time of the measurement.
 const BEFORE: Time = Time::from_millis(200);
 const MEASURED: Time = Time::from_millis(600);
 
-/// Of what comes through when the loop does nothing else, the share that a run may ask for: what is left
-/// is for bursts, and for a machine that is busier than it was.
+/// Share of the measured capacity that a run may need. The rest is for bursts and for other load on
+/// the machine.
 const SHARE: f64 = 0.6;
 
-/// Acknowledgments to a data packet: each second one is acknowledged at once.
+/// Acknowledgments per data packet: every second packet is acknowledged at once.
 const ACKNOWLEDGMENTS: f64 = 0.5;
 
-/// Packets per second that came through, once it was measured.
+/// Measured capacity in packets per second; `None` before the measurement.
 static CAPACITY: Mutex<Option<f64>> = Mutex::new(None);
 
-/// Packets per second below which nobody who emulates waits for a calibration: a loop that cannot hold so
-/// few is late at once, which its verdict says.
+/// Rate in packets per second up to which an emulation is not calibrated. A loop that cannot carry
+/// even this rate is late at once, and its verdict reports it.
 const FEW: f64 = 10_000.0;
 
-/// Refuses a scenario whose packets the machine cannot hold.
+/// Refuses a scenario with more packets than the machine can carry.
 pub(crate) fn check(scenario: &Scenario, options: &RunOptions) -> Result<(), EngineError> {
     match excess(packets_per_second(scenario), options)? {
         None => Ok(()),
@@ -52,7 +52,8 @@ pub(crate) fn check(scenario: &Scenario, options: &RunOptions) -> Result<(), Eng
     }
 }
 
-/// That programs can ask for more than the machine holds, where the links of their scenario let them.
+/// The warning that programs can exceed the machine's capacity, if the links of the scenario permit
+/// it.
 pub(crate) fn warning(
     scenario: &Scenario,
     options: &RunOptions,
@@ -66,7 +67,7 @@ pub(crate) fn warning(
     Ok(said.map(|warning| warning.with("packets_per_second", need)))
 }
 
-/// What the machine lacks for so many packets per second, if anything.
+/// The text about missing capacity for `need` packets per second; `None` if there is enough.
 fn excess(need: f64, options: &RunOptions) -> Result<Option<String>, EngineError> {
     let capacity = capacity(options)?;
     let most = capacity * SHARE;
@@ -78,16 +79,17 @@ fn excess(need: f64, options: &RunOptions) -> Result<Option<String>, EngineError
     Ok((need > most).then(why))
 }
 
-/// Packets that senders and receivers may send in a second when every link is busy. A group sends no more than the
-/// slowest link of its path carries, all groups together no more than all links, and transfers of an open
-/// loop what arrives.
+/// Maximum packets per second of senders and receivers when every link is busy. A group sends at
+/// most the rate of the slowest link of its path. All groups together send at most the rate of all
+/// links. Open-loop transfers send at most their arrival rate.
 fn packets_per_second(scenario: &Scenario) -> f64 {
     let end = scenario.run().end();
     let links = scenario.links().iter();
     let rates: Vec<f64> = links
         .map(|link| link.mean_rate(Time::ZERO, end) / 8.0)
         .collect();
-    // What groups send over each link that is their slowest, and what it can carry of their packets.
+    // For each link: the packet rate of the groups that it limits, and its maximum rate in such
+    // packets.
     let mut sent = vec![(0.0_f64, 0.0_f64); rates.len()];
     for group in scenario.flows().iter().filter(|group| group.responsive()) {
         let on_path = group.path.iter().copied();
@@ -108,7 +110,7 @@ fn packets_per_second(scenario: &Scenario) -> f64 {
     carried.sum::<f64>() * (1.0 + ACKNOWLEDGMENTS)
 }
 
-/// Packets per second of real time that come through the loop.
+/// The capacity of the loop, in packets per second of real time.
 fn capacity(options: &RunOptions) -> Result<f64, EngineError> {
     let mut known = CAPACITY.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(capacity) = *known {
@@ -140,7 +142,7 @@ fn measure(options: &RunOptions) -> Result<f64, EngineError> {
     Ok((counter.last.1 - counter.first.1) as f64 / seconds.max(1e-3))
 }
 
-/// Counts what comes through between two instants of real time.
+/// Counts the packets through the loop between two instants of real time.
 #[derive(Debug, Default)]
 struct Counting {
     first: (Time, u64),
@@ -175,7 +177,7 @@ mod tests {
     fn a_busy_link_needs_its_packets_and_their_acknowledgments() {
         let flows = "[[flows]]\nrtt = \"9ms\"\n";
         assert_eq!(need(&format!("{LINK}{flows}")), 15_000.0);
-        // Two groups share one link, and smaller packets are more.
+        // Two groups share one link, and smaller packets are more packets.
         let two = format!("{LINK}{flows}[[flows]]\nrtt = \"9ms\"\npacket = \"750B\"");
         assert_eq!(need(&two), 30_000.0);
     }

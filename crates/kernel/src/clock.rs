@@ -1,13 +1,13 @@
-//! Emulated time: the machine's monotonic clock since a start, less what it was frozen. Whoever was
-//! kept from running freezes the clock for the stall, so that what was due then keeps its spacing.
+//! Emulated time: the machine's monotonic clock since a start, less the frozen time. A late loop
+//! freezes the clock for the stall, so that pending events keep their spacing.
 
 use std::time::{Duration, Instant};
 
 use forebay_units::Time;
 
-/// Where a clock reads the time.
+/// A source of time.
 pub trait Source {
-    /// Time since an instant of the source's own; never less than it said before.
+    /// Time since a fixed instant of the source. It never decreases.
     fn elapsed(&self) -> Duration;
 }
 
@@ -34,7 +34,7 @@ impl<F: Fn() -> Duration> Source for F {
     }
 }
 
-/// Emulated time. It never runs backward except by [`Clock::freeze`].
+/// The emulated clock. It never runs backward except by [`Clock::freeze`].
 #[derive(Clone, Debug)]
 pub struct Clock<S = Monotonic> {
     source: S,
@@ -62,35 +62,35 @@ impl<S: Source> Clock<S> {
         }
     }
 
-    /// The emulated time.
+    /// The emulated time since the start.
     pub fn now(&self) -> Time {
         self.elapsed().saturating_sub(self.frozen)
     }
 
-    /// Moves the clock back by `stall`, though not to before its start.
+    /// Moves the clock back by `stall`, but not to before its start.
     pub fn freeze(&mut self, stall: Time) {
         let all = self.frozen.saturating_add(stall);
         self.frozen = all.min(self.elapsed());
         self.freezes += 1;
     }
 
-    /// How long it was frozen, in all.
+    /// The total frozen time.
     pub fn frozen(&self) -> Time {
         self.frozen
     }
 
-    /// How often it was frozen.
+    /// The number of freezes.
     pub fn freezes(&self) -> u64 {
         self.freezes
     }
 
-    /// Real time since the start, frozen or not.
+    /// Real time since the start, frozen time included.
     pub fn elapsed(&self) -> Time {
         time(self.source.elapsed().saturating_sub(self.start))
     }
 }
 
-/// A duration in ticks; [`Time::MAX`] where there are too many.
+/// A duration as a [`Time`]; [`Time::MAX`] if it is too long.
 fn time(duration: Duration) -> Time {
     let picos = duration.as_nanos().saturating_mul(1_000);
     Time::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Emulated time is real time since the start less what was frozen, at every reading.
+        /// Emulated time is real time since the start less the frozen time, at every reading.
         #[test]
         fn emulated_time_is_real_time_less_what_was_frozen(
             boot in 0..u64::MAX / 4,

@@ -1,26 +1,27 @@
-//! What a namespace counts: TCP's events and its device's packets, as the kernel shows them in
+//! The counters of a namespace: TCP events and packets of its device. The source is
 //! /proc/net/netstat, snmp and dev (net/ipv4/proc.c and net/core/net-procfs.c of Linux 6.12).
 
 use std::collections::BTreeMap;
 use std::io;
 
-/// Events of one namespace since it was made, by the kernel's names.
+/// Events of a namespace since its creation, by the kernel's names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     events: BTreeMap<String, u64>,
     device: DeviceCounters,
 }
 
-/// Packets of the TUN device. Received is what was written to it, sent is what the namespace gave it.
+/// Packets of the TUN device. The namespace receives the packets that are written to the device,
+/// and sends the packets that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
     /// Packets that the namespace received.
     pub received_packets: u64,
-    /// Packets lost before it could.
+    /// Packets that were lost before the namespace received them.
     pub received_dropped_packets: u64,
     /// Packets that the namespace sent.
     pub sent_packets: u64,
-    /// Packets lost since nobody had read the ones before them.
+    /// Packets that were lost because earlier ones were not read in time.
     pub sent_dropped_packets: u64,
 }
 
@@ -37,7 +38,7 @@ macro_rules! events {
             /// Every event.
             pub const ALL: &[Self] = &[$(Self::$event),*];
 
-            /// Its group and name in the kernel's files.
+            /// Group and name of the event in the kernel's files, such as `TcpExt.TCPTimeouts`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$event => $kernel,)* }
             }
@@ -68,29 +69,30 @@ events! {
 }
 
 impl Counters {
-    /// How often an event happened; nothing where this kernel does not count it.
+    /// Number of times that an event happened; `None` if this kernel does not count it.
     pub fn count(&self, event: Event) -> Option<u64> {
         self.events.get(event.name()).copied()
     }
 
-    /// Every event that this kernel counts: group, point and name, such as `TcpExt.TCPTimeouts`.
+    /// Every event that this kernel counts, as `group.name` such as `TcpExt.TCPTimeouts`, with its
+    /// count.
     pub fn all(&self) -> impl Iterator<Item = (&str, u64)> {
         self.events
             .iter()
             .map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// The device's packets.
+    /// The packets of the device.
     pub fn device(&self) -> DeviceCounters {
         self.device
     }
 
-    /// What happened since `earlier`, which is of the same namespace.
+    /// The counts since `earlier`, which must be of the same namespace.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |name: &String, count: u64| {
             let before = earlier.events.get(name).copied().unwrap_or(0);
-            // Some are gauges, such as CurrEstab, and fall.
+            // Some counters are gauges, such as CurrEstab, and can fall.
             (name.clone(), count.saturating_sub(before))
         };
         let (now, then) = (self.device, earlier.device);
@@ -110,7 +112,7 @@ impl Counters {
         }
     }
 
-    /// Reads the texts of /proc/net/netstat, snmp and dev.
+    /// Reads the texts of /proc/net/netstat, snmp and dev. The error kind is `InvalidData`.
     pub(crate) fn parse(tables: [&str; 2], devices: &str, device: &str) -> io::Result<Self> {
         let mut events = BTreeMap::new();
         for table in tables {
@@ -126,8 +128,8 @@ fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Pairs of lines: names and numbers, both after their group and a colon. Numbers that may be negative
-/// (`MaxConn` is -1) are left out.
+/// Adds a table: pairs of lines with names and numbers, both after their group and a colon.
+/// Negative numbers are skipped (`MaxConn` is -1).
 fn add_table(table: &str, events: &mut BTreeMap<String, u64>) -> Option<()> {
     let mut lines = table.lines();
     while let Some(names) = lines.next() {
@@ -146,7 +148,7 @@ fn add_table(table: &str, events: &mut BTreeMap<String, u64>) -> Option<()> {
     Some(())
 }
 
-/// `name: bytes packets errors dropped ...`, eight numbers received and eight sent.
+/// Reads `name: bytes packets errors dropped ...` with eight numbers received and eight sent.
 fn device_line(devices: &str, device: &str) -> Option<DeviceCounters> {
     let numbers = devices.lines().find_map(|line| {
         let (name, numbers) = line.split_once(':')?;

@@ -1,21 +1,21 @@
-//! A TUN device: packets that a namespace sends are read from it, and what is written to it the
-//! namespace receives.
+//! The TUN device of a namespace: the loop reads the packets that the namespace sends, and writes
+//! the packets that it receives.
 //!
-//! Without a virtio header the device offers no segmentation, so the kernel cuts what TCP sends to
-//! the MTU before it comes here (drivers/net/tun.c of Linux 6.12, `TUNSETOFFLOAD`).
+//! Without a virtio header the device offers no segmentation offload. Therefore the kernel cuts TCP
+//! data to the MTU before the device gets it (drivers/net/tun.c of Linux 6.12, `TUNSETOFFLOAD`).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// Whether a device took a packet.
+/// Result of writing a packet to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Written {
-    /// It is received.
+    /// The namespace receives the packet.
     Yes,
-    /// The kernel has no room; the packet was not taken.
+    /// The kernel had no room, and the packet was not written.
     Full,
 }
 
@@ -31,18 +31,18 @@ impl Device {
         Self { file, mtu }
     }
 
-    /// The largest packet, bytes with the IP header.
+    /// The MTU: the largest packet in bytes, IP header included.
     pub fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// Takes the next packet that the namespace sent: its bytes, from the IP header on, or nothing if
-    /// there is none.
+    /// Reads the next packet that the namespace sent. Returns its length in bytes from the IP
+    /// header on, or `None` if no packet waits.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` where `packet` is shorter than the MTU: the rest of a packet would be lost.
-    /// What read(2) says otherwise.
+    /// `InvalidInput` if `packet` is shorter than the MTU, because the rest of a packet would be
+    /// lost. Otherwise the errors of read(2).
     pub fn read(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
         if packet.len() < usize::from(self.mtu) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -57,11 +57,11 @@ impl Device {
         }
     }
 
-    /// Has the namespace receive a packet, which begins with its IP header.
+    /// Writes a packet, which begins with its IP header; the namespace receives it.
     ///
     /// # Errors
     ///
-    /// What write(2) says; `EINVAL` where the packet is no IP packet.
+    /// The errors of write(2), such as `EINVAL` if the packet is no IP packet.
     pub fn write(&self, packet: &[u8]) -> io::Result<Written> {
         loop {
             match rustix::io::write(&self.file, packet) {

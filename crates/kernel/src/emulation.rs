@@ -1,5 +1,5 @@
-//! Any program behind the links of a scenario: the namespaces stay for as long as somebody wants them, and
-//! programs run in them.
+//! Arbitrary programs behind the links of a scenario: the namespaces exist until the caller ends
+//! the emulation. A thread runs the real-time loop of `path`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,39 +19,39 @@ use crate::run::{Outcome, Visit, failed, namespaces_for, run_between};
 use crate::side::Side;
 use crate::translation::check;
 
-/// Namespaces behind the links of a scenario, until it is finished or dropped.
+/// Namespaces behind the links of a scenario, until the emulation is finished or dropped.
 #[derive(Debug)]
 pub struct Emulation {
     namespaces: Arc<Namespaces>,
     shared: Arc<Shared>,
     cancel: Cancel,
     thread: Option<JoinHandle<Result<Outcome, EngineError>>>,
-    /// What was said before it began.
+    /// Warning from before the start.
     beforehand: Option<Warning>,
 }
 
-/// What the target link is like just now.
+/// Current state of the target link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
-    /// Emulated time since the beginning, in seconds.
+    /// Emulated time since the start, in seconds.
     pub time_s: f64,
     /// Packets that have arrived at the link.
     pub arrived: u64,
-    /// Of them those that were dropped.
+    /// Arrived packets that were dropped.
     pub dropped: u64,
-    /// Of them those that were marked.
+    /// Arrived packets that were marked.
     pub marked: u64,
-    /// Packets that wait.
+    /// Packets in the queue.
     pub waiting: u64,
-    /// How long what waits takes to be sent, in seconds.
+    /// Time to send the backlog, in seconds.
     pub delay_s: f64,
-    /// What was used of the link over the last second, from 0 to 1.
+    /// Utilization of the link over the last second, from 0 to 1.
     pub utilization: f64,
-    /// Packets that were no IPv4, or not whole: they are not carried.
+    /// Packets that were malformed or no IPv4, and were not carried.
     pub strays: u64,
 }
 
-/// What both threads know.
+/// State that both threads share.
 #[derive(Debug, Default)]
 struct Shared {
     live: Mutex<Live>,
@@ -59,11 +59,12 @@ struct Shared {
 }
 
 impl Emulation {
-    /// Begins to carry packets of programs along the path of flow group number `group`, beside the flows of
-    /// the scenario itself; with what the scenario's `[trace]` asks for, if that is to be recorded.
+    /// Starts to carry packets of programs along the path of flow group number `group`, beside the
+    /// scenario's flows. If `options` ask for traces, the scenario's `[trace]` selects them.
     ///
     /// # Errors
-    /// What the kernel cannot do of the scenario, and what this machine lacks.
+    /// `Unsupported` or `TooLarge` if the engine cannot run the scenario, `Unavailable` if the
+    /// machine lacks something. `Untrusted` if a system call fails unexpectedly.
     pub fn start(
         scenario: Scenario,
         group: usize,
@@ -97,38 +98,39 @@ impl Emulation {
         })
     }
 
-    /// Starts a program in the namespace of this side.
+    /// Starts a program in the namespace of a side. Errors are those of starting a process.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         self.namespaces.run(side, command)
     }
 
-    /// The address of this side.
+    /// The address of a side.
     pub fn address(&self, side: Side) -> Option<Ipv4Addr> {
         self.namespaces.address(side, 0)
     }
 
-    /// How others enter the namespace of this side.
+    /// The way to enter the namespace of a side.
     pub fn entry(&self, side: Side) -> Entry {
         self.namespaces.entry(side)
     }
 
-    /// What the target link is like just now.
+    /// The current state of the target link.
     pub fn live(&self) -> Live {
         *lock(&self.shared.live)
     }
 
-    /// Whether packets are still carried: the scenario may end, and the machine may fail.
+    /// Whether packets are still carried. The scenario may have ended, or the machine may have
+    /// failed.
     pub fn goes_on(&self) -> bool {
         self.thread
             .as_ref()
             .is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends it: the report of the link since the warm-up, with a warning where the machine was too late to be
-    /// believed.
+    /// Ends the emulation. Returns the report of the link since the warm-up, with a warning if the
+    /// machine was too late.
     ///
     /// # Errors
-    /// Why it had ended before.
+    /// The reason why the emulation had ended before.
     pub fn finish(mut self) -> Result<Report, EngineError> {
         self.shared.finish.store(true, Ordering::Relaxed);
         let Some(thread) = self.thread.take() else {
@@ -156,11 +158,11 @@ impl Drop for Emulation {
     }
 }
 
-/// Publishes what the link is like.
+/// Publishes the state of the link.
 #[derive(Debug)]
 struct Following {
     shared: Arc<Shared>,
-    /// When the second began over which the utilization is measured, and what had been used until then.
+    /// Start of the second of the utilization measurement, and the usage up to then.
     second: Time,
     used: Usage,
     utilization: f64,

@@ -1,5 +1,5 @@
-//! Both ends of a connection as the path sees them: two sockets, of which it knows what their packets say and
-//! what the kernel tells of the sender.
+//! The two ends of a connection as the path sees them: two sockets. Its knowledge comes from packet
+//! headers and from the kernel's `tcp_info` of the sender.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -16,40 +16,40 @@ use crate::tcp::Connection;
 use crate::tcp_info::TcpInfo;
 use crate::wire::{Segment, codepoint, headers};
 
-/// No sender is further ahead of what was acknowledged (RFC 7323 section 2.3): what claims to be was forged.
+/// Largest window (RFC 7323 section 2.3). A segment further beyond the acknowledged data is forged.
 const MOST_WINDOW: u64 = 1 << 30;
 
-/// The two ends of a flow's connection, and its packets on their way.
+/// The two ends of a flow's connection, and its packets in flight.
 #[derive(Debug)]
 pub(crate) struct SocketEnds {
-    /// Payload of a full packet.
+    /// Payload of a full packet, in bytes.
     payload: u64,
-    /// Where its acknowledgments stand among the unresponsive flows.
+    /// Flow of the acknowledgments among the unresponsive flows.
     pub(crate) acknowledgments: UnresponsiveId,
-    /// Whether they cross links.
+    /// Whether the acknowledgments cross links.
     pub(crate) cross_links: bool,
-    /// From the last link of their path, or from the receiver, to the sender.
+    /// Delay from the last link of the reverse path, or from the receiver, to the sender.
     pub(crate) delay_back: Time,
     pub(crate) data: Slots,
     pub(crate) answers: Slots,
     open: Option<Open>,
-    /// What the connections before have done.
+    /// Progress of the earlier connections.
     before: Progress,
     transfer: Transfer,
     pub(crate) limits: Limits,
 }
 
-/// What has held a sender back that is not the path.
+/// Limits of a sender other than the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// Time for which the receiver's window had, when it was inspected first, and last.
+    /// Time limited by the receiver's window, at the first and at the last inspection.
     by_window: Option<(Time, Time)>,
-    /// Whether it was seen with nothing left to send.
+    /// Whether an inspection found no unsent data.
     pub(crate) starved: bool,
 }
 
 impl Limits {
-    /// What the kernel says of a sender that always has something to send.
+    /// Adds the kernel's state of a persistent sender.
     fn add(&mut self, info: &TcpInfo) {
         let limited = info.receive_window_limited.unwrap_or_default();
         let first = self.by_window.map_or(limited, |(first, _)| first);
@@ -57,42 +57,43 @@ impl Limits {
         self.starved |= info.not_sent == Some(Bytes::ZERO);
     }
 
-    /// For how long the receiver's window held it back in between.
+    /// The time between first and last inspection in which the receiver's window limited the
+    /// sender.
     pub(crate) fn by_window(&self) -> Time {
         self.by_window
             .map_or(Time::ZERO, |(first, last)| last.saturating_sub(first))
     }
 }
 
-/// The connection that a flow has.
+/// The current connection of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
-    /// The sender's socket, as the thread of the applications knows it.
+    /// Key of the sender's socket in the thread of the applications.
     pub(crate) key: u64,
     pub(crate) sender: Arc<Connection>,
-    /// The sender's address and port.
+    /// Address and port of the sender.
     pub(crate) near: (Ipv4Addr, u16),
     /// Sequence number of the SYN, once it was seen.
     initial: Option<u32>,
-    /// Payload that was sent at least once.
+    /// Payload that was sent at least once, in bytes.
     sent: u64,
-    /// Payload that the receiver has acknowledged, in order: where it stands, and where the sender
+    /// Payload that was acknowledged in order, in bytes: by the receiver, and as far as the sender
     /// knows.
     received: u64,
     acknowledged: u64,
 }
 
-/// The transfer that a flow is at: which part of the connection's payload it is.
+/// The current transfer of a flow, as a range of the connection's payload.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transfer {
     from: u64,
-    /// None where there is no end.
+    /// End of the transfer, in bytes of payload; `None` means without end.
     to: Option<u64>,
     first_signal: Option<Time>,
 }
 
 impl SocketEnds {
-    /// Of a flow that has not started, whose full packets carry so many bytes.
+    /// The ends of a flow that has not started. Its full packets carry `payload` bytes.
     pub(crate) fn new(payload: u64) -> Self {
         Self {
             payload,
@@ -111,12 +112,12 @@ impl SocketEnds {
         }
     }
 
-    /// Payload of so many packets.
+    /// Payload of `packets` packets, in bytes.
     pub(crate) fn bytes(&self, packets: u64) -> u64 {
         packets.saturating_mul(self.payload)
     }
 
-    /// A connection is opened for so much payload, or without an end.
+    /// Opens a connection for `bytes` bytes of payload, or without end if `None`.
     pub(crate) fn open(&mut self, open: Open, bytes: Option<u64>) {
         self.open = Some(open);
         self.transfer = Transfer {
@@ -125,7 +126,7 @@ impl SocketEnds {
         };
     }
 
-    /// The next transfer begins on the connection that there is.
+    /// Begins the next transfer on the existing connection.
     pub(crate) fn begin(&mut self, bytes: u64) {
         let from = self.transfer.to.unwrap_or(0);
         self.transfer = Transfer {
@@ -135,35 +136,35 @@ impl SocketEnds {
         };
     }
 
-    /// The transfer grows.
+    /// Extends the current transfer.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.transfer.to = self.transfer.to.map(|to| to + bytes);
     }
 
-    /// Its connection, as the applications know it.
+    /// Key of the connection in the applications.
     pub(crate) fn key(&self) -> Option<u64> {
         self.open.as_ref().map(|open| open.key)
     }
 
-    /// Packets written and not sent.
+    /// Number of packets that were written and not sent.
     pub(crate) fn backlog(&self) -> u64 {
         let sent = self.open.as_ref().map_or(0, |open| open.sent);
         let written = self.transfer.to.unwrap_or(u64::MAX);
         written.saturating_sub(sent) / self.payload
     }
 
-    /// The connection ends: what it has done is kept.
+    /// Closes the connection and stores its progress.
     pub(crate) fn close(&mut self) -> Option<Open> {
         self.before = self.progress();
         self.open.take()
     }
 
-    /// Whether a segment belongs to the connection that there is, and not to one before.
+    /// Whether a segment belongs to the current connection, and not to an earlier one.
     pub(crate) fn has(&self, segment: &Segment) -> bool {
         self.open.as_ref().is_some_and(|o| o.near == segment.near)
     }
 
-    /// Looks at what holds the sender back, once it sends.
+    /// Inspects the limits of the sender, once it has sent.
     pub(crate) fn inspect(&mut self) {
         if self.open.as_ref().is_some_and(|open| open.sent > 0)
             && let Some(info) = self.info()
@@ -172,21 +173,21 @@ impl SocketEnds {
         }
     }
 
-    /// What the kernel says of the sender, where there is one.
+    /// The kernel's state of the sender, if there is one.
     fn info(&self) -> Option<TcpInfo> {
         self.open.as_ref()?.sender.info().ok()
     }
 
-    // --- What its packets say ---
+    // --- Packets of the connection ---
 
-    /// The sender sends a segment at `now`: whether it does so again.
+    /// Processes a segment of the sender at `now`. Returns whether it is a retransmission.
     pub(crate) fn sends(&mut self, segment: &Segment, now: Time) -> bool {
         let Some(open) = &mut self.open else {
             return false;
         };
         if segment.syn() {
             let again = open.initial == Some(segment.sequence);
-            // Behind data comes no other SYN on this connection: one that does was forged.
+            // After data, the connection has no other SYN, so a later SYN is forged.
             if open.sent == 0 {
                 open.initial = Some(segment.sequence);
             }
@@ -204,7 +205,7 @@ impl SocketEnds {
         again
     }
 
-    /// The receiver answers with a segment.
+    /// Processes a segment from the receiver.
     pub(crate) fn answers(&mut self, segment: &Segment) {
         if let Some(open) = &mut self.open
             && segment.acknowledges()
@@ -213,7 +214,7 @@ impl SocketEnds {
         }
     }
 
-    /// An answer reaches the sender: whether the transfer is complete only now.
+    /// Processes a segment that reaches the sender. Returns whether it completes the transfer.
     pub(crate) fn learns(&mut self, segment: &Segment) -> bool {
         let done = self.finished();
         if let Some(open) = &mut self.open
@@ -239,8 +240,8 @@ impl Open {
         }
     }
 
-    /// Payload before a sequence number, which stands for the one of all with these low bits that is
-    /// nearest to what was sent. What is before the first byte has none.
+    /// Payload before a sequence number, in bytes. The number is extended to the value nearest to
+    /// the sent bytes. A number before the first byte gives zero.
     fn payload_before(&self, sequence: u32) -> u64 {
         let Some(initial) = self.initial else {
             return 0;
@@ -250,7 +251,8 @@ impl Open {
         self.sent.checked_add_signed(i64::from(ahead)).unwrap_or(0)
     }
 
-    /// Payload that a segment acknowledges; none where it was not sent yet (RFC 9293 section 3.10.7.4).
+    /// Payload that a segment acknowledges; zero if it was not sent yet (RFC 9293 section
+    /// 3.10.7.4).
     fn acknowledged_by(&self, segment: &Segment) -> u64 {
         let payload = self.payload_before(segment.acknowledgment);
         if payload > self.sent { 0 } else { payload }
@@ -269,7 +271,7 @@ impl Ends for SocketEnds {
         packet.map_or(0, |packet| packet.len() as u32)
     }
 
-    /// What the packet itself says.
+    /// Reads ECN capability from the packet itself.
     fn label(&self, number: u32, label: Label) -> Label {
         match self.data.get(number).map(codepoint) {
             Some(Ecn::NotCapable) | None => label.not_capable(),
@@ -360,7 +362,7 @@ impl Ends for SocketEnds {
         info.map_or(0.0, |info| info.smoothed_rtt.as_secs_f64())
     }
 
-    /// Of what has arrived, bytes.
+    /// The progress of the flow; delivered data is in bytes.
     fn progress(&self) -> Progress {
         let info = self.info();
         let counted = info.map_or((0, 0), |info| {

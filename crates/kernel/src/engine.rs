@@ -1,4 +1,5 @@
-//! One run from beginning to end, alone on the machine: whether it can be, and whether to believe it.
+//! One run from beginning to end, alone on the machine, with the checks before it and the verdict
+//! after it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,13 +9,14 @@ use crate::calibration;
 use crate::run::{Outcome, failed, namespaces_for, run_between};
 use crate::translation::check;
 
-/// One run at a time: two would be late for each other.
+/// Lock for one run at a time, because two runs would delay each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// How often a run is made at most where the machine was late.
+/// Maximum number of attempts of a run if the machine was late.
 const ATTEMPTS: u32 = 3;
 
-/// Runs one replication in real time, again where the machine was late: what held it up may be over.
+/// Runs one replication in real time. If the machine was late, the run is repeated, because the
+/// cause may be over.
 pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
     check(scenario)?;
     options.cancel.check()?;
@@ -37,7 +39,7 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
     Ok(outcome.report)
 }
 
-/// That it is not the first run that is believed.
+/// The warning that this report is not from the first attempt.
 fn repeated(attempt: u32) -> Warning {
     let text = format!(
         "this is run number {attempt} of the same replication: the machine was too late at those before"
@@ -48,7 +50,7 @@ fn repeated(attempt: u32) -> Warning {
 
 fn run_once(scenario: &Scenario, options: &RunOptions) -> Result<Outcome, EngineError> {
     let namespaces = namespaces_for(scenario)?;
-    // In a thread of its own: the priority is not the caller's to keep.
+    // The run has its own thread, because the caller must not keep the real-time priority.
     std::thread::scope(|scope| {
         let run = || run_between(&namespaces, (scenario, options), None);
         let thread = std::thread::Builder::new().name("path".into());

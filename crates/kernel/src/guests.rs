@@ -1,5 +1,5 @@
-//! Programs that run in the namespaces: their packets have no flow of the scenario, and are shared out over
-//! those of one group, whose path and round trip they take.
+//! Packets of programs in the namespaces, which belong to no flow of the scenario. They are
+//! distributed over the flows of one group and take its path and round trip.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,8 +8,8 @@ use forebay_simulation::{Ends, Flows, GroupId, ResponsiveId};
 
 use crate::side::Side;
 
-/// Flows that stand for the connections of programs: all packets of a connection, in both directions, are of
-/// one flow.
+/// Flows that carry the connections of programs. All packets of a connection, in both directions,
+/// belong to one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Guests(Vec<ResponsiveId>);
 
@@ -26,7 +26,7 @@ impl Guests {
         self.0.binary_search(&flow).is_ok()
     }
 
-    /// The flow of a packet that a namespace has sent; none of what is no IPv4.
+    /// The flow of a packet that a namespace has sent; `None` if it is no IPv4 packet.
     pub(crate) fn flow(&self, packet: &[u8], from: Side) -> Option<ResponsiveId> {
         let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
         if usize::from(ip.total_len()) != packet.len() {
@@ -34,7 +34,7 @@ impl Guests {
         }
         let body = packet.get(ip.slice().len()..)?;
         let has_ports = [IpNumber::TCP, IpNumber::UDP].contains(&ip.protocol());
-        // Only the first fragment of a packet has ports: all of them go without.
+        // Only the first fragment of a packet has ports, so fragments are matched without ports.
         let ports = match body {
             &[a, b, c, d, ..] if has_ports && !ip.is_fragmenting_payload() => [a, b, c, d],
             _ => [0; 4],

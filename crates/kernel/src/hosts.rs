@@ -1,5 +1,5 @@
-//! The hosts: senders in the near namespace, receivers in the far one. What their kernels send into
-//! their devices goes into the network, and what comes out of that is written into the device of the other.
+//! The hosts: senders in the near namespace, receivers in the far one. Packets from their devices
+//! enter the simulated network, and packets that leave it are written to the other device.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,61 +27,61 @@ use crate::tcp::{self, Route};
 use crate::translation::{FIRST_PORT, TCP_HEADERS, controller_of};
 use crate::wire::{Segment, Stray, mark};
 
-/// Sockets that are asked for at once.
+/// Number of sockets of one request.
 const SOCKETS_AT_ONCE: usize = 64;
 
-/// Sockets that are made beforehand at most.
+/// Maximum number of sockets that are made in advance.
 const MOST_SOCKETS: usize = 2048;
 
-/// Persistent flows that are inspected at a time.
+/// Persistent flows that are inspected in one step.
 const FLOWS_PER_LOOK: usize = 16;
 
-/// All hosts.
+/// All hosts of a run.
 #[derive(Debug)]
 pub(crate) struct SocketHosts<'a> {
     scenario: &'a Scenario,
     namespaces: &'a Namespaces,
     applications: Applications,
     flows: Flows<SocketEnds>,
-    /// Whose connection begins at an address and port of the near namespace and ends at a port of the far
-    /// one: a near port serves connections to several.
+    /// Flow of a connection, by near address and port and by far port. A near port serves
+    /// connections to several far ports.
     owners: BTreeMap<((Ipv4Addr, u16), u16), ResponsiveId>,
-    /// Flows for the packets of programs, where there are any.
+    /// Flows for packets of programs, if there are any.
     guests: Option<Guests>,
-    /// Sockets that nobody has yet.
+    /// Sockets that are not in use yet.
     sockets: Vec<OwnedFd>,
     next_key: u64,
-    /// The flow that was inspected last.
+    /// Index of the flow that was inspected last.
     turn: usize,
     pub(crate) clock: Clock,
     pub(crate) lateness: Lateness,
-    /// How late the event is that the event loop hands over.
+    /// Lateness of the event that the event loop hands over.
     pub(crate) late: Time,
     pub(crate) strays: Strays,
-    /// The first error of the operating system: nothing behind it is to be believed.
+    /// First error of the operating system. All later results are invalid.
     failure: Option<io::Error>,
 }
 
-/// Whose packet one is.
+/// The owner of a packet.
 #[derive(Clone, Copy, Debug)]
 enum Whose {
-    /// Of a connection that was opened here.
+    /// A connection that these hosts opened.
     Connection(ResponsiveId, Segment),
-    /// Of a program that runs in the namespaces.
+    /// A program in the namespaces.
     Guest(ResponsiveId),
 }
 
-/// Packets that were not carried, by why.
+/// Packets that were not carried, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strays {
     pub(crate) malformed: u64,
     pub(crate) fragments: u64,
     pub(crate) other_protocols: u64,
-    /// Of a connection that nobody here has opened.
+    /// Packets of connections that these hosts did not open.
     pub(crate) of_nobody: u64,
-    /// For which a device had no room.
+    /// Packets that a device had no room for.
     pub(crate) device_full: u64,
-    /// Of a flow of which more were on their way than are kept.
+    /// Packets of a flow with more bytes in flight than are stored.
     pub(crate) flooded: u64,
 }
 
@@ -111,12 +111,12 @@ impl<'a> SocketHosts<'a> {
         })
     }
 
-    /// From now on packets of programs are carried as if they were of this group's flows.
+    /// From now on, carries packets of programs as if they were of this group's flows.
     pub(crate) fn welcome(&mut self, group: GroupId) {
         self.guests = Some(Guests::of(group, &self.flows));
     }
 
-    /// Why the run cannot go on, if it cannot.
+    /// The error that stops the run, if there is one.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.failure.take().or_else(|| self.applications.failure())
     }
@@ -126,9 +126,9 @@ impl<'a> SocketHosts<'a> {
         (group, &self.scenario.flows()[group])
     }
 
-    // --- Whether the senders are held back by anything but the path ---
+    // --- Inspection of limits other than the path ---
 
-    /// Looks at a few of the persistent flows, behind the warm-up.
+    /// Inspects a few of the persistent flows after the warm-up.
     pub(crate) fn inspect(&mut self) {
         let count = self.flows.responsive.len();
         for _ in 0..count.min(FLOWS_PER_LOOK) {
@@ -145,8 +145,8 @@ impl<'a> SocketHosts<'a> {
         }
     }
 
-    /// The longest that the receiver's window has held a persistent flow back, and how many of them were
-    /// seen with nothing left to send.
+    /// The longest time that the receiver's window limited a persistent flow, and the number of
+    /// flows without unsent data.
     pub(crate) fn limits(&mut self) -> (Time, u64) {
         for flow in 0..self.flows.responsive.len() {
             self.inspect_flow(ResponsiveId::new(flow));
@@ -157,9 +157,9 @@ impl<'a> SocketHosts<'a> {
         (longest.unwrap_or_default(), starved as u64)
     }
 
-    // --- From the devices ---
+    // --- Packets from the devices ---
 
-    /// The near namespace has sent a packet at `now`.
+    /// Processes a packet that the near namespace sent at `now`.
     pub(crate) fn receive_near(
         &mut self,
         (packet, now): (&[u8], Time),
@@ -170,8 +170,8 @@ impl<'a> SocketHosts<'a> {
             Some(Whose::Connection(flow, segment)) => {
                 let ends = &mut self.flows[flow].ends;
                 if segment.rst() || !ends.has(&segment) {
-                    // A sender whose transfer is over, or that has stopped, cuts its receiver off:
-                    // nothing of it is the link's to carry.
+                    // A sender whose transfer is over, or that has stopped, resets its connection.
+                    // Such packets do not cross the link.
                     self.hand(packet, Side::Far);
                     return;
                 }
@@ -201,7 +201,7 @@ impl<'a> SocketHosts<'a> {
         network.offer(in_flight, &mut self.flows, timeline);
     }
 
-    /// The far namespace has sent a packet at `now`.
+    /// Processes a packet that the far namespace sent at `now`.
     pub(crate) fn receive_far(
         &mut self,
         (packet, now): (&[u8], Time),
@@ -212,7 +212,7 @@ impl<'a> SocketHosts<'a> {
             Some(Whose::Connection(flow, segment)) => {
                 let ends = &mut self.flows[flow].ends;
                 if !ends.has(&segment) {
-                    // To a sender that is gone.
+                    // The packet goes to a sender that no longer exists.
                     return;
                 }
                 ends.answers(&segment);
@@ -238,7 +238,7 @@ impl<'a> SocketHosts<'a> {
         }
     }
 
-    /// Whose packet it is; a stray is counted.
+    /// The owner of a packet; `None` for a stray, which is counted.
     fn recognize(&mut self, packet: &[u8], from: Side) -> Option<Whose> {
         let read = Segment::read(packet, from);
         if let Ok(segment) = read
@@ -261,7 +261,7 @@ impl<'a> SocketHosts<'a> {
         None
     }
 
-    // --- Into the devices ---
+    // --- Packets to the devices ---
 
     fn hand(&mut self, packet: &[u8], to: Side) {
         let device: &Device = self.namespaces.device(to);
@@ -274,7 +274,7 @@ impl<'a> SocketHosts<'a> {
         }
     }
 
-    /// A packet reaches its receiver, or an acknowledgment its sender.
+    /// Writes a packet to its receiver, or an acknowledgment to its sender.
     fn arrive(&mut self, event: Event, marked: Mark, timeline: &mut Timeline<'_>) -> Completed {
         self.lateness.add(self.late);
         match self.flows.of_number(event.flow()) {
@@ -313,7 +313,7 @@ impl<'a> SocketHosts<'a> {
         }
     }
 
-    /// The acknowledgment with this number, which reaches its sender, is recorded.
+    /// Records the acknowledgment with this number when it reaches its sender.
     fn record(&mut self, Turn { flow, now }: Turn, number: u32, timeline: &mut Timeline<'_>) {
         let direction = Direction::Acknowledgment;
         let ends = &mut self.flows[flow].ends;
@@ -331,7 +331,7 @@ impl<'a> SocketHosts<'a> {
 
     // --- Connections ---
 
-    /// Opens a connection for a transfer of so many bytes.
+    /// Opens a connection for a transfer of `bytes` bytes, or without end if `None`.
     fn connect(&mut self, flow: ResponsiveId, bytes: Option<u64>) -> io::Result<()> {
         let (number, spec) = self.spec(flow);
         if self.sockets.is_empty() {
@@ -393,8 +393,8 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         Ok(SocketEnds::new(payload.max(1)))
     }
 
-    /// Acknowledgments are packets of their own here: where they cross no link, half of the round trip
-    /// is theirs.
+    /// The delays of data and of acknowledgments. Acknowledgments are separate packets here. If
+    /// they cross no link, they take half of the round trip.
     fn delays(
         &self,
         group: &Group<'a>,
@@ -418,7 +418,8 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         let transit = Transit {
             group: joined.transit.group,
             route: back.route.unwrap_or_default(),
-            // Each has its own size; with none at all nobody would wait for them.
+            // Each acknowledgment has its own size. The size here must only be positive, because
+            // zero means that no acknowledgment returns.
             packet_bytes: 1,
             return_delay: back.delay,
             ..Transit::default()
@@ -470,7 +471,7 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         self.disconnect(turn.flow);
     }
 
-    /// The kernel sends by itself.
+    /// The kernel sends on its own.
     fn send(&mut self, _: Turn, _: &mut Network, _: &mut Timeline<'_>) -> Completed {
         None
     }

@@ -1,9 +1,9 @@
-//! What runs in the namespaces: a first process, whose end is everyone's end, and a keeper for each
-//! side, which has a network namespace and does there what little must be done inside. All of it runs in
-//! copies of the caller that only make system calls ([`crate::process`]).
+//! The processes in the namespaces: a first process, whose end kills all others, and one keeper per
+//! side. A keeper owns a network namespace and executes requests in it. All are copies of the
+//! caller that make only system calls ([`crate::process`]).
 //!
-//! A request is one datagram: a byte that says what, and its arguments. The reply is one
-//! datagram: a stage, an error number, and descriptors beside them (unix(7), `SCM_RIGHTS`).
+//! A request is one datagram: a byte for its kind, and its arguments. The reply is one datagram: a
+//! stage, an error number, and descriptors (unix(7), `SCM_RIGHTS`).
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
@@ -22,27 +22,28 @@ use rustix::net::{
 
 use crate::process;
 
-/// Sockets of one request. The kernel passes at most 253 descriptors (`SCM_MAX_FD`, include/net/scm.h).
+/// Maximum number of sockets per request. The kernel passes at most 253 descriptors (`SCM_MAX_FD`,
+/// include/net/scm.h).
 pub(crate) const BATCH: usize = 128;
-/// Bytes of a request: the longest name of a sysctl and its value.
+/// Maximum bytes of a request: the longest name of a sysctl and its value.
 pub(crate) const REQUEST: usize = 4096;
 /// Bytes of a reply: a stage and an error number.
 pub(crate) const REPLY: usize = 8;
 
-/// What a keeper is asked for, as the first byte of a request.
+/// The kind of a request, which is its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Request {
-    /// A second byte says how many.
+    /// Makes sockets; a second byte holds their number.
     Tcp,
     Udp,
-    /// A socket of rtnetlink(7).
+    /// Makes a socket of rtnetlink(7).
     Netlink,
-    /// A path, for reading.
+    /// Opens a path for reading.
     Read,
-    /// A path, for reading and writing without waiting.
+    /// Opens a path for reading and writing, nonblocking.
     Device,
-    /// A path, a zero byte and what to write into the file.
+    /// Writes a file: path, zero byte, content.
     Write,
 }
 
@@ -57,17 +58,17 @@ impl Request {
     ];
 }
 
-/// What a reply is about.
+/// The subject of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
     /// A request.
     Reply,
-    /// Starting the processes.
+    /// The start of the processes.
     Start,
-    /// Writing the maps of user and group IDs.
+    /// The writing of the user and group ID maps.
     Maps,
-    /// Making the network namespace.
+    /// The creation of the network namespace.
     Network,
 }
 
@@ -75,20 +76,20 @@ impl Stage {
     pub(crate) const ALL: [Self; 4] = [Self::Reply, Self::Start, Self::Maps, Self::Network];
 }
 
-/// What the first process works with: all of it is ready before it starts.
+/// The inputs of the first process, which are complete before it starts.
 pub(crate) struct Plan<'fd> {
-    /// The caller, readable once it has ended (pidfd_open(2)).
+    /// Descriptor of the caller, readable once it has ended (pidfd_open(2)).
     pub(crate) caller: BorrowedFd<'fd>,
-    /// Its other end is the caller's alone.
+    /// Socket whose other end only the caller holds.
     pub(crate) lifeline: BorrowedFd<'fd>,
-    /// The keepers' sockets, near first.
+    /// Sockets of the keepers, near first.
     pub(crate) keepers: [BorrowedFd<'fd>; 2],
     /// Lines of `uid_map` and `gid_map`, if there is a user namespace.
     pub(crate) maps: Option<[Vec<u8>; 2]>,
 }
 
-/// The first process of the PID namespace. When it ends, for whatever reason, the kernel kills all
-/// the others (pid_namespaces(7)); so it ends when the caller does, or lets go of it.
+/// The first process of the PID namespace. When it ends, the kernel kills all other processes
+/// (pid_namespaces(7)). It ends when the caller ends or closes the lifeline.
 pub(crate) fn first(plan: &Plan) -> c_int {
     let [near, far] = plan.keepers;
     let started = process::close_all_but([plan.caller, plan.lifeline, near, far])
@@ -107,7 +108,7 @@ pub(crate) fn first(plan: &Plan) -> c_int {
             return fail(near, Stage::Start, &error);
         }
     }
-    // The keepers' ends are theirs alone now: the caller sees when they close.
+    // Only the keepers hold their socket ends now, so the caller notices when a keeper ends.
     if process::close_all_but([plan.caller, plan.lifeline]).is_err() {
         return 1;
     }
@@ -119,15 +120,15 @@ pub(crate) fn first(plan: &Plan) -> c_int {
     0
 }
 
-/// Maps the caller's user and group to root of the user namespace. Whoever cannot drop groups may map
-/// one group only after giving up setgroups(2) (user_namespaces(7)).
+/// Maps the caller's user and group to root of the user namespace. A process without privileges
+/// must give up setgroups(2) before it may map a group (user_namespaces(7)).
 fn write_maps([user, group]: &[Vec<u8>; 2]) -> io::Result<()> {
     write_file(c"/proc/self/setgroups", b"deny")?;
     write_file(c"/proc/self/uid_map", user)?;
     write_file(c"/proc/self/gid_map", group)
 }
 
-/// A keeper: makes a network namespace and serves requests until the caller lets go.
+/// A keeper: makes a network namespace and serves requests until the caller closes its end.
 fn keep(control: BorrowedFd) -> c_int {
     let ready = process::close_all_but([control])
         .map_err(|error| (Stage::Start, error))
@@ -168,7 +169,7 @@ fn serve(control: BorrowedFd, request: &[u8]) {
     reply(control, Stage::Reply, error, passed.unwrap_or(&[]));
 }
 
-/// Does what a request says; what it makes goes to the front of `made`.
+/// Executes a request. The resulting descriptors go to the front of `made`.
 fn answer(request: &[u8], made: &mut [Option<OwnedFd>; BATCH]) -> Result<(), Errno> {
     let (code, arguments) = request.split_first().ok_or(Errno::INVAL)?;
     let request = Request::ALL.get(usize::from(*code)).ok_or(Errno::INVAL)?;
@@ -222,7 +223,7 @@ fn write_file(path: &CStr, value: &[u8]) -> io::Result<()> {
     Ok(write_once(path, value)?)
 }
 
-/// Files of proc take a value in one write.
+/// Files of /proc accept a value only in one write.
 fn write_once(path: &CStr, value: &[u8]) -> Result<(), Errno> {
     let file = open(path, OFlags::WRONLY)?;
     match rustix::io::write(&file, value)? {
@@ -237,7 +238,8 @@ fn fail(control: BorrowedFd, stage: Stage, error: &io::Error) -> c_int {
     1
 }
 
-/// Whether it arrives is the caller's affair: if not, the caller is gone, and so is this process soon.
+/// Sends a reply. A failure is ignored, because then the caller is gone and this process will end
+/// soon.
 fn reply(control: BorrowedFd, stage: Stage, error: c_int, passed: &[BorrowedFd]) {
     let mut bytes = [0; REPLY];
     bytes[0] = stage as u8;

@@ -1,4 +1,4 @@
-//! The caller's end of a keeper: what it is asked for, and what comes back.
+//! The caller's end of a keeper: requests and their replies. Namespaces use it for all work inside.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,32 +16,33 @@ use rustix::process::{Pid, PidfdFlags};
 
 use crate::keeper::{BATCH, REPLY, REQUEST, Request, Stage};
 
-/// How long a keeper may take for a reply. It only makes system calls, which take long on a machine
-/// that swaps.
+/// Maximum time for a reply. A keeper makes only system calls, which are slow on a machine that
+/// swaps.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A process that keeps a network namespace and works in it.
+/// A process that owns a network namespace and works in it.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    /// Held from a request to its reply.
+    /// Socket to the keeper; locked from a request to its reply.
     control: Mutex<OwnedFd>,
     process: OwnedFd,
     pid: Pid,
 }
 
 impl Keeper {
-    /// Two ends of a conversation: the caller's and the keeper's.
+    /// The two ends of a control socket: the caller's and the keeper's.
     pub(crate) fn ends() -> Result<(OwnedFd, OwnedFd), Errno> {
         let flags = SocketFlags::CLOEXEC;
         let ends =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        // A keeper knows its PID in its own namespace only. The kernel passes it beside what the keeper
-        // says, and translates it (unix(7)); this must be so before it speaks.
+        // A keeper knows its PID only in its own namespace. The kernel translates it and passes it
+        // with the first reply (unix(7)). The option must be set before the keeper sends.
         sockopt::set_socket_passcred(&ends.0, true)?;
         Ok(ends)
     }
 
-    /// Waits until the keeper at the other end is ready. What else it has to say comes with the stage.
+    /// Waits until the keeper at the other end is ready. An error has the stage at which it
+    /// occurred.
     pub(crate) fn meet(control: OwnedFd) -> Result<Self, (Stage, io::Error)> {
         let failed = |error: Errno| (Stage::Start, error.into());
         sockopt::set_socket_timeout(&control, Timeout::Recv, Some(PATIENCE)).map_err(failed)?;
@@ -61,24 +62,25 @@ impl Keeper {
         })
     }
 
-    /// Its process, as pidfd_open(2) has it.
+    /// Its process as a descriptor of pidfd_open(2).
     pub(crate) fn process(&self) -> BorrowedFd<'_> {
         self.process.as_fd()
     }
 
-    /// Its PID in the caller's PID namespace.
+    /// The PID of the keeper in the caller's PID namespace.
     pub(crate) fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// `count` sockets, in batches.
+    /// Makes `count` sockets, in batches.
     pub(crate) fn sockets(&self, kind: Request, count: usize) -> io::Result<Vec<OwnedFd>> {
         let mut sockets = Vec::with_capacity(count);
         while sockets.len() < count {
             let batch = (count - sockets.len()).min(BATCH);
             let made = self.ask(&[kind as u8, batch as u8])?;
             if made.len() != batch {
-                // The kernel passes as many as this process may have (unix(7), MSG_CTRUNC).
+                // The kernel truncates the descriptors at this process's limit (unix(7),
+                // MSG_CTRUNC).
                 return Err(Errno::MFILE.into());
             }
             sockets.extend(made);
@@ -91,19 +93,19 @@ impl Keeper {
         one(self.sockets(kind, 1)?)
     }
 
-    /// A file as the keeper sees it.
+    /// Opens a file from within the keeper's namespaces.
     pub(crate) fn open(&self, request: Request, path: &str) -> io::Result<OwnedFd> {
         one(self.ask(&file_request(request, path, "")?)?)
     }
 
-    /// Writes a file as the keeper sees it.
+    /// Writes a file from within the keeper's namespaces.
     pub(crate) fn write(&self, path: &str, value: &str) -> io::Result<()> {
         self.ask(&file_request(Request::Write, path, value)?)?;
         Ok(())
     }
 
     fn ask(&self, request: &[u8]) -> io::Result<Vec<OwnedFd>> {
-        // The guarded descriptor has no state that a panic could have left half changed.
+        // A panic cannot leave the descriptor in an invalid state.
         let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         while let Err(error) = rustix::net::send(&*control, request, SendFlags::NOSIGNAL) {
             if error != Errno::INTR {
@@ -112,7 +114,7 @@ impl Keeper {
         }
         let Reply { error, passed, .. } = receive(control.as_fd()).inspect_err(|error| {
             if error.kind() == io::ErrorKind::TimedOut {
-                // A late reply must not be taken for that of the next request.
+                // A late reply must not be mistaken for the reply to the next request.
                 let _ = rustix::net::shutdown(&*control, Shutdown::Both);
             }
         })?;

@@ -1,18 +1,19 @@
-//! How late deliveries are: a histogram of fixed memory, so that a run of hours costs what a run of
-//! a second costs.
+//! The lateness of deliveries, as a histogram of constant memory for runs of any length. The
+//! verdict of a run uses it.
 //!
-//! Buckets are log-linear, as in HdrHistogram (Tene 2012): every power of two is cut into 64 equal
-//! parts, so a bucket's middle is within 1/128 of everything in it.
+//! Buckets are log-linear, as in HdrHistogram (Tene 2012): every power of two has 64 equal parts.
+//! The middle of a bucket is within 1/128 of each value in it.
 
 use forebay_units::Time;
 
-/// Parts of a power of two, as a power of two itself.
+/// Binary logarithm of the number of parts per power of two.
 const PRECISION: u32 = 6;
 const PARTS: u64 = 1 << PRECISION;
-/// Times below `2 * PARTS` ticks have a bucket each, and every further bit has `PARTS` buckets.
+/// Number of buckets. Times below `2 * PARTS` ticks have one bucket each, and each further bit has
+/// `PARTS` buckets.
 const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
 
-/// A histogram of times whose quantiles are within one percent, and whose maximum is exact.
+/// A histogram of times. Its quantiles are within one percent, and its maximum is exact.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     buckets: Box<[u64]>,
@@ -31,14 +32,14 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Counts a delivery that was `late`.
+    /// Counts a delivery with this lateness.
     pub fn add(&mut self, late: Time) {
         self.buckets[bucket(late)] += 1;
         self.count += 1;
         self.max = self.max.max(late);
     }
 
-    /// Counts what another one counted.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += theirs;
@@ -47,12 +48,12 @@ impl Lateness {
         self.max = self.max.max(other.max);
     }
 
-    /// Deliveries counted.
+    /// Number of counted deliveries.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The latest; zero where there is none.
+    /// The largest lateness; zero if there is none.
     pub fn max(&self) -> Time {
         self.max
     }
@@ -62,12 +63,12 @@ impl Lateness {
         self.at_least(500)
     }
 
-    /// What 99 % of the deliveries do not exceed.
+    /// The lateness that 99 % of the deliveries do not exceed.
     pub fn p99(&self) -> Time {
         self.at_least(990)
     }
 
-    /// What 99.9 % of the deliveries do not exceed.
+    /// The lateness that 99.9 % of the deliveries do not exceed.
     pub fn p99_9(&self) -> Time {
         self.at_least(999)
     }
@@ -107,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Times of every magnitude.
+    /// Times of all magnitudes.
     fn time() -> impl Strategy<Value = Time> {
         (0..64_u32, any::<u64>()).prop_map(|(bits, ticks)| Time::from_picos(ticks >> bits))
     }

@@ -1,18 +1,25 @@
 //! The kernel engine: real TCP of Linux behind the links of a scenario.
 //!
-//! Two network namespaces with one TUN device each hold the senders and the receivers; between them a
-//! loop in real time ([`path`]) carries their packets through the links of [`forebay_simulation`], so that
-//! queues, rates, counts and reports are the packet engine's own. [`engine`] is one run from beginning to
-//! end, [`verdict`] says whether to believe it, [`hosts`] and [`ends`] are what the simulation asks of
-//! whoever sends, `applications` writes and reads, `translation` is what the kernel is told of a scenario,
-//! `wire` and `slots` are about single packets.
+//! Two network namespaces with one TUN device each hold the senders and the receivers. Between them
+//! a real-time loop carries their packets through the links of [`forebay_simulation`]. Queues,
+//! rates, counts and reports are therefore those of the packet engine.
 //!
-//! Below these nothing knows of scenarios, queues or links: [`side`] names the two ends, [`missing`] says
-//! what the machine lacks; [`lateness`] and [`clock`] measure time anywhere. The rest is Linux's:
-//! [`priority`], [`wait`], [`device`], [`tcp_info`], [`tcp`] and [`counters`] are small and know of
-//! nothing but themselves; `process` starts processes that only make system calls, `keeper` is what
-//! such a process does in a network namespace, `keeping` what the caller asks of it, `network`
-//! configures a namespace through it, [`program`] runs programs inside with what `privileges` leaves them; [`namespaces`] puts them together.
+//! 1. `engine` runs a replication from beginning to end, and `translation` converts the scenario to
+//!    kernel settings.
+//!
+//! 2. [`namespaces`] makes the namespaces with `keeper`, `keeping`, `network` and `process`.
+//!    [`program`] runs programs in them with the capabilities of `privileges`.
+//!
+//! 3. `path` is the loop. `hosts` and `ends` implement the hosts of the simulation, and
+//!    `applications` write and read data. `wire` and `slots` handle single packets. [`emulation`]
+//!    runs the loop for packets of arbitrary programs.
+//!
+//! 4. `verdict` decides whether the result is trusted.
+//!
+//! Modules of step 2 do not depend on scenarios, queues or links. [`side`] names the two ends, and
+//! [`missing`] describes what a machine lacks. [`lateness`] and [`clock`] measure time on any
+//! system. [`priority`], [`wait`], [`device`], [`tcp_info`], [`tcp`] and [`counters`] wrap single
+//! facilities of Linux.
 
 pub mod clock;
 pub mod lateness;
@@ -103,8 +110,8 @@ impl Engine for KernelEngine {
     }
 }
 
-/// What a run sets in both namespaces before it begins: sysctls and their values, without units as the
-/// kernel takes them. All others are the machine's defaults for a new namespace. Empty where the system is
+/// The sysctls that a run sets in both namespaces before it begins: names and values, as the kernel
+/// takes them. All others keep the machine's defaults for a new namespace. Empty if the system is
 /// not Linux.
 #[must_use]
 pub fn sysctls(scenario: &Scenario) -> Vec<(String, String)> {
@@ -116,13 +123,13 @@ use engine::run as run_engine;
 #[cfg(target_os = "linux")]
 use run::set;
 
-/// Elsewhere there is nothing to set.
+/// Other systems have no such sysctls.
 #[cfg(not(target_os = "linux"))]
 fn set(_: &Scenario) -> Vec<(String, String)> {
     Vec::new()
 }
 
-/// Elsewhere there are no such namespaces.
+/// Other systems have no such namespaces.
 #[cfg(not(target_os = "linux"))]
 fn run_engine(_: &Scenario, _: &RunOptions) -> Result<Report, EngineError> {
     Err(EngineError::Unavailable {

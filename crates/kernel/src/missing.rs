@@ -1,18 +1,18 @@
-//! What a machine lacks for emulated paths, and what would help. Every text is one line, for
-//! whoever asked for a run.
+//! The requirements that a machine lacks for emulated paths, with remedies. Each text is one line
+//! for the user.
 
 use std::io;
 
 use crate::side::Side;
 
-/// Why no namespaces could be made.
+/// Reason why no namespaces could be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
-    /// The operating system is another one.
+    /// The operating system is not Linux.
     #[error("real TCP needs Linux; this is {found}")]
     NotLinux {
-        /// Its name, as `std::env::consts::OS` has it.
+        /// Name of the system, from `std::env::consts::OS`.
         found: &'static str,
     },
     /// The kernel has no TUN driver, or the container does not show it.
@@ -20,12 +20,12 @@ pub enum Missing {
         "/dev/net/tun does not exist: load the module (`modprobe tun`) or give the container the device (`--device /dev/net/tun`)"
     )]
     NoTunDevice,
-    /// The file may not be opened.
+    /// The file cannot be opened.
     #[error(
         "/dev/net/tun cannot be opened ({source}): let this user read and write it (`chmod 0666 /dev/net/tun`) or run as root"
     )]
     TunNotOpened {
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// `TUNSETIFF` failed.
@@ -33,65 +33,66 @@ pub enum Missing {
         "the kernel refused to make a TUN device ({source}): in a container, add the capability NET_ADMIN (`--cap-add NET_ADMIN`)"
     )]
     TunRefused {
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The process has no privilege of its own, and may not make a user namespace to get some.
+    /// The process has no privileges, and may not make a user namespace to get some.
     #[error("user namespaces are not allowed ({source}): {help}, or run as root")]
     UserNamespaces {
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
-        /// The setting that forbids them, as far as it can be told.
+        /// Setting that forbids user namespaces, as far as it is known.
         help: &'static str,
     },
-    /// PID or network namespaces may not be made although the process is privileged.
+    /// PID or network namespaces are not allowed, although the process is privileged.
     #[error(
         "{what} namespaces are not allowed ({source}): a container needs the capability SYS_ADMIN and a seccomp profile that lets unshare and clone pass"
     )]
     Namespaces {
         /// `PID` or `network`.
         what: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
     /// A sysctl could not be written.
     #[error("the sysctl {name} of the {side} namespace cannot be set to {value:?} ({why})")]
     Sysctl {
-        /// Its name with dots.
+        /// Name of the sysctl, with dots.
         name: String,
-        /// The value that was to be written.
+        /// Value that was written.
         value: String,
-        /// Whose.
+        /// Side of the namespace.
         side: Side,
-        /// What the kernel said, or what is wrong with the name.
+        /// Error of the kernel, or the problem with the name.
         why: String,
     },
     /// A device, an address or a route could not be configured.
     #[error("the {side} namespace's {what} could not be configured ({source})")]
     Configuration {
-        /// What could not.
+        /// Name of the device, address or route.
         what: &'static str,
-        /// Whose.
+        /// Side of the namespace.
         side: Side,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// A system call failed that nothing forbids: too many processes or descriptors, an old kernel.
+    /// A system call failed without a known prohibition: too many processes or descriptors, or an
+    /// old kernel.
     #[error("{what} failed ({source}); needed are Linux 5.9 and free processes and descriptors")]
     System {
-        /// What was attempted.
+        /// Name of the operation.
         what: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// A number that no device has.
+    /// A number is outside its valid range.
     #[error("{what} is {found}; allowed are {allowed}")]
     OutOfRange {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// Its value.
+        /// Value of the number.
         found: u64,
-        /// The values allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
 }

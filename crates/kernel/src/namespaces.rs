@@ -1,5 +1,5 @@
-//! Two network namespaces with a TUN device each and no other way out: real TCP between them goes
-//! where the caller carries its packets. They live in processes that end with the caller, whatever ends it.
+//! Two network namespaces with a TUN device each and no other connection. TCP between them passes
+//! only through the caller. They live in processes that end with the caller, even if it is killed.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -24,27 +24,28 @@ pub use crate::network::Sysctl;
 pub use crate::program::Running;
 pub use crate::side::Side;
 
-/// What the namespaces are to be like.
+/// Configuration of the namespaces.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The largest packet, bytes with the IP header: 68 to 65535.
+    /// MTU: the largest packet in bytes, IP header included, from 68 to 65535.
     pub mtu: u16,
-    /// Packets that a device holds until they are read; those beyond are dropped and counted.
+    /// Number of packets that a device queues until they are read. Further packets are dropped and
+    /// counted.
     pub queue_packets: u32,
-    /// The most segments that senders hand to a device at once, which then come out one by one; None
-    /// leaves the kernel's own limit.
+    /// Maximum number of segments that senders pass to a device at once; the device emits them one
+    /// by one. `None` keeps the kernel's own limit.
     pub segments_at_once: Option<u32>,
-    /// Addresses of each side, from 1 to [`Side::ADDRESSES`].
+    /// Number of addresses of each side, from 1 to [`Side::ADDRESSES`].
     pub addresses: u16,
-    /// What is set in the near namespace, in this order.
+    /// Sysctls of the near namespace, in this order.
     pub near: Vec<Sysctl>,
-    /// What is set in the far namespace, in this order.
+    /// Sysctls of the far namespace, in this order.
     pub far: Vec<Sysctl>,
 }
 
 impl Default for Setup {
-    /// Ethernet's 1500 bytes, one address, no sysctls, and a queue of 131072 packets, which costs
-    /// a megabyte and holds a window of 190 MB.
+    /// Ethernet's 1500 bytes, one address and no sysctls. The queue has 131072 packets, which take
+    /// a megabyte and hold a window of 190 MB.
     fn default() -> Self {
         Self {
             mtu: 1500,
@@ -57,7 +58,7 @@ impl Default for Setup {
     }
 }
 
-/// A kind of socket.
+/// Kind of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// TCP over IPv4.
@@ -66,23 +67,23 @@ pub enum Kind {
     Udp,
 }
 
-/// How others enter a namespace.
+/// The way for other processes to enter a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// A process in it, as the caller's PID namespace has it.
+    /// PID of a process in the namespace, in the caller's PID namespace.
     pub pid: i32,
-    /// What nsenter(1) is told, program and arguments; a program to run may follow.
+    /// Command line of nsenter(1): program and arguments. A program to run may follow.
     pub command: Vec<String>,
 }
 
-/// Two network namespaces and their devices. When it is dropped everything in them is killed; sockets that the
-/// caller holds outlive it, but lead nowhere.
+/// Two network namespaces and their devices. Dropping it kills all processes in them. Sockets that
+/// the caller holds remain open, but lead nowhere.
 #[derive(Debug)]
 pub struct Namespaces {
     sides: [Ends; 2],
     addresses: u16,
     of_a_user: bool,
-    // Last: the keepers above are its children.
+    // This field is last, because the keepers above are children of the process.
     _first: First,
 }
 
@@ -91,12 +92,12 @@ pub struct Namespaces {
 struct Ends {
     keeper: Keeper,
     device: Device,
-    /// /proc/net/netstat, snmp and dev, opened inside.
+    /// Files netstat, snmp and dev of /proc/net, opened in the namespace.
     counters: [OwnedFd; 3],
 }
 
 impl Namespaces {
-    /// Makes them. The calling process stays in its own namespaces.
+    /// Makes the namespaces. The calling process stays in its own namespaces.
     pub fn make(setup: &Setup) -> Result<Self, Missing> {
         check(setup)?;
         let of_a_user = !is_privileged();
@@ -120,39 +121,39 @@ impl Namespaces {
         &self.ends(side).device
     }
 
-    /// The `index`-th address of a side, from 0; none from `Setup::addresses` on.
+    /// The `index`-th address of a side, from 0; `None` from `Setup::addresses` on.
     pub fn address(&self, side: Side, index: u16) -> Option<Ipv4Addr> {
         side.address(index).filter(|_| index < self.addresses)
     }
 
-    /// A fresh nonblocking socket in the namespace of a side.
+    /// A new nonblocking socket in the namespace of a side.
     pub fn socket(&self, side: Side, kind: Kind) -> io::Result<OwnedFd> {
         self.ends(side).keeper.socket(kind.into())
     }
 
-    /// Many at once: a thousand cost about ten messages.
+    /// Makes `count` sockets in batches: a thousand take about ten messages.
     ///
     /// # Errors
     ///
-    /// `EMFILE` where the caller may not have as many descriptors (`RLIMIT_NOFILE`).
+    /// `EMFILE` if the caller may not have as many descriptors (`RLIMIT_NOFILE`).
     pub fn sockets(&self, side: Side, kind: Kind, count: usize) -> io::Result<Vec<OwnedFd>> {
         self.ends(side).keeper.sockets(kind.into(), count)
     }
 
-    /// The congestion controls that a side's sockets can have.
+    /// The congestion control algorithms available to the sockets of a side.
     pub fn congestion_controls(&self, side: Side) -> io::Result<Vec<String>> {
         let text = self.sysctl(side, "net.ipv4.tcp_available_congestion_control")?;
         Ok(text.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// The value of a sysctl in the namespace of a side, without the line's end.
+    /// The value of a sysctl in the namespace of a side, without the newline.
     pub fn sysctl(&self, side: Side, name: &str) -> io::Result<String> {
         let path = network::sysctl_path(name).ok_or(io::ErrorKind::InvalidInput)?;
         let file = self.ends(side).keeper.open(Request::Read, &path)?;
         Ok(read_from_start(&file)?.trim_end().to_owned())
     }
 
-    /// What the namespace of a side has counted.
+    /// The counters of the namespace of a side.
     pub fn counters(&self, side: Side) -> io::Result<Counters> {
         let [netstat, snmp, devices] = &self.ends(side).counters;
         let tables = [read_from_start(netstat)?, read_from_start(snmp)?];
@@ -161,9 +162,10 @@ impl Namespaces {
         Counters::parse(tables, &devices, &network::device_name(side))
     }
 
-    /// Starts a program in the namespace of a side, with the streams, folder and environment that
-    /// `command` gives it; those of the caller where it gives none. A user's program sees itself as
-    /// root; root's program keeps the capabilities that programs of the network need.
+    /// Starts a program in the namespace of a side with the streams, folder and environment of
+    /// `command`. Unset ones are inherited from the caller. Without privileges of the caller, the
+    /// program runs as root of a user namespace. With them, it keeps only the capabilities in
+    /// `privileges::KEPT`.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         let mut which = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET;
         if self.of_a_user {
@@ -172,7 +174,7 @@ impl Namespaces {
         program::run(self.ends(side).keeper.process(), which, command)
     }
 
-    /// How others enter the namespace of a side.
+    /// The way to enter the namespace of a side.
     pub fn entry(&self, side: Side) -> Entry {
         let pid = self.ends(side).keeper.pid().as_raw_nonzero().get();
         let mut command = vec!["nsenter".to_owned(), format!("--target={pid}")];
@@ -243,7 +245,8 @@ struct First {
 }
 
 impl Drop for First {
-    /// The kernel kills what else is in the namespace before the first process has ended (pid_namespaces(7)).
+    /// Kills the first process. Before it has ended, the kernel kills all others in the namespace
+    /// (pid_namespaces(7)).
     fn drop(&mut self) {
         let _ = rustix::process::pidfd_send_signal(&self.process, Signal::KILL);
         let ended = || {
@@ -277,7 +280,8 @@ fn check(setup: &Setup) -> Result<(), Missing> {
         sound,
     )?;
     let queue = setup.queue_packets;
-    // The kernel's ring has eight bytes a packet and must be one piece (include/linux/ptr_ring.h).
+    // The kernel's ring takes eight bytes per packet and must be contiguous
+    // (include/linux/ptr_ring.h).
     let sound = (1..=1 << 24).contains(&queue);
     range(
         "the queue of a device",
@@ -292,7 +296,7 @@ fn is_privileged() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(privileges::NEEDED))
 }
 
-/// Starts the first process, and says where its keepers will be heard, near first.
+/// Starts the first process. Returns the caller's ends of the keepers' sockets, near first.
 fn start(of_a_user: bool) -> Result<(First, [OwnedFd; 2]), Missing> {
     let system = |what| {
         move |error: Errno| Missing::System {
@@ -348,7 +352,7 @@ fn start(of_a_user: bool) -> Result<(First, [OwnedFd; 2]), Missing> {
     Ok((first, [near, far]))
 }
 
-/// Waits for a keeper, and tells what kept it from its work.
+/// Waits for a keeper and converts its errors.
 fn meet(control: OwnedFd, of_a_user: bool) -> Result<Keeper, Missing> {
     Keeper::meet(control).map_err(|(stage, source)| match stage {
         Stage::Maps | Stage::Network if of_a_user => no_user_namespaces(source),
@@ -363,7 +367,7 @@ fn meet(control: OwnedFd, of_a_user: bool) -> Result<Keeper, Missing> {
     })
 }
 
-/// Which setting forbids user namespaces.
+/// The error with the setting that forbids user namespaces.
 fn no_user_namespaces(source: io::Error) -> Missing {
     let setting = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/{name}")).ok()?;
@@ -385,7 +389,7 @@ fn forbidding(setting: impl Fn(&str) -> Option<u64>) -> &'static str {
     }
 }
 
-/// A file of proc, which makes its text anew whenever it is read from the start.
+/// Reads a file of /proc, whose text is generated again at each read from the start.
 fn read_from_start(file: &OwnedFd) -> io::Result<String> {
     let mut text = Vec::new();
     let mut part = [0; 16 << 10];

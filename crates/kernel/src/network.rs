@@ -1,6 +1,6 @@
-//! A namespace's network: its TUN device, `lo`, addresses, routes and sysctls. It is configured from outside,
-//! over descriptors that its keeper opened inside; what owns a user namespace may do that
-//! (user_namespaces(7), the third rule on capabilities).
+//! The network of a namespace: TUN device, `lo`, addresses, routes and sysctls. The caller
+//! configures it from outside, through descriptors that the keeper opened inside. The owner of a
+//! user namespace may do that (user_namespaces(7), the third rule on capabilities).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -25,12 +25,13 @@ use crate::keeping::Keeper;
 use crate::missing::Missing;
 use crate::side::Side;
 
-/// `lo` is the first device of every network namespace (net/core/dev.h, `LOOPBACK_IFINDEX`).
+/// Index of `lo`, which is the first device of every network namespace (net/core/dev.h,
+/// `LOOPBACK_IFINDEX`).
 const LOOPBACK: u32 = 1;
-/// The table that the kernel asks first (rtnetlink(7), `RT_TABLE_LOCAL`).
+/// Table that the kernel searches first (rtnetlink(7), `RT_TABLE_LOCAL`).
 const LOCAL_TABLE: u8 = 255;
 
-/// What a TUN device is like.
+/// Configuration of a TUN device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) mtu: u16,
@@ -42,16 +43,16 @@ pub(crate) struct Shape {
 /// A sysctl and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sysctl {
-    /// Its name with dots, beginning with `net.`: `net.ipv4.tcp_rmem`.
+    /// Name of the sysctl with dots, beginning with `net.`, such as `net.ipv4.tcp_rmem`.
     pub name: String,
-    /// Its value as /proc takes it.
+    /// Value of the sysctl, in the form of /proc.
     pub value: String,
-    /// Whether a kernel without it will do.
+    /// Whether a kernel may lack the sysctl.
     pub optional: bool,
 }
 
 impl Sysctl {
-    /// One that must be there.
+    /// A sysctl that must exist.
     pub fn new(name: &str, value: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -60,7 +61,7 @@ impl Sysctl {
         }
     }
 
-    /// One that may be absent.
+    /// A sysctl that may be absent.
     pub fn optional(name: &str, value: &str) -> Self {
         Self {
             optional: true,
@@ -69,7 +70,7 @@ impl Sysctl {
     }
 }
 
-/// Makes the device of a side and everything around it.
+/// Makes the device of a side with its addresses and routes.
 pub(crate) fn build(keeper: &Keeper, side: Side, shape: Shape) -> Result<Device, Missing> {
     for which in ["all", "default"] {
         let name = format!("net.ipv6.conf.{which}.disable_ipv6");
@@ -107,7 +108,8 @@ pub(crate) fn set(keeper: &Keeper, side: Side, sysctl: &Sysctl) -> Result<(), Mi
     }
 }
 
-/// The file of a sysctl. Names outside `net.` are refused: those belong to the whole machine.
+/// The file of a sysctl. Names outside `net.` are refused, because those sysctls belong to the
+/// whole machine.
 pub(crate) fn sysctl_path(name: &str) -> Option<String> {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
     let sound = name.starts_with("net.")
@@ -116,7 +118,8 @@ pub(crate) fn sysctl_path(name: &str) -> Option<String> {
     sound.then(|| format!("/proc/sys/{}", name.replace('.', "/")))
 }
 
-/// A TUN device of the keeper's namespace: it belongs to the namespace in which the file was opened.
+/// Makes a TUN device in the keeper's namespace. A device belongs to the namespace in which its
+/// file was opened.
 fn tun(keeper: &Keeper, side: Side) -> Result<OwnedFd, Missing> {
     let file = keeper
         .open(Request::Device, "/dev/net/tun")
@@ -128,7 +131,7 @@ fn tun(keeper: &Keeper, side: Side) -> Result<OwnedFd, Missing> {
     Ok(file)
 }
 
-/// `struct ifreq` as `TUNSETIFF` reads it (include/uapi/linux/if.h).
+/// The structure `struct ifreq` for `TUNSETIFF` (include/uapi/linux/if.h).
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; libc::IFNAMSIZ],
@@ -155,7 +158,7 @@ fn attach(file: &OwnedFd, side: Side) -> io::Result<()> {
     Ok(())
 }
 
-/// A side's device is called like the side.
+/// The name of a side's device, which is the name of the side.
 pub(crate) fn device_name(side: Side) -> String {
     side.to_string()
 }
@@ -185,7 +188,7 @@ fn configure(keeper: &Keeper, side: Side, shape: Shape) -> Result<(), (&'static 
     Ok(())
 }
 
-/// Sets attributes of a device, and the device up.
+/// A request that sets attributes of a device and brings it up.
 fn link(index: u32, attributes: Vec<LinkAttribute>) -> RouteNetlinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
@@ -195,7 +198,8 @@ fn link(index: u32, attributes: Vec<LinkAttribute>) -> RouteNetlinkMessage {
     RouteNetlinkMessage::SetLink(message)
 }
 
-/// Takes the machine's default discipline (`net.core.default_qdisc`) off the device: fq would pace and drop.
+/// A request that removes the machine's default discipline (`net.core.default_qdisc`) from the
+/// device, because fq would pace and drop.
 fn no_queue(index: u32) -> RouteNetlinkMessage {
     let mut message = TcMessage::default();
     message.header.index = index as i32;
@@ -215,7 +219,7 @@ fn address(index: u32, own: Ipv4Addr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::NewAddress(message)
 }
 
-/// Both sides' addresses are reached through the device, but for one's own.
+/// A route to the addresses of both sides through the device. Local addresses have priority.
 fn route_to_all(index: u32, own: Ipv4Addr) -> RouteNetlinkMessage {
     route(
         &RouteHeader {
@@ -232,7 +236,8 @@ fn route_to_all(index: u32, own: Ipv4Addr) -> RouteNetlinkMessage {
     )
 }
 
-/// A block of addresses that are one's own without being listed: thousands cost one route.
+/// A route that makes a block of addresses local without listing them. Thousands of addresses need
+/// only a few routes.
 fn local_block(block: Ipv4Addr) -> RouteNetlinkMessage {
     route(
         &RouteHeader {

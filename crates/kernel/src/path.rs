@@ -1,9 +1,9 @@
-//! The loop in real time: whatever is due by the emulated clock is handed over, and whatever the
-//! namespaces send is taken in at the instant at which it is read.
+//! The real-time loop: it executes events that are due by the emulated clock, and accepts packets
+//! of the namespaces at the instant of reading.
 //!
-//! A link's departures are computed from when packets come, so that a loop that is late hands packets
-//! over late and never changes the rate of a link. Where what is due next is later than [`STALL`] the
-//! clock is stopped for as long: both ends then see one long round trip, and not a burst of compressed
+//! The departures of a link are computed from arrival times. Therefore a late loop delivers packets
+//! late and never changes the rate of a link. If an event is later than [`STALL`], the clock is
+//! frozen for the lateness. Both ends then see one long round trip and not a burst of compressed
 //! acknowledgments.
 
 use std::io;
@@ -20,24 +20,24 @@ use crate::side::Side;
 use crate::verdict::is_frozen_for_too_long;
 use crate::wait::{Interest, Waiting};
 
-/// A run of this engine.
+/// A simulation with the hosts of this engine.
 pub(crate) type KernelSimulation<'a> = Simulation<'a, SocketHosts<'a>>;
 
-/// How late what is due may be before the clock is stopped.
+/// Lateness of an event above which the clock is frozen.
 const STALL: Time = Time::from_micros(400);
 
-/// The longest sleep: a failure or a cancellation is seen after it.
+/// Longest sleep; failures and cancellations are checked after it.
 const NAP: Time = Time::from_millis(50);
 
-/// How far the emulated clock advances between two looks at failures and cancellations.
+/// Emulated time between two checks of failures and cancellations.
 const LOOK_EVERY: Time = Time::from_millis(20);
 
-/// Why a loop ends before its time.
+/// Reason why a loop ends early.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The run is refused, or was stopped.
+    /// The run is refused, or was cancelled.
     Refused(Refusal),
-    /// The operating system refuses something.
+    /// The operating system reports an error.
     Failed(io::Error),
 }
 
@@ -53,13 +53,14 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// Whoever follows a run from outside.
+/// An observer of a run.
 pub(crate) trait Observer: std::fmt::Debug {
-    /// The run has come to `now`: whether it is to end here, as if its scenario said so.
+    /// Called when the run has reached `now`. Returns whether the run ends here, as if its scenario
+    /// ended.
     fn follow(&mut self, now: Time, simulation: &mut KernelSimulation<'_>) -> bool;
 }
 
-/// The loop over one run.
+/// The loop of one run.
 #[derive(Debug)]
 pub(crate) struct Path<'a, 'r> {
     namespaces: &'a Namespaces,
@@ -69,7 +70,7 @@ pub(crate) struct Path<'a, 'r> {
     buffer: Vec<u8>,
 }
 
-/// What reading a device came to.
+/// Result of reading a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Read {
     Packet,
@@ -91,7 +92,7 @@ impl<'a, 'r> Path<'a, 'r> {
         }
     }
 
-    /// The same, followed by somebody.
+    /// Adds an observer.
     pub(crate) fn followed(mut self, observer: &'r mut dyn Observer) -> Self {
         self.observer = Some(observer);
         self
@@ -99,7 +100,7 @@ impl<'a, 'r> Path<'a, 'r> {
 
     /// Runs to the end of the run.
     pub(crate) fn run(&mut self) -> Result<(), Ended> {
-        // What was set up before took time that is not the run's.
+        // The time of the setup does not belong to the run.
         self.simulation.traffic.hosts.clock = Clock::start();
         let mut look = Time::ZERO;
         loop {
@@ -120,7 +121,7 @@ impl<'a, 'r> Path<'a, 'r> {
         }
     }
 
-    /// Hands over whatever is due: the time by which nothing more is.
+    /// Executes all events that are due. Returns the time up to which no further event is due.
     fn hand_over_due(&mut self) -> Result<Time, Ended> {
         loop {
             let next = self.simulation.timeline.calendar.next_time();
@@ -140,15 +141,15 @@ impl<'a, 'r> Path<'a, 'r> {
         }
     }
 
-    /// Takes in the next packet that the namespace of this side has sent.
+    /// Accepts the next packet that the namespace of a side has sent.
     fn take_in(&mut self, side: Side) -> Result<Read, Ended> {
         let Some(length) = self.namespaces.device(side).read(&mut self.buffer)? else {
             return Ok(Read::Nothing);
         };
-        // What is due before it comes before it.
+        // Events that are due before the packet are executed first.
         let now = self.hand_over_due()?;
         if now >= self.simulation.end() {
-            // It comes behind the end, of which every count is taken.
+            // The packet comes after the end, so it is not counted.
             return Ok(Read::Packet);
         }
         let Simulation {
@@ -165,7 +166,7 @@ impl<'a, 'r> Path<'a, 'r> {
         Ok(Read::Packet)
     }
 
-    /// Waits for a packet or for what is due next.
+    /// Waits for a packet or for the next event.
     fn sleep(&mut self, end: Time) -> Result<(), Ended> {
         let next = self.simulation.timeline.calendar.next_time().min(end);
         let now = self.simulation.traffic.hosts.clock.now();
@@ -178,7 +179,7 @@ impl<'a, 'r> Path<'a, 'r> {
         Ok(())
     }
 
-    /// Whether there is a reason to end.
+    /// Checks whether the run must end.
     fn look(&mut self, now: Time) -> Result<(), Ended> {
         if self.cancel.requested() {
             return Err(Refusal::Interrupted.into());
@@ -193,7 +194,7 @@ impl<'a, 'r> Path<'a, 'r> {
         let frozen = hosts.clock.frozen();
         let ends = match &mut self.observer {
             Some(observer) => observer.follow(now, self.simulation),
-            // Nobody will believe it any more: it need not go on.
+            // The verdict would refuse this run, so it need not continue.
             None => is_frozen_for_too_long(frozen, self.simulation.end()),
         };
         if ends {

@@ -1,5 +1,5 @@
-//! What a thread that must be on time asks of the scheduler, and what it has used. Nothing here is
-//! fatal: a machine that refuses runs late, and the lateness is measured.
+//! Scheduling of threads that must be on time, and their CPU time. No error is fatal: if the
+//! machine refuses, the run is late, and the lateness is measured.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -9,29 +9,30 @@ use nix::sys::mman::MlockAllFlags;
 use rustix::process::{Resource, Rlimit};
 use rustix::time::ClockId;
 
-/// How the scheduler treats a thread (sched(7)).
+/// Scheduling policy of a thread (sched(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Like every other.
+    /// The default policy.
     Normal,
-    /// Before everything of a lower priority, from 1 to 99, until it waits.
+    /// Priority from 1 to 99. The thread runs before all threads of a lower priority until it
+    /// waits.
     Fifo(u8),
-    /// The same, taking turns with others of its priority.
+    /// The same, taking turns with other threads of the priority.
     RoundRobin(u8),
 }
 
-/// Whether the machine did what was asked.
+/// Result of a request to the system.
 #[derive(Debug)]
 #[must_use]
 pub enum Allowed {
-    /// It did.
+    /// The request was granted.
     Yes,
-    /// It did not; `EPERM` says that a privilege or a resource limit is missing.
+    /// The request was refused. `EPERM` means that a privilege or a resource limit is missing.
     No(io::Error),
 }
 
 impl Allowed {
-    /// Whether it did.
+    /// Whether the request was granted.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Yes)
     }
@@ -46,8 +47,9 @@ impl From<io::Result<()>> for Allowed {
     }
 }
 
-/// Gives the calling thread a policy; programs that it starts do not inherit a real-time one.
-/// Allowed to root, and to whoever has a limit `rtprio` as high (getrlimit(2), `RLIMIT_RTPRIO`).
+/// Sets the policy of the calling thread. Programs that it starts do not inherit a real-time
+/// policy. Root may do it, and a user with a sufficient limit `rtprio` (getrlimit(2),
+/// `RLIMIT_RTPRIO`).
 #[expect(
     unsafe_code,
     reason = "neither nix nor rustix wraps sched_setscheduler(2)"
@@ -58,10 +60,11 @@ pub fn set_policy(policy: Policy) -> Allowed {
         Policy::Fifo(priority) => (libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority),
         Policy::RoundRobin(priority) => (libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, priority),
     };
-    // All of sched_param that the kernel knows (sched.h of its own); musl's has fields beside it.
+    // The kernel's own sched_param has only this field; that of musl has more.
     let parameter = libc::c_int::from(priority);
-    // SAFETY: the kernel reads the parameter and keeps no pointer; 0 is the calling thread. A wrapper of
-    // some libc refuses, so it is the call itself (musl's sched_setscheduler fails with ENOSYS).
+    // SAFETY: the kernel reads the parameter and keeps no pointer; 0 is the calling thread. The
+    // system call is direct, because wrappers of some libcs refuse (musl's sched_setscheduler fails
+    // with ENOSYS).
     let result = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
@@ -76,15 +79,15 @@ pub fn set_policy(policy: Policy) -> Allowed {
     }
 }
 
-/// Has the kernel wake the calling thread when a timeout is over and not up to 50 microseconds
-/// later, as it does to join wake-ups (prctl(2), `PR_SET_TIMERSLACK`).
+/// Lets the kernel wake the calling thread exactly at a timeout. By default it may be 50
+/// microseconds late to combine wake-ups (prctl(2), `PR_SET_TIMERSLACK`).
 pub fn set_exact_timers() -> Allowed {
     let result = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     result.map_err(io::Error::from).into()
 }
 
-/// Keeps the process's memory from being swapped: what it has, and what it will have where no limit
-/// could then fail an allocation (mlockall(2), `RLIMIT_MEMLOCK`).
+/// Locks the process's memory against swapping. Future memory is locked only without a limit,
+/// because a limit could make allocations fail (mlockall(2), `RLIMIT_MEMLOCK`).
 pub fn lock_memory() -> Allowed {
     let limit = rustix::process::getrlimit(Resource::Memlock).current;
     let flags = match limit {
@@ -96,8 +99,8 @@ pub fn lock_memory() -> Allowed {
         .into()
 }
 
-/// Lets the process have `count` descriptors, or as many as its hard limit allows (getrlimit(2),
-/// `RLIMIT_NOFILE`); a limit that is higher stays.
+/// Raises the limit of descriptors to `count`, or to the hard limit (getrlimit(2),
+/// `RLIMIT_NOFILE`). A higher limit is not changed.
 pub fn allow_descriptors(count: u64) -> Allowed {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let most = limit.maximum.map_or(count, |most| most.min(count));
@@ -110,7 +113,7 @@ pub fn allow_descriptors(count: u64) -> Allowed {
         .into()
 }
 
-/// CPU time that the calling thread has used, user and system together.
+/// CPU time of the calling thread, user and system together.
 pub fn thread_cpu_time() -> Time {
     let used = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
     let nanos = used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64;
@@ -124,7 +127,8 @@ mod tests {
 
     use super::*;
 
-    /// Fields 40 and 41 of /proc/thread-self/stat, the real-time priority and the policy (proc_pid_stat(5)).
+    /// Fields 40 and 41 of /proc/thread-self/stat: the real-time priority and the policy
+    /// (proc_pid_stat(5)).
     fn scheduling() -> (i32, i32) {
         let stat = fs::read_to_string("/proc/thread-self/stat").expect("proc");
         let (_, rest) = stat.rsplit_once(')').expect("a name");

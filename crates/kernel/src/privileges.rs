@@ -1,18 +1,19 @@
-//! The capabilities of programs in the namespaces of root. A network namespace that root makes without a user namespace
-//! belongs to the machine's own user namespace, so that a capability there counts on the whole machine.
+//! The capabilities of programs in the namespaces of root. If root makes a network namespace
+//! without a user namespace, capabilities in it hold on the whole machine.
 
 use std::io;
 
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// The capabilities that making namespaces without a user namespace takes, `SETPCAP` to give others up.
+/// Capabilities for making namespaces without a user namespace; `SETPCAP` is for dropping others.
 pub(crate) const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::NET_ADMIN)
     .union(CapabilitySet::SETPCAP);
 
-/// The capabilities that a program keeps: those of the network, and those by which root has files, processes and
-/// users. A Docker container has the same by default, but for `NET_ADMIN`, `MKNOD` and `SETFCAP`.
+/// Capabilities that a program keeps: those of the network, and root's own over files, processes
+/// and users. A Docker container has the same by default, except `NET_ADMIN`, `MKNOD` and
+/// `SETFCAP`.
 pub(crate) const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::NET_RAW)
     .union(CapabilitySet::NET_BIND_SERVICE)
@@ -27,8 +28,8 @@ pub(crate) const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::AUDIT_WRITE);
 
-/// Gives up all capabilities but [`KEPT`], also for programs that are executed later: root's next program
-/// has the bounding set (capabilities(7)). Makes system calls only.
+/// Drops all capabilities but [`KEPT`], also for programs that are executed later, whose limit is
+/// the bounding set (capabilities(7)). It makes only system calls.
 pub(crate) fn give_up() -> io::Result<()> {
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
@@ -37,7 +38,7 @@ pub(crate) fn give_up() -> io::Result<()> {
         }
         match rustix::thread::remove_capability_from_bounding_set(one) {
             Ok(()) => {}
-            // The kernel has no further ones.
+            // The kernel has no further capabilities.
             Err(Errno::INVAL) => break,
             Err(error) => return Err(error.into()),
         }

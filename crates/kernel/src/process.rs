@@ -1,5 +1,6 @@
-//! Processes that only make system calls: a copy of a process with several threads may hold any lock
-//! forever, so nothing in it may allocate, print or panic (POSIX.1-2024, `fork`).
+//! Processes that make only system calls. A copy of a multithreaded process may hold any lock
+//! forever, so it must not allocate, print or panic (POSIX.1-2024, `fork`). Keepers and programs
+//! start with it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -8,13 +9,14 @@ use libc::{c_int, c_long};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use rustix::process::Pid;
 
-/// The status of a process whose body panicked.
+/// Exit status of a process whose body panicked.
 const PANICKED: c_int = 101;
 
-/// Starts a process that runs `body` and exits with what it returns. Its signals are all blocked: a
-/// Ctrl-C is meant for the caller, whose handlers are in the copy too. `flags` are namespaces of clone(2).
+/// Starts a process that runs `body` and exits with its result. All its signals are blocked: a
+/// Ctrl-C is for the caller, whose handlers are also in the copy. `flags` are namespace flags of
+/// clone(2).
 ///
-/// `body` may only make system calls: no allocation, no lock, no panic, no print.
+/// `body` may make only system calls: no allocation, no lock, no panic, no print.
 pub(crate) fn start(flags: c_int, body: impl FnOnce() -> c_int) -> io::Result<Pid> {
     let mut before = SigSet::empty();
     let all = SigSet::all();
@@ -28,17 +30,17 @@ pub(crate) fn start(flags: c_int, body: impl FnOnce() -> c_int) -> io::Result<Pi
     outcome.and_then(|pid| pid.ok_or_else(|| io::Error::other("a copy came back")))
 }
 
-/// Copies the calling process, which goes on in both: gives the copy's PID, and nothing in the copy.
-/// The copy may only make system calls until it executes a program.
+/// Copies the calling process. Returns the copy's PID in the caller, and `None` in the copy. The
+/// copy may make only system calls until it executes a program.
 #[expect(
     unsafe_code,
     reason = "no crate wraps clone(2) without libc's fork handlers"
 )]
 pub(crate) fn copy(flags: c_int) -> io::Result<Option<Pid>> {
     let flags = c_long::from(flags | libc::SIGCHLD);
-    // SAFETY: without CLONE_VM and a stack of its own the copy has its own memory, as after fork();
-    // libc's handlers, which may wait for a lock that a thread held, do not run. With all other
-    // arguments zero their order, which differs between architectures, does not matter.
+    // SAFETY: without CLONE_VM and without a stack of its own the copy has its own memory, as after
+    // fork(). The handlers of libc, which may wait for another thread's lock, do not run. All other
+    // arguments are zero, so their order, which depends on the architecture, does not matter.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
     match pid {
         -1 => Err(io::Error::last_os_error()),
@@ -46,7 +48,7 @@ pub(crate) fn copy(flags: c_int) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Leaves the process when dropped, in the course of a panic too.
+/// Exits the process when dropped, also during a panic.
 struct Exit(c_int);
 
 impl Drop for Exit {
@@ -55,15 +57,15 @@ impl Drop for Exit {
     }
 }
 
-/// Ends the process with no handler of libc or Rust.
+/// Ends the process without handlers of libc or Rust.
 #[expect(unsafe_code, reason = "no crate wraps _exit(2)")]
 pub(crate) fn exit(status: c_int) -> ! {
     // SAFETY: it touches no memory and does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// Closes every descriptor except these: a copy inherits all, and would keep pipes and sockets of
-/// the caller open.
+/// Closes every descriptor except these. A copy inherits all descriptors and would keep the
+/// caller's pipes and sockets open.
 pub(crate) fn close_all_but<const N: usize>(kept: [BorrowedFd; N]) -> io::Result<()> {
     let mut kept = kept.map(|descriptor| descriptor.as_raw_fd() as u32);
     kept.sort_unstable();
@@ -79,24 +81,26 @@ pub(crate) fn close_all_but<const N: usize>(kept: [BorrowedFd; N]) -> io::Result
 
 #[expect(unsafe_code, reason = "no crate wraps close_range(2)")]
 fn close(first: u32, last: u32) -> io::Result<()> {
-    // SAFETY: only copies that own nothing else come here; they never use what they close.
+    // SAFETY: only copies that own nothing else call this; they never use the closed descriptors.
     match unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Has the kernel bury children, whoever's they were: what the first process of a PID namespace owes them.
+/// Lets the kernel reap children. The first process of a PID namespace inherits orphans and must
+/// not leave zombies.
 pub(crate) fn let_the_kernel_reap() -> io::Result<()> {
     dispose(libc::SIGCHLD, libc::SIG_IGN)
 }
 
-/// Has the kernel keep how children ended, though the caller may have it otherwise.
+/// Lets the kernel store the exit status of children, even if the caller ignores SIGCHLD.
 pub(crate) fn be_told_of_children() -> io::Result<()> {
     dispose(libc::SIGCHLD, libc::SIG_DFL)
 }
 
-/// Ends the process by a signal, as its child ended, so that who waits sees the same.
+/// Ends the process by the signal that ended its child, so that a waiting parent sees the same
+/// status.
 pub(crate) fn die_of(signal: c_int) -> ! {
     let no_core = rustix::process::Rlimit {
         current: Some(0),
@@ -105,7 +109,7 @@ pub(crate) fn die_of(signal: c_int) -> ! {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Core, no_core);
     let _ = dispose(signal, libc::SIG_DFL);
     if let Ok(named) = Signal::try_from(signal) {
-        // No other: what waits behind it would run a handler of the caller's.
+        // Other signals stay blocked, because a pending one would run a handler of the caller.
         let mut others = SigSet::all();
         others.remove(named);
         let _ = others.thread_set_mask();
@@ -119,7 +123,7 @@ pub(crate) fn block_signals() {
     let _ = SigSet::all().thread_set_mask();
 }
 
-/// Lets every signal pass.
+/// Unblocks every signal.
 pub(crate) fn unblock_signals() {
     let _ = SigSet::empty().thread_set_mask();
 }

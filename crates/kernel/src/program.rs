@@ -1,9 +1,9 @@
-//! Programs inside a namespace: started by the caller, in the caller's terminal and process group, with
-//! the PID, network and user namespaces of a keeper and a /proc of their own.
+//! Programs in a namespace. They keep the terminal and process group of the caller, and use the
+//! namespaces of a keeper and their own /proc.
 //!
-//! Two processes are started. The outer one is a child of the caller that enters the namespaces; since a
-//! process stays in its PID namespace (setns(2)), it starts the inner one, which is the program,
-//! waits, and ends as the program ends.
+//! Each program has two processes. The outer one is a child of the caller that enters the
+//! namespaces. It stays in its PID namespace (setns(2)), so it starts the inner process, which
+//! becomes the program. The outer one waits and ends in the same way.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,9 +19,9 @@ use rustix::process::{Pid, WaitOptions};
 use crate::privileges;
 use crate::process;
 
-/// What the outer process takes as the order to kill the program. It must not be killed itself: the program,
-/// an orphan of another PID namespace, would be left to the machine's first process, and until that
-/// cares the namespace could not end (kernel/pid_namespace.c, `zap_pid_ns_processes`).
+/// Signal that orders the outer process to kill the program. If the outer process itself were
+/// killed, the program would become an orphan of another PID namespace. Its namespace could not end
+/// until the machine's first process reaps it (kernel/pid_namespace.c, `zap_pid_ns_processes`).
 const KILL: Signal = Signal::SIGTERM;
 
 /// A program that runs in a namespace. Dropping it kills the program.
@@ -31,19 +31,19 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits for its end.
+    /// Waits for the end of the program.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.outer.wait()
     }
 
-    /// How it ended, or nothing if it still runs.
+    /// The exit status of the program, or `None` if it still runs.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.outer.try_wait()
     }
 
-    /// Kills it (SIGKILL); what it started lives on, as after every kill, until the namespaces go.
+    /// Kills the program (SIGKILL). Its own children live on until the namespaces end.
     pub fn kill(&mut self) -> io::Result<()> {
-        // Once it was waited for, its PID may be another's.
+        // After a wait, the PID may belong to another process.
         if self.outer.try_wait()?.is_none() {
             let outer = Pid::from_child(&self.outer);
             rustix::process::kill_process(outer, rustix::process::Signal::TERM)?;
@@ -51,7 +51,7 @@ impl Running {
         Ok(())
     }
 
-    /// The child of the caller that stands for it, with the pipes that the command asked for.
+    /// The outer process, with the pipes that the command asked for.
     pub fn child(&mut self) -> &mut Child {
         &mut self.outer
     }
@@ -64,8 +64,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts `command` in the namespaces of `keeper` that `which` lists. Outside a user namespace it keeps the
-/// capabilities of [`privileges::KEPT`] only.
+/// Starts `command` in the namespaces of `keeper` that `which` lists. Without a user namespace it
+/// keeps only the capabilities of [`privileges::KEPT`].
 #[expect(unsafe_code, reason = "pre_exec() asks for a promise")]
 pub(crate) fn run(
     keeper: BorrowedFd,
@@ -80,14 +80,14 @@ pub(crate) fn run(
         }
         privileges::give_up()
     };
-    // SAFETY: `enter` and `give_up` make system calls only: they allocate nothing and take no lock.
+    // SAFETY: `enter` and `give_up` make only system calls: they allocate nothing and take no lock.
     let command = unsafe { command.pre_exec(enter) };
     Ok(Running {
         outer: command.spawn()?,
     })
 }
 
-/// In the outer process: enters the namespaces and does not return; in the inner one it returns.
+/// Enters the namespaces. It returns only in the inner process.
 fn enter(keeper: BorrowedFd, which: CloneFlags) -> io::Result<()> {
     nix::sched::setns(keeper, which)?;
     process::block_signals();
@@ -95,15 +95,16 @@ fn enter(keeper: BorrowedFd, which: CloneFlags) -> io::Result<()> {
     if let Some(program) = process::copy(0)? {
         stand_for(program);
     }
-    // The outer process has one thread, so this is not about the end of a thread (prctl(2)).
+    // The outer process has one thread, so the death signal does not come from the end of a thread
+    // (prctl(2)).
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     process::unblock_signals();
     show_own_processes();
     Ok(())
 }
 
-/// Waits for the program and ends in the same way. Signals of the terminal are the program's affair,
-/// and its pipes must close when it closes them.
+/// Waits for the program and ends in the same way. Signals of the terminal are for the program. All
+/// descriptors are closed, because the program's pipes must close when the program closes them.
 fn stand_for(program: Pid) -> ! {
     let _ = process::close_all_but([]);
     let heard = SigSet::from_iter([Signal::SIGCHLD, KILL]);
@@ -120,15 +121,15 @@ fn stand_for(program: Pid) -> ! {
             Ok(None) | Err(Errno::INTR) => {}
             Err(_) => process::exit(1),
         }
-        // Both are blocked, so neither is lost between the question and the wait.
+        // Both signals are blocked, so neither is lost between the check and the wait.
         if heard.wait() == Ok(KILL) {
             let _ = rustix::process::kill_process(program, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// A /proc with the namespace's PIDs, in a mount namespace of its own. Containers may forbid it
-/// (fs/namespace.c, `mount_too_revealing`); then the caller's /proc is seen.
+/// Mounts a /proc with the PIDs of the namespace, in a mount namespace of its own. Containers may
+/// forbid it (fs/namespace.c, `mount_too_revealing`); then the caller's /proc stays visible.
 fn show_own_processes() {
     if nix::sched::unshare(CloneFlags::CLONE_NEWNS).is_err() {
         return;

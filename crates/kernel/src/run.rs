@@ -1,4 +1,4 @@
-//! One run between two namespaces: applications, the loop, the report, and what there is to believe it by.
+//! One run between two namespaces: applications, loop, report and the evidence for the verdict.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -21,19 +21,19 @@ use crate::translation::{
 };
 use crate::verdict::Evidence;
 
-/// Real-time priority of the loop: above that of the applications.
+/// Real-time priority of the loop, above that of the applications.
 const PRIORITY: u8 = 50;
 
-/// Descriptors that a run may need: two for each of the most flows, and those of transfers that come as they
-/// come. Usual soft limits allow 1024 of them.
+/// Number of descriptors that a run may need: two per flow up to the maximum, and those of
+/// open-loop transfers. Usual soft limits allow 1024.
 const DESCRIPTORS: u64 = 8192;
 
-/// Connections that wait until they are accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u16 = 4096;
 
 /// Namespaces in which a scenario can run.
 pub(crate) fn namespaces_for(scenario: &Scenario) -> Result<Namespaces, EngineError> {
-    // Where fewer are allowed, whoever needs more is told.
+    // If the limit is lower, a run that needs more fails with an error.
     let _ = allow_descriptors(DESCRIPTORS);
     let made = Namespaces::make(&setup(scenario));
     let namespaces = made.map_err(|missing| EngineError::Unavailable {
@@ -45,14 +45,14 @@ pub(crate) fn namespaces_for(scenario: &Scenario) -> Result<Namespaces, EngineEr
     Ok(namespaces)
 }
 
-/// A report, and whether to believe it.
+/// A report and its evidence.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) report: Report,
     pub(crate) evidence: Evidence,
 }
 
-/// Programs whose packets are carried as if they were of a group's flows, and who follows the run.
+/// A group whose flows carry packets of programs, and an observer of the run.
 #[derive(Debug)]
 pub(crate) struct Visit<'r> {
     pub(crate) group: GroupId,
@@ -72,13 +72,13 @@ fn setup(scenario: &Scenario) -> Setup {
     }
 }
 
-/// Sysctls by their full names.
+/// Sysctls of a scenario with their full names.
 pub(crate) fn set(scenario: &Scenario) -> Vec<(String, String)> {
     let named = |(name, value)| (format!("net.ipv4.{name}"), value);
     settings(scenario).into_iter().map(named).collect()
 }
 
-/// The operating system refuses what it has allowed before.
+/// The error for a failure of the operating system during a run.
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` wants")]
 pub(crate) fn failed(error: io::Error) -> EngineError {
     EngineError::Untrusted {
@@ -87,7 +87,7 @@ pub(crate) fn failed(error: io::Error) -> EngineError {
     }
 }
 
-/// The run itself, in the thread that is to be the loop's.
+/// Runs a scenario in the current thread, which becomes the thread of the loop.
 pub(crate) fn run_between(
     namespaces: &Namespaces,
     (scenario, options): (&Scenario, &RunOptions),
@@ -96,7 +96,7 @@ pub(crate) fn run_between(
     let begun = thread_cpu_time();
     let listeners = listen(namespaces, scenario).map_err(failed)?;
     let applications = Applications::start(listeners).map_err(failed)?;
-    // Without these privileges the machine is late more often, which the verdict sees.
+    // Without these privileges the machine is late more often, and the verdict reports it.
     let _ = lock_memory();
     let _ = set_exact_timers();
     let _ = set_policy(Policy::Fifo(PRIORITY));
@@ -127,7 +127,7 @@ pub(crate) fn run_between(
     Ok(Outcome { report, evidence })
 }
 
-/// A listener for each group, so that each may have settings of its own.
+/// Makes one listener per group, so that each group may have its own settings.
 fn listen(namespaces: &Namespaces, scenario: &Scenario) -> io::Result<Vec<Listener>> {
     let address = namespaces.address(Side::Far, 0);
     let address = address.ok_or_else(|| io::Error::other("no address"))?;

@@ -1,34 +1,34 @@
-//! The two ends of an emulated path, and their addresses.
+//! The two ends of an emulated path and their addresses. Namespaces and hosts use them.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// Addresses of one side in a block of 256, without the first and the last.
+/// Addresses of a side in a block of 256, without the first and the last one.
 const IN_BLOCK: u16 = 254;
-/// Blocks of each side in 198.18.0.0/15.
+/// Number of blocks of each side in 198.18.0.0/15.
 const BLOCKS: u16 = 256;
 
 /// One end of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Where senders live: 198.18.0.1.
+    /// Side of the senders: 198.18.0.1.
     Near,
-    /// Where receivers live: 198.18.1.1.
+    /// Side of the receivers: 198.18.1.1.
     Far,
 }
 
 impl Side {
-    /// Both, near first.
+    /// Both sides, near first.
     pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
 
-    /// The range that both sides' addresses lie in, kept for benchmarks of network devices
-    /// (RFC 2544, appendix C.2.2).
+    /// Range of the addresses of both sides, reserved for benchmarks of network devices (RFC 2544,
+    /// appendix C.2.2).
     pub const RANGE: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
 
-    /// Addresses that a side can have.
+    /// Maximum number of addresses of a side.
     pub const ADDRESSES: u16 = IN_BLOCK * BLOCKS;
 
-    /// The other end.
+    /// The other side.
     pub fn other(self) -> Self {
         match self {
             Self::Near => Self::Far,
@@ -36,8 +36,9 @@ impl Side {
         }
     }
 
-    /// Its `index`-th address, from 0; none from [`Side::ADDRESSES`] on. Near addresses have an even
-    /// third byte and far ones an odd one: 198.18.0.x and 198.18.1.x first, then 198.18.2.x and 198.18.3.x.
+    /// The `index`-th address of the side, from 0; `None` from [`Side::ADDRESSES`] on. Near
+    /// addresses have an even third byte and far ones an odd one. 198.18.0.x and 198.18.1.x come
+    /// first, then 198.18.2.x and 198.18.3.x.
     pub fn address(self, index: u16) -> Option<Ipv4Addr> {
         (index < Self::ADDRESSES).then(|| {
             let host = self.block(index / IN_BLOCK).to_bits() + 1 + u32::from(index % IN_BLOCK);
@@ -45,7 +46,7 @@ impl Side {
         })
     }
 
-    /// The /24 blocks in which its first `addresses` addresses lie.
+    /// The /24 blocks of the side's first `addresses` addresses.
     #[cfg(target_os = "linux")]
     pub(crate) fn blocks(self, addresses: u16) -> impl Iterator<Item = Ipv4Addr> {
         (0..addresses.div_ceil(IN_BLOCK)).map(move |block| self.block(block))

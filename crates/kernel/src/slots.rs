@@ -1,10 +1,10 @@
-//! Packets on their way through the links, whose events carry only a number each.
+//! Storage of packets in flight through the links, because events carry only packet numbers.
 
-/// Bytes that the packets of one flow and direction may have together: more than any window holds, and what a
-/// program that floods a way without a queue is stopped at.
+/// Maximum bytes in flight of one flow and direction. It exceeds any window, and stops programs
+/// that flood a path without a queue.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// The bytes of packets by number; numbers are used again.
+/// Packets by number. Numbers are reused.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     packets: Vec<Option<Box<[u8]>>>,
@@ -13,7 +13,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Keeps a packet: its number, if there is room for it.
+    /// Stores a packet. Returns its number, or `None` if there is no room.
     pub(crate) fn keep(&mut self, packet: &[u8]) -> Option<u32> {
         if self.bytes + packet.len() > MOST_BYTES {
             return None;
@@ -32,12 +32,12 @@ impl Slots {
         (self.packets.len() - 1) as u32
     }
 
-    /// The packet of this number, if it is still on its way.
+    /// The packet of this number, if it is still in flight.
     pub(crate) fn get(&self, number: u32) -> Option<&[u8]> {
         self.packets.get(number as usize)?.as_deref()
     }
 
-    /// Takes it out: it has arrived, or was lost.
+    /// Removes a packet that has arrived or was lost.
     pub(crate) fn take(&mut self, number: u32) -> Option<Box<[u8]>> {
         let packet = self.packets.get_mut(number as usize)?.take()?;
         self.bytes -= packet.len();
@@ -45,7 +45,7 @@ impl Slots {
         Some(packet)
     }
 
-    /// How many are on their way.
+    /// Number of packets in flight.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.packets.len() - self.free.len()
@@ -59,7 +59,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// As a map whose keys are the smallest set that suffices.
+        /// Comparison with a map whose keys are the smallest sufficient set.
         #[test]
         fn what_is_kept_comes_back_once(steps in prop::collection::vec((any::<bool>(), any::<u8>()), 1..300)) {
             let (mut slots, mut known) = (Slots::default(), BTreeMap::new());

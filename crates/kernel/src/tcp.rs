@@ -1,5 +1,5 @@
-//! Nonblocking TCP over IPv4 on sockets of a namespace: listening, connecting, accepting, and what may be
-//! set on a connection.
+//! Nonblocking TCP over IPv4 on sockets of a namespace: listening, connecting, accepting, and
+//! socket options. The hosts and applications use it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -18,8 +18,8 @@ use crate::tcp_info::TcpInfo;
 pub struct Listener(OwnedFd);
 
 impl Listener {
-    /// Binds a fresh socket to `address` and listens, with room for `backlog` connections that
-    /// nobody has accepted (at most `net.core.somaxconn` of the namespace).
+    /// Binds a new socket to `address` and listens. `backlog` connections can wait to be accepted,
+    /// at most `net.core.somaxconn` of the namespace.
     pub fn listen(socket: OwnedFd, address: SocketAddrV4, backlog: u16) -> io::Result<Self> {
         sockopt::set_socket_reuseaddr(&socket, true)?;
         rustix::net::bind(&socket, &address)?;
@@ -27,7 +27,7 @@ impl Listener {
         Ok(Self(socket))
     }
 
-    /// The next connection and where it comes from, or nothing if none waits.
+    /// The next connection and its remote address, or `None` if none waits.
     pub fn accept(&self) -> io::Result<Option<(Connection, SocketAddrV4)>> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         loop {
@@ -37,14 +37,14 @@ impl Listener {
                     return Ok(Some((Connection(socket), from)));
                 }
                 Err(Errno::AGAIN) => return Ok(None),
-                // A connection that ended before it was accepted (accept(2)).
+                // CONNABORTED is a connection that ended before it was accepted (accept(2)).
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Where it listens; the port that the kernel chose where it was to.
+    /// The local address. Its port is the one that the kernel chose if zero was requested.
     pub fn address(&self) -> io::Result<SocketAddrV4> {
         Ok(rustix::net::getsockname(&self.0)?.try_into()?)
     }
@@ -56,12 +56,12 @@ impl AsFd for Listener {
     }
 }
 
-/// Where a connection comes from and where it goes.
+/// Source and destination of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// An address of this side; the kernel chooses the port.
+    /// Address of this side; the kernel chooses the port.
     pub from: Ipv4Addr,
-    /// The listener's.
+    /// Address and port of the listener.
     pub to: SocketAddrV4,
 }
 
@@ -70,9 +70,10 @@ pub struct Route {
 pub struct Connection(OwnedFd);
 
 impl Connection {
-    /// Begins to connect a fresh socket; [`Connection::is_connected`] says when that is done.
+    /// Starts to connect a new socket; [`Connection::is_connected`] reports the result.
     pub fn connect(socket: OwnedFd, route: Route) -> io::Result<Self> {
-        // The port is chosen when the other end is known, so one port serves connections to several ends.
+        // The port is chosen when the other end is known, so one port serves connections to several
+        // ends.
         nix::sys::socket::setsockopt(&socket, IpBindAddressNoPort, &true)?;
         rustix::net::bind(&socket, &SocketAddrV4::new(route.from, 0))?;
         match rustix::net::connect(&socket, &route.to) {
@@ -81,11 +82,12 @@ impl Connection {
         }
     }
 
-    /// Whether the connection stands.
+    /// Whether the connection is established.
     ///
     /// # Errors
     ///
-    /// Why it never will, such as `ConnectionRefused`, or `TimedOut` once the SYN was sent in vain.
+    /// The reason why it failed, such as `ConnectionRefused`, or `TimedOut` if the SYNs were not
+    /// answered.
     pub fn is_connected(&self) -> io::Result<bool> {
         sockopt::socket_error(&self.0)??;
         match rustix::net::getpeername(&self.0) {
@@ -95,22 +97,22 @@ impl Connection {
         }
     }
 
-    /// Gives bytes to the kernel, and says how many it took: nothing where it has no room.
+    /// Writes bytes. Returns the number of accepted bytes, or `None` if the kernel has no room.
     pub fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         retried(|| rustix::net::send(&self.0, bytes, SendFlags::NOSIGNAL))
     }
 
-    /// Takes bytes that came: nothing where there are none yet, and 0 at the end.
+    /// Reads received bytes. Returns their number, `None` if there are none yet, and 0 at the end.
     pub fn read(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         retried(|| rustix::net::recv(&self.0, &mut *bytes, RecvFlags::empty()).map(|read| read.1))
     }
 
-    /// Says that nothing more will be written: a FIN follows what was.
+    /// Closes the sending direction: a FIN follows the written data.
     pub fn finish(&self) -> io::Result<()> {
         Ok(rustix::net::shutdown(&self.0, Shutdown::Write)?)
     }
 
-    /// What the kernel says of it.
+    /// The kernel's state of the connection.
     pub fn info(&self) -> io::Result<TcpInfo> {
         TcpInfo::of(self)
     }
@@ -138,41 +140,41 @@ fn retried(mut call: impl FnMut() -> Result<usize, Errno>) -> io::Result<Option<
     }
 }
 
-/// Why a socket did not get a congestion control.
+/// Reason why a socket did not get a congestion control.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CongestionControlError {
-    /// The kernel has none of this name, or its module is not loaded.
+    /// The kernel has no congestion control of this name, or its module is not loaded.
     #[error(
         "this kernel has no congestion control `{name}`; it has {}: load its module (`modprobe tcp_{name}`)",
         .available.join(", ")
     )]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// Those that there are.
+        /// Available names.
         available: Vec<String>,
     },
-    /// It is kept for privileged users (`net.ipv4.tcp_allowed_congestion_control`).
+    /// Only privileged users may use it (`net.ipv4.tcp_allowed_congestion_control`).
     #[error(
         "the congestion control `{name}` is not allowed to this user: add it to net.ipv4.tcp_allowed_congestion_control or run as root"
     )]
     NotAllowed {
-        /// The name asked for.
+        /// Requested name.
         name: String,
     },
-    /// Something else.
+    /// Another error occurred.
     #[error("the congestion control `{name}` could not be set ({source})")]
     System {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
 }
 
-/// Gives a socket a congestion control by the kernel's name (tcp(7), `TCP_CONGESTION`); connections
-/// that a listener accepts have the listener's. `available` are those that the namespace has, for the error.
+/// Sets a socket's congestion control by the kernel's name (tcp(7), `TCP_CONGESTION`). Accepted
+/// connections inherit that of the listener. `available` are the names for the error text.
 pub fn set_congestion_control(
     socket: impl AsFd,
     name: &str,
@@ -193,7 +195,7 @@ pub fn set_congestion_control(
     }
 }
 
-/// Has a socket's packets be of `packet` bytes at most, headers included; `TCP_MAXSEG` takes no account of
+/// Limits a socket's packets to `packet` bytes, headers included. `TCP_MAXSEG` does not subtract
 /// options such as timestamps (RFC 6691 section 2).
 pub fn set_segment_size(socket: impl AsFd, packet: Bytes) -> io::Result<()> {
     const FIXED_HEADERS: u64 = 40;
@@ -201,20 +203,20 @@ pub fn set_segment_size(socket: impl AsFd, packet: Bytes) -> io::Result<()> {
     Ok(nix::sys::socket::setsockopt(&socket, TcpMaxSeg, &size)?)
 }
 
-/// Has a connection that is closed cut off at once: what was written and not acknowledged is forgotten, and the
-/// other end gets a RST (socket(7), `SO_LINGER` of 0).
+/// Lets close() reset a connection: unacknowledged data is discarded, and the other end gets a RST
+/// (socket(7), `SO_LINGER` of 0).
 pub fn cut_off_when_closed(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
-/// A socket's congestion control.
+/// The congestion control of a socket.
 pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
     Ok(sockopt::tcp_congestion(socket)?)
 }
 
-/// Bounds a socket's send buffer, which then no longer grows by itself, and says what the bound is:
-/// the kernel doubles it, for its own bookkeeping (socket(7), `SO_SNDBUF`). Who may not exceed
-/// `net.core.wmem_max` gets at most that.
+/// Limits a socket's send buffer, which then no longer grows automatically. Returns the actual
+/// limit, which the kernel doubles for its own bookkeeping (socket(7), `SO_SNDBUF`). Without
+/// privileges the limit is at most `net.core.wmem_max`.
 pub fn bound_send_buffer(socket: impl AsFd, bound: Bytes) -> io::Result<Bytes> {
     let socket = socket.as_fd();
     // The option is an int, and the kernel doubles it.
@@ -225,7 +227,7 @@ pub fn bound_send_buffer(socket: impl AsFd, bound: Bytes) -> io::Result<Bytes> {
     Ok(Bytes::new(sockopt::socket_send_buffer_size(socket)? as u64))
 }
 
-/// Has a socket send small segments at once, without Nagle's algorithm (RFC 9293, section 3.7.4).
+/// Disables Nagle's algorithm, so that small segments are sent at once (RFC 9293, section 3.7.4).
 pub fn send_at_once(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)
 }

@@ -1,100 +1,101 @@
-//! What the kernel says of a connection: `struct tcp_info`, as far as this kernel has it.
+//! The kernel's state of a connection: `struct tcp_info`, as far as this kernel fills it. Hosts
+//! read the sender's window from it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use forebay_units::{Bytes, Rate, Time};
 
-/// Bytes that are asked for: 280 are known of Linux 6.18, and the structure only grows.
+/// Bytes of the buffer. Linux 6.18 fills 280 bytes, and the structure only grows.
 const ROOM: usize = 512;
-/// Up to and with `tcpi_total_retrans`, which every kernel since 2.6 has.
+/// Bytes up to and including `tcpi_total_retrans`, which every kernel since 2.6 has.
 const SHORTEST: usize = 104;
 
 /// The state of loss recovery (include/net/tcp.h, `enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
-    /// Nothing is amiss.
+    /// No loss or reordering is suspected.
     Open,
-    /// Duplicate ACKs or SACKs have come.
+    /// Duplicate ACKs or SACKs have arrived.
     Disorder,
-    /// The window was reduced for ECN or a local queue.
+    /// The window was reduced because of ECN or a local queue.
     WindowReduced,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout.
+    /// Loss recovery after a retransmission timeout.
     Loss,
-    /// One that this program does not know.
+    /// A state that this program does not know.
     Other(u8),
 }
 
-/// A connection as its sender sees it. What a kernel is too old to say is `None`.
+/// The sender's state of a connection. A field is `None` if the kernel is too old for it.
 ///
-/// The names and the layout are those of include/uapi/linux/tcp.h, Linux 6.12.
+/// Names and layout follow include/uapi/linux/tcp.h of Linux 6.12.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// The state of loss recovery (`tcpi_ca_state`).
+    /// State of loss recovery (`tcpi_ca_state`).
     pub recovery_state: RecoveryState,
-    /// Whether the application limited the newest sample of the delivery rate
+    /// Whether the latest sample of the delivery rate was limited by the application
     /// (`tcpi_delivery_rate_app_limited`).
     pub application_limited: bool,
-    /// The retransmission timeout (`tcpi_rto`).
+    /// Retransmission timeout (`tcpi_rto`).
     pub retransmission_timeout: Time,
-    /// The sender's maximum segment size (`tcpi_snd_mss`).
+    /// Maximum segment size of the sender (`tcpi_snd_mss`).
     pub segment_size: Bytes,
-    /// Segments sent and not acknowledged (`tcpi_unacked`).
+    /// Number of unacknowledged segments (`tcpi_unacked`).
     pub unacknowledged_packets: u32,
-    /// Of them, those that a SACK reported (`tcpi_sacked`).
+    /// Number of unacknowledged segments that a SACK reported (`tcpi_sacked`).
     pub sacked_packets: u32,
-    /// Of them, those held to be lost (`tcpi_lost`).
+    /// Number of unacknowledged segments that are considered lost (`tcpi_lost`).
     pub lost_packets: u32,
-    /// Of them, those sent again (`tcpi_retrans`).
+    /// Number of unacknowledged segments that were retransmitted (`tcpi_retrans`).
     pub retransmitted_packets: u32,
-    /// The smoothed round-trip time (`tcpi_rtt`), in whole microseconds.
+    /// Smoothed round-trip time (`tcpi_rtt`), in whole microseconds.
     pub smoothed_rtt: Time,
-    /// The mean deviation of the round-trip time (`tcpi_rttvar`).
+    /// Mean deviation of the round-trip time (`tcpi_rttvar`).
     pub rtt_deviation: Time,
-    /// The slow-start threshold (`tcpi_snd_ssthresh`); none before the first loss.
+    /// Slow-start threshold (`tcpi_snd_ssthresh`), in packets; `None` before the first loss.
     pub slow_start_threshold_packets: Option<u32>,
-    /// The congestion window (`tcpi_snd_cwnd`).
+    /// Congestion window (`tcpi_snd_cwnd`), in packets.
     pub congestion_window_packets: u32,
-    /// How far segments are held to be reordered (`tcpi_reordering`).
+    /// Assumed reordering distance (`tcpi_reordering`), in packets.
     pub reordering_packets: u32,
-    /// Retransmissions since the start (`tcpi_total_retrans`).
+    /// Number of retransmissions since the start (`tcpi_total_retrans`).
     pub total_retransmissions: u32,
-    /// The pacing rate (`tcpi_pacing_rate`); none where the sender is not paced.
+    /// Pacing rate (`tcpi_pacing_rate`); `None` if the sender is not paced.
     pub pacing_rate: Option<Rate>,
-    /// Bytes acknowledged (`tcpi_bytes_acked`; with the SYN and the FIN, one byte each).
+    /// Acknowledged bytes (`tcpi_bytes_acked`), with one byte each for the SYN and the FIN.
     pub bytes_acknowledged: Option<Bytes>,
     /// Bytes received in order (`tcpi_bytes_received`).
     pub bytes_received: Option<Bytes>,
     /// Bytes written and not yet sent for the first time (`tcpi_notsent_bytes`).
     pub not_sent: Option<Bytes>,
-    /// The smallest round-trip time within the last minutes (`tcpi_min_rtt`).
+    /// Smallest round-trip time within the last minutes (`tcpi_min_rtt`).
     pub min_rtt: Option<Time>,
-    /// The newest sample of the delivery rate (`tcpi_delivery_rate`).
+    /// Latest sample of the delivery rate (`tcpi_delivery_rate`).
     pub delivery_rate: Option<Rate>,
-    /// Time with something to send or unacknowledged (`tcpi_busy_time`).
+    /// Time with data to send or unacknowledged data (`tcpi_busy_time`).
     pub busy: Option<Time>,
-    /// Of it, time limited by the receiver's window (`tcpi_rwnd_limited`).
+    /// Busy time limited by the receiver's window (`tcpi_rwnd_limited`).
     pub receive_window_limited: Option<Time>,
-    /// Of it, time limited by the send buffer (`tcpi_sndbuf_limited`).
+    /// Busy time limited by the send buffer (`tcpi_sndbuf_limited`).
     pub send_buffer_limited: Option<Time>,
-    /// Segments delivered, counted once each (`tcpi_delivered`).
+    /// Number of delivered segments; each counts once (`tcpi_delivered`).
     pub delivered_packets: Option<u32>,
-    /// Of them, those whose ACK echoed congestion experienced (`tcpi_delivered_ce`).
+    /// Number of delivered segments whose ACK echoed a congestion mark (`tcpi_delivered_ce`).
     pub delivered_marked_packets: Option<u32>,
-    /// Payload sent, retransmissions included (`tcpi_bytes_sent`).
+    /// Sent payload, retransmissions included (`tcpi_bytes_sent`).
     pub bytes_sent: Option<Bytes>,
-    /// Of it, what was sent again (`tcpi_bytes_retrans`).
+    /// Retransmitted payload (`tcpi_bytes_retrans`).
     pub bytes_retransmitted: Option<Bytes>,
-    /// The window that the receiver advertised last (`tcpi_snd_wnd`).
+    /// Latest advertised window of the receiver (`tcpi_snd_wnd`).
     pub send_window: Option<Bytes>,
-    /// Expiries of the retransmission timer (`tcpi_total_rto`, Linux 6.7).
+    /// Number of expiries of the retransmission timer (`tcpi_total_rto`, Linux 6.7).
     pub timeouts: Option<u16>,
 }
 
 impl TcpInfo {
-    /// Asks the kernel (tcp(7), `TCP_INFO`).
+    /// Reads the state from the kernel (tcp(7), `TCP_INFO`).
     #[expect(
         unsafe_code,
         reason = "nix and rustix know one length of the structure only"
@@ -102,7 +103,7 @@ impl TcpInfo {
     pub fn of(socket: impl AsFd) -> io::Result<Self> {
         let mut bytes = [0_u8; ROOM];
         let mut length = ROOM as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes, and any bytes are bytes.
+        // SAFETY: the kernel writes at most `length` bytes, and any bytes are valid.
         let result = unsafe {
             libc::getsockopt(
                 socket.as_fd().as_raw_fd(),
@@ -119,7 +120,7 @@ impl TcpInfo {
         known.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a short tcp_info"))
     }
 
-    /// Reads a structure of any length; nothing where it is shorter than any kernel's.
+    /// Parses a structure of any length; `None` if it is shorter than that of any kernel.
     fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < SHORTEST {
             return None;
@@ -127,7 +128,7 @@ impl TcpInfo {
         let word = |at| field(bytes, at).map(u32::from_ne_bytes);
         let long = |at| field(bytes, at).map(u64::from_ne_bytes);
         let micros = |at| Some(Time::from_micros(word(at)?.into()));
-        // ~0 says that there is none (net/ipv4/tcp_input.c and tcp_rate.c).
+        // The value ~0 means that there is no rate (net/ipv4/tcp_input.c and tcp_rate.c).
         let rate = |at| {
             let bytes = long(at).filter(|rate| *rate != u64::MAX)?;
             Some(Rate::from_bits_per_second(bytes.saturating_mul(8)))
@@ -151,7 +152,7 @@ impl TcpInfo {
             retransmitted_packets: word(36)?,
             smoothed_rtt: micros(68)?,
             rtt_deviation: micros(72)?,
-            // TCP_INFINITE_SSTHRESH (include/net/tcp.h).
+            // 0x7fffffff is TCP_INFINITE_SSTHRESH (include/net/tcp.h).
             slow_start_threshold_packets: word(76).filter(|packets| *packets < 0x7fff_ffff),
             congestion_window_packets: word(80)?,
             reordering_packets: word(88)?,
@@ -177,12 +178,12 @@ impl TcpInfo {
     }
 }
 
-/// Whether a structure is long enough, a field of it.
+/// A field of a structure, if the structure is long enough.
 fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-/// The first bit field of its byte: compilers of big-endian machines begin at the top.
+/// The first bit field of its byte; compilers of big-endian machines start at the top.
 fn application_limited(byte: u8) -> bool {
     let first = if cfg!(target_endian = "big") { 0x80 } else { 1 };
     byte & first != 0
@@ -192,7 +193,7 @@ fn application_limited(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// Every field at its own offset as laid out by a C compiler: each byte says where it is.
+    /// Every field has its own offset in a C compiler's layout as its value.
     fn whole() -> Vec<u8> {
         let mut bytes = vec![0; 280];
         for at in (8..104).step_by(4) {
@@ -240,7 +241,8 @@ mod tests {
 
     #[test]
     fn fields_are_where_the_kernel_s_header_puts_them() {
-        // offsetof() of each field of struct tcp_info, which `whole` wrote there.
+        // The expected values are offsetof() of each field of struct tcp_info, which `whole` wrote
+        // there.
         let info = TcpInfo::parse(&whole()).expect("a whole structure");
         assert_eq!(info.recovery_state, RecoveryState::Recovery);
         assert!(info.application_limited);

@@ -1,5 +1,5 @@
-//! What the kernel is told of a scenario, what it does instead of what the scenario says, and what it
-//! cannot do.
+//! Converts a scenario to kernel settings. It also lists where the kernel differs from the
+//! scenario, and refuses what the kernel cannot do.
 
 use forebay_scenario::{
     DelayedAck, EngineError, FlowGroup, Scenario, Stack, Warning, WarningKind, Workload,
@@ -9,27 +9,29 @@ use forebay_units::{Bytes, Time};
 
 use crate::NAME;
 
-/// The first port on which receivers listen; each group has its own. Behind the ports that Linux gives away by
-/// itself (`net.ipv4.ip_local_port_range`, 32768 to 60999), and where no program that is run beside them listens.
+/// First port of the receivers; each group has its own port. It is above the ports that Linux
+/// assigns automatically (`net.ipv4.ip_local_port_range`, 32768 to 60999). Programs rarely listen
+/// there.
 pub(crate) const FIRST_PORT: u16 = 61_000;
 
-/// Groups for which there are ports.
+/// Maximum number of groups, one per port.
 const MOST_GROUPS: usize = (u16::MAX - FIRST_PORT) as usize + 1;
 
-/// IPv4 and TCP headers with timestamps, which Linux sends.
+/// Headers of IPv4 and TCP with timestamps, which Linux sends.
 pub(crate) const TCP_HEADERS: Bytes = Bytes::new(52);
 
-/// The send buffers of all flows together. Too much brings a machine over `tcp_mem`, and a kernel
-/// under memory pressure clamps every receive window to four segments.
+/// Total send buffers of all flows, in bytes. A larger total could exceed `tcp_mem`; under memory
+/// pressure the kernel clamps every receive window to four segments.
 const SEND_BUFFERS: u64 = 16 << 20;
 
-/// The most flows at once: each takes two descriptors.
+/// Maximum number of concurrent flows; each takes two descriptors.
 const MOST_FLOWS: u64 = 2000;
 
-/// The smallest and the largest packets of a device (Linux: ETH_MIN_MTU is 68, and below 576 nobody goes).
+/// Smallest and largest TCP packet in bytes. Linux accepts an MTU from 68 (ETH_MIN_MTU), but an MTU
+/// below 576 is unusual.
 const PACKETS: std::ops::RangeInclusive<u64> = 200..=65_535;
 
-/// The kernel's name of a group's controller.
+/// The kernel's name of a group's congestion control.
 pub(crate) fn controller_of(group: &FlowGroup) -> &'static str {
     match group.controller.name() {
         "newreno" => "reno",
@@ -51,7 +53,7 @@ fn of_sockets(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowGroup)> 
     groups.filter(|(_, group)| group.responsive())
 }
 
-/// Refuses by name what the kernel cannot do, whichever it is.
+/// Refuses a scenario with features that the kernel lacks, and names the feature.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     let groups = scenario.flows().len();
     if groups > MOST_GROUPS {
@@ -107,18 +109,18 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// A parameter of a group's controller that is not as the kernel has it.
+/// The name of a controller parameter that differs from the kernel's default.
 fn changed_parameter(group: &FlowGroup) -> Option<&'static str> {
     let defaults = Parameters::defaults(group.controller.description().parameters);
     let known = defaults.iter().zip(group.controller.parameters().iter());
     let changed = |(usual, found): &(&(_, Value), &(_, Value))| {
-        // A word chooses an implementation, and here that is the kernel's.
+        // A word selects an implementation, and here the implementation is the kernel's.
         !matches!(found.1, Value::Word(_)) && usual.1 != found.1
     };
     known.into_iter().find(changed).map(|((name, _), _)| *name)
 }
 
-/// Refuses controllers that the kernel does not have.
+/// Refuses congestion controls that the kernel lacks.
 pub(crate) fn check_controllers(
     scenario: &Scenario,
     available: &[String],
@@ -137,20 +139,20 @@ pub(crate) fn check_controllers(
     Ok(())
 }
 
-/// The largest packet of any flow of TCP.
+/// The largest packet of all TCP flows, in bytes.
 pub(crate) fn largest_packet(scenario: &Scenario) -> u16 {
     let sizes = of_sockets(scenario).map(|(_, group)| group.packet.supremum());
     sizes.fold(1500.0, f64::max) as u16
 }
 
-/// How many segments senders hand over at once: one where there are groups and none gathers them, which
-/// holds for the device and so for all; else as many as the kernel likes.
+/// The maximum number of segments that senders pass to a device at once. It is one if no group uses
+/// offload, because the device has one setting. Otherwise the kernel's limit applies.
 pub(crate) fn segments_at_once(scenario: &Scenario) -> Option<u32> {
     let mut gathers = of_sockets(scenario).map(|(_, group)| group.stack.offload);
     (gathers.next() == Some(false) && !gathers.any(|each| each)).then_some(1)
 }
 
-/// Settings of both namespaces: names under net.ipv4, and values.
+/// Sysctls of both namespaces: names under net.ipv4, and values.
 pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let flows: u64 = of_sockets(scenario).map(|(_, group)| group.count).sum();
     let buffer = (SEND_BUFFERS / flows.max(1)).clamp(256 << 10, SEND_BUFFERS);
@@ -160,7 +162,7 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
     vec![
         ("tcp_rmem", "4096 1048576 67108864".to_owned()),
         ("tcp_wmem", format!("4096 {buffer} 67108864")),
-        // What one transfer learns of the path the next one does not know.
+        // A transfer must not use path metrics of an earlier one.
         ("tcp_no_metrics_save", flag(true)),
         ("tcp_ecn", flag(stack.ecn)),
         ("tcp_sack", flag(true)),
@@ -172,7 +174,7 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Says of each group what of its stack the kernel does otherwise.
+/// Warnings about the stack features of each group that the kernel implements differently.
 pub(crate) fn remarks(scenario: &Scenario) -> Vec<Warning> {
     let told = segments_at_once(scenario).is_some();
     let remark = |(_, group): (usize, &FlowGroup)| {
@@ -190,7 +192,7 @@ pub(crate) fn remarks(scenario: &Scenario) -> Vec<Warning> {
     of_sockets(scenario).filter_map(remark).collect()
 }
 
-/// Keys of a stack in which it is not the one of Linux, without those that the kernel is told.
+/// Keys of a stack that differ from Linux, without those that sysctls set.
 fn otherwise(stack: &Stack) -> Vec<&'static str> {
     let linux = Stack::LINUX;
     let acks = |stack: &Stack| DelayedAck {
@@ -260,7 +262,7 @@ mod tests {
             "count = 2000",
             "cca = \"bbr\"",
             "stack = \"linux\"\necn = true",
-            // Transfers of an open loop are as many as come.
+            // Open-loop transfers have no fixed number.
             "count = 2000\n[[flows]]\nrtt = \"1ms\"\nworkload = { open_loop = { load = 0.1, size = \"9kB\" } }",
             background,
         ] {
@@ -302,7 +304,7 @@ mod tests {
                 assert!(text.contains(word), "{word}: {text}");
             }
         }
-        // Several groups together are too many as well.
+        // Several groups together can also have too many flows.
         let many = "[[flows]]\nrtt = \"1ms\"\ncount = 1001\n";
         assert!(refusal(&scenario(&many.repeat(2))).contains("2002 flows"));
         let speech = "[[flows]]\nworkload = \"voip\"\n";
@@ -371,7 +373,7 @@ mod tests {
                 assert_eq!(setting(&scenario, name), "1");
             }
         }
-        // Send buffers share 16 MiB, though each has 256 KiB at least.
+        // The send buffers share 16 MiB, but each one has at least 256 KiB.
         for (count, each) in [
             (1, 16 << 20),
             (4, 4 << 20),

@@ -1,5 +1,5 @@
-//! Whether a run may be believed: a machine that was late, or whose own limits held the senders back,
-//! measures itself and not the link.
+//! The verdict on a run. If the machine was late, or its own limits held the senders back, the run
+//! does not measure the link and is refused.
 
 use forebay_scenario::{EngineError, Lateness as LatenessCost, Warning, WarningKind};
 use forebay_units::Time;
@@ -10,35 +10,35 @@ use crate::hosts::Strays;
 use crate::lateness::Lateness;
 use crate::slots::MOST_BYTES;
 
-/// Of a run's time, the share that its clock may have stood.
+/// Maximum share of a run's time for which its clock may be frozen.
 const MOST_FROZEN: f64 = 0.02;
 
-/// How late one packet of a thousand may be handed over.
+/// Maximum 99.9th percentile of the lateness of packets.
 const MOST_LATE: Time = Time::from_millis(1);
 
-/// For how long the receiver's window may have held a persistent flow back.
+/// Maximum time for which the receiver's window may limit a persistent flow.
 const MOST_WINDOW_LIMITED: Time = Time::from_millis(100);
 
-/// Shares of the limits from which on a warning is worth its line.
+/// Share of the limits above which a warning is given.
 const WORTH_SAYING: f64 = 0.25;
 
-/// What a run has shown of the machine.
+/// Measurements of the machine during a run.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     pub(crate) lateness: Lateness,
     pub(crate) frozen: Time,
     pub(crate) freezes: u64,
     pub(crate) length: Time,
-    /// The longest that the receiver's window held a persistent flow back.
+    /// Longest time that the receiver's window limited a persistent flow.
     pub(crate) window_limited: Time,
-    /// Persistent flows whose sender had nothing more to send at some look.
+    /// Number of persistent flows that had no unsent data at an inspection.
     pub(crate) starved: u64,
     pub(crate) strays: Strays,
     pub(crate) counters: [Counters; 2],
 }
 
 impl Evidence {
-    /// How late the run was, as its cost says it.
+    /// The lateness of the run, for its cost.
     pub(crate) fn cost(&self) -> LatenessCost {
         LatenessCost {
             p50_s: self.lateness.p50().as_secs_f64(),
@@ -50,12 +50,12 @@ impl Evidence {
         }
     }
 
-    /// Whether the machine was late at this run, which it need not be at the next.
+    /// Whether the machine was late in this run. A repeated run may be on time.
     pub(crate) fn is_late(&self) -> bool {
         self.lateness.p99_9() > MOST_LATE || is_frozen_for_too_long(self.frozen, self.length)
     }
 
-    /// Refuses a run that is not to be believed.
+    /// Refuses a run that cannot be trusted. The error is `Untrusted`.
     pub(crate) fn judge(&self) -> Result<(), EngineError> {
         let why = [self.late_reasons(), self.other_reasons()].concat();
         if why.is_empty() {
@@ -141,7 +141,8 @@ impl Evidence {
             .sum()
     }
 
-    /// Warnings of a run that is reported in any case: of what exceeds the limits of [`Evidence::judge`].
+    /// Warnings of a run that is reported in any case, about exceeded limits of
+    /// [`Evidence::judge`].
     pub(crate) fn doubts(&self) -> Vec<Warning> {
         let said = |why: Vec<String>, what: &str, subject: &str| {
             let text = format!("{what}: {}", why.join("; "));
@@ -164,7 +165,7 @@ impl Evidence {
         late.into_iter().chain(others).chain(self.flood()).collect()
     }
 
-    /// What is worth saying of a run that is believed.
+    /// Warnings of a run that is trusted.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         self.lateness_said()
             .into_iter()
@@ -172,7 +173,7 @@ impl Evidence {
             .collect()
     }
 
-    /// That more came than anybody keeps.
+    /// The warning that packets exceeded the storage of their flow.
     fn flood(&self) -> Option<Warning> {
         let lost = self.strays.flooded;
         let text = format!(
@@ -200,7 +201,7 @@ impl Evidence {
     }
 }
 
-/// Whether the clock has stood for so long of a run of this length that nobody believes it.
+/// Whether the clock was frozen for too large a share of a run of this length.
 pub(crate) fn is_frozen_for_too_long(frozen: Time, length: Time) -> bool {
     share(frozen, length) > MOST_FROZEN
 }
@@ -231,7 +232,7 @@ mod tests {
 
     const DEVICE: &str = "near: 0 9 0 0 0 0 0 0 0 9 0 0 0 0 0 0\n";
 
-    /// Counters of a namespace in which events have happened so often.
+    /// Counters of a namespace with these numbers of events.
     fn counters(events: &[(Event, u64)], devices: &str) -> Counters {
         let table = |event: &Event| {
             let (group, name) = event.name().split_once('.').unwrap();
@@ -243,7 +244,7 @@ mod tests {
         Counters::parse([&tables.concat(), ""], devices, "near").unwrap()
     }
 
-    /// A run of ten seconds on a machine that was in time.
+    /// A run of ten seconds on a machine that was on time.
     fn good() -> Evidence {
         let mut lateness = Lateness::default();
         for late in 1..=2_000 {
@@ -256,7 +257,7 @@ mod tests {
             length: Time::from_secs(10),
             window_limited: MOST_WINDOW_LIMITED,
             starved: 0,
-            // What is not carried is no fault of the machine's.
+            // Packets that are not carried are no fault of the machine.
             strays: Strays {
                 malformed: 9,
                 fragments: 9,
@@ -265,7 +266,7 @@ mod tests {
                 device_full: 0,
                 flooded: 0,
             },
-            // Nor are losses, timeouts and what a path does otherwise.
+            // Losses, timeouts and other effects of a path are no fault either.
             counters: [(); 2].map(|()| {
                 let usual = [
                     (Event::SegmentsRetransmitted, 99),
@@ -287,7 +288,7 @@ mod tests {
         lateness
     }
 
-    /// Runs in which one thing was amiss, and words that say which.
+    /// Runs with one exceeded limit, and words that name it.
     fn bad() -> Vec<(&'static str, Evidence)> {
         let mut cases = vec![
             (
@@ -329,7 +330,7 @@ mod tests {
             (Event::BacklogDrops, "backlog was full (6 times)"),
             (Event::ListenOverflows, "not accepted in time (6 times)"),
         ] {
-            // Of whichever side, and of both together.
+            // The events may happen on one side or on both.
             for (near, far) in [(6, 0), (0, 6), (2, 4)] {
                 let sides = [near, far].map(|count| counters(&[(event, count)], DEVICE));
                 cases.push((
@@ -365,7 +366,7 @@ mod tests {
     fn a_good_run_is_believed_and_nothing_is_said_of_it() {
         assert_eq!(good().judge(), Ok(()));
         assert_eq!(good().warnings(), []);
-        // Nor of one in which nothing was sent, and of one without any time.
+        // A run without packets is also trusted, and so is one without any time.
         let nothing = Evidence {
             lateness: Lateness::default(),
             ..good()
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn limits_are_exceeded_and_not_reached() {
-        // One of a thousand is the one that does not count.
+        // One packet of a thousand does not count.
         assert_eq!(
             Evidence {
                 lateness: late(5_000, 1),
@@ -505,7 +506,7 @@ mod tests {
             assert!(warning.text.contains("too late"), "{}", warning.text);
             assert_eq!(warning.values.len(), 2);
         }
-        // What else held traffic back is not the lateness of the machine.
+        // Other limits of the machine are separate from its lateness.
         let pruned = [
             counters(&[(Event::ReceivePruned, 1)], DEVICE),
             counters(&[], DEVICE),

@@ -1,4 +1,5 @@
-//! Waiting for devices and sockets, with a timeout in nanoseconds: ppoll(2).
+//! Waiting for devices and sockets, with a timeout in nanoseconds: ppoll(2). The real-time loop
+//! sleeps with it.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -6,30 +7,30 @@ use std::os::fd::BorrowedFd;
 use forebay_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-/// What is waited for.
+/// Events of a descriptor that end a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Something to read, or an end.
+    /// Data to read, or an end.
     Read,
     /// Room to write.
     Write,
-    /// Either.
+    /// Data to read or room to write.
     Both,
 }
 
-/// A set of descriptors that are waited for together. They are known by the order in which they came.
+/// A set of descriptors for one wait. Their numbers follow the order in which they were added.
 #[derive(Debug, Default)]
 pub struct Waiting<'fd> {
     descriptors: Vec<PollFd<'fd>>,
 }
 
 impl<'fd> Waiting<'fd> {
-    /// Nothing yet.
+    /// An empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a descriptor and says its number: 0, 1, 2 ...
+    /// Adds a descriptor and returns its number: 0, 1, 2 ...
     pub fn add(&mut self, descriptor: BorrowedFd<'fd>, interest: Interest) -> usize {
         let flags = match interest {
             Interest::Read => PollFlags::IN,
@@ -41,8 +42,9 @@ impl<'fd> Waiting<'fd> {
         self.descriptors.len() - 1
     }
 
-    /// Waits until a descriptor is ready, or for `timeout` (rounded up to a nanosecond; none waits
-    /// forever), and says how many are. A signal ends the wait early, with none ready.
+    /// Waits until a descriptor is ready, or for `timeout` (rounded up to a nanosecond; `None`
+    /// waits forever). Returns the number of ready descriptors. A signal ends the wait early and
+    /// returns 0.
     pub fn wait(&mut self, timeout: Option<Time>) -> io::Result<usize> {
         let timeout = timeout.map(timespec);
         match rustix::event::poll(&mut self.descriptors, timeout.as_ref()) {
@@ -56,8 +58,8 @@ impl<'fd> Waiting<'fd> {
         }
     }
 
-    /// Whether the last wait found the descriptor of this number readable, writable as it was
-    /// asked, or ended.
+    /// Whether the last wait found the descriptor with this number readable or writable as
+    /// requested, or ended.
     pub fn ready(&self, number: usize) -> bool {
         self.descriptors
             .get(number)

@@ -1,5 +1,5 @@
-//! What the path must know of a packet's headers, and the one thing that it changes in them: a mark of
-//! congestion.
+//! The header fields that the path reads from packets, and the one field that it changes: the
+//! congestion mark.
 
 use std::net::Ipv4Addr;
 
@@ -8,12 +8,12 @@ use forebay_discipline::Ecn;
 
 use crate::side::Side;
 
-/// A TCP segment's headers.
+/// Header fields of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// The end in the near namespace, which has opened the connection.
+    /// Address and port in the near namespace, which opened the connection.
     pub(crate) near: (Ipv4Addr, u16),
-    /// The port of the other end.
+    /// Port of the other end.
     pub(crate) far: u16,
     pub(crate) sequence: u32,
     pub(crate) acknowledgment: u32,
@@ -22,20 +22,20 @@ pub(crate) struct Segment {
     flags: u8,
 }
 
-/// Why a packet is not one of a connection: what a namespace sends that nobody in it was asked to, or
-/// what somebody forges.
+/// Reason why a packet belongs to no connection: another program of the namespace sent it, or it is
+/// forged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stray {
-    /// Its headers are cut off, contradict its length, or are of another IP version.
+    /// Its headers are truncated, contradict its length, or have another IP version.
     Malformed,
-    /// A part of a larger packet.
+    /// The packet is a fragment.
     Fragment,
-    /// Another protocol than TCP.
+    /// The protocol is not TCP.
     OtherProtocol,
 }
 
 impl Segment {
-    /// The segment in a packet that a namespace has sent.
+    /// Reads the segment of a packet that a namespace has sent.
     pub(crate) fn read(packet: &[u8], from: Side) -> Result<Self, Stray> {
         let ip = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Stray::Malformed)?;
         if ip.is_fragmenting_payload() {
@@ -66,23 +66,23 @@ impl Segment {
         })
     }
 
-    /// The sequence number behind it: a SYN and a FIN count one each (RFC 9293 section 3.4).
+    /// The sequence number after the segment. SYN and FIN count one each (RFC 9293 section 3.4).
     pub(crate) fn end(&self) -> u32 {
         let flags = u32::from(self.syn()) + u32::from(self.flags & FIN != 0);
         self.sequence.wrapping_add(self.payload).wrapping_add(flags)
     }
 
-    /// Whether it opens a connection, or answers one that does.
+    /// Whether it is a SYN or SYN-ACK.
     pub(crate) fn syn(&self) -> bool {
         self.flags & SYN != 0
     }
 
-    /// Whether it cuts a connection off.
+    /// Whether it resets the connection.
     pub(crate) fn rst(&self) -> bool {
         self.flags & RST != 0
     }
 
-    /// Whether it acknowledges anything.
+    /// Whether it carries a valid acknowledgment number.
     pub(crate) fn acknowledges(&self) -> bool {
         self.flags & (ACK | RST) == ACK
     }
@@ -90,7 +90,7 @@ impl Segment {
 
 #[cfg(test)]
 impl Segment {
-    /// A sender's, from this sequence number on.
+    /// A segment of the sender, from this sequence number on.
     pub(crate) fn of_data(near: (Ipv4Addr, u16), sequence: u32, payload: u32) -> Self {
         let (acknowledgment, flags) = (1, ACK);
         Self {
@@ -103,7 +103,7 @@ impl Segment {
         }
     }
 
-    /// The first of a connection.
+    /// The first segment of a connection.
     pub(crate) fn of_syn(near: (Ipv4Addr, u16), sequence: u32) -> Self {
         Self {
             flags: SYN,
@@ -111,7 +111,7 @@ impl Segment {
         }
     }
 
-    /// A receiver's.
+    /// A segment of the receiver.
     pub(crate) fn of_answer(near: (Ipv4Addr, u16), acknowledgment: u32) -> Self {
         Self {
             acknowledgment,
@@ -119,7 +119,7 @@ impl Segment {
         }
     }
 
-    /// The same with a FIN, or as a reset.
+    /// Adds a FIN flag.
     pub(crate) fn last(self) -> Self {
         Self {
             flags: self.flags | FIN,
@@ -135,29 +135,29 @@ impl Segment {
     }
 }
 
-/// The flags' byte of a TCP header, and some of them (RFC 9293 section 3.1).
+/// Offset of the flags in a TCP header, and some flags (RFC 9293 section 3.1).
 const FLAGS_AT: usize = 13;
 const FIN: u8 = 1;
 const SYN: u8 = 1 << 1;
 const RST: u8 = 1 << 2;
 const ACK: u8 = 1 << 4;
 
-/// An IPv4 packet up to the end of its TCP header, or what there is of it.
+/// An IPv4 packet up to the end of its TCP header, or all of it if it is shorter.
 pub(crate) fn headers(packet: &[u8]) -> &[u8] {
     let words = |at: usize, nibble: fn(u8) -> u8| {
         let word = packet.get(at).copied().map_or(0, nibble);
         4 * usize::from(word)
     };
     let ip = words(0, |byte| byte & 0x0f);
-    // The data offset (RFC 9293 section 3.1).
+    // The data offset is the upper nibble (RFC 9293 section 3.1).
     let tcp = words(ip + FLAGS_AT - 1, |byte| byte >> 4);
     &packet[..packet.len().min(ip + tcp)]
 }
 
-/// The two bits of ECN in the header's second byte (RFC 3168 section 5).
+/// The ECN bits of the header's second byte (RFC 3168 section 5).
 const ECN_BITS: u8 = 0b11;
 
-/// The codepoint of an IPv4 packet; one that carries a mark already was capable.
+/// The codepoint of an IPv4 packet. A packet with a mark counts as ECN-capable.
 pub(crate) fn codepoint(packet: &[u8]) -> Ecn {
     match packet.get(1).map_or(0, |byte| byte & ECN_BITS) {
         0b00 => Ecn::NotCapable,
@@ -166,7 +166,8 @@ pub(crate) fn codepoint(packet: &[u8]) -> Ecn {
     }
 }
 
-/// Marks an IPv4 packet: congestion experienced. The header's checksum follows (RFC 1624 equation 3).
+/// Marks an IPv4 packet with congestion experienced and updates the header checksum (RFC 1624
+/// equation 3).
 pub(crate) fn mark(packet: &mut [u8]) {
     let [_, service, .., high, low] = &mut packet[..12] else {
         return;
@@ -174,7 +175,7 @@ pub(crate) fn mark(packet: &mut [u8]) {
     let before = u16::from(*service);
     *service |= ECN_BITS;
     let after = u16::from(*service);
-    // The checksum's complement, in one's complement arithmetic: ~HC + ~m + m'.
+    // The complement of the checksum, in one's complement arithmetic: ~HC + ~m + m'.
     let sum = u32::from(!u16::from_be_bytes([*high, *low])) + u32::from(!before) + u32::from(after);
     let folded = (sum & 0xffff) + (sum >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);
@@ -217,11 +218,11 @@ mod tests {
     }
 
     proptest! {
-        /// A mark is seen, hurts nothing else, and leaves the checksum right.
+        /// A mark is visible, changes no other field, and leaves the checksum valid.
         #[test]
         fn a_marked_packet_is_valid(ecn in 0u8..4, sequence in any::<u32>(), length in 0usize..1400, identification in any::<u16>()) {
             let mut bytes = packet(ecn, sequence, &vec![7; length]);
-            // Any checksum may be met.
+            // The checksum takes any value.
             bytes[4..6].copy_from_slice(&identification.to_be_bytes());
             let header = Ipv4HeaderSlice::from_slice(&bytes).unwrap().to_header();
             bytes[10..12].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
@@ -234,7 +235,7 @@ mod tests {
             prop_assert_eq!(&bytes[2..10], &before[2..10]);
         }
 
-        /// Whatever a namespace sends is read or called stray, never more.
+        /// All bytes that a namespace sends are read or called stray.
         #[test]
         fn any_bytes_are_read_or_stray(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..120) {
             let _ = Segment::read(&bytes, Side::Near);
@@ -249,7 +250,7 @@ mod tests {
         let whole = packet(0, 9, &[7; 100]);
         assert_eq!(headers(&whole), &whole[..40]);
         let mut longer = whole.clone();
-        // 32 bytes of TCP header, of which 12 are options.
+        // The TCP header has 32 bytes, 12 of them options.
         longer[32] = 8 << 4;
         assert_eq!(headers(&longer), &longer[..52]);
         for cut in 0..40 {

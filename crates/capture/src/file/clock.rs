@@ -1,27 +1,28 @@
-//! The clock of an interface of pcapng: how long a tick is, and when it began.
+//! The clock of a pcapng interface: the length of its tick and its origin. It converts the time
+//! stamps of packets to nanoseconds.
 
 /// The clock of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     tick: Tick,
-    /// Seconds from 1970 to its beginning.
+    /// Seconds from 1970 to the origin of the clock.
     offset: i64,
 }
 
-/// A tick as a number of nanoseconds.
+/// A tick in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 enum Tick {
     Times(u64),
     Over(u64),
-    /// Seconds over a power of two.
+    /// A second divided by this power of two.
     Binary(u32),
-    /// So short that all of them together last no nanosecond.
+    /// A tick so short that 2^64 ticks last less than a nanosecond.
     Nothing,
 }
 
 impl Clock {
-    /// Of the options `if_tsresol` (draft-ietf-opsawg-pcapng, section 4.2: 6, that is microseconds, where it is
-    /// not there) and `if_tsoffset`.
+    /// The clock of the options `if_tsresol` and `if_tsoffset` (draft-ietf-opsawg-pcapng, section
+    /// 4.2). A missing `if_tsresol` is 6, which means microseconds.
     pub(super) fn new(resolution: u8, offset: i64) -> Self {
         let exponent = u32::from(resolution & 0x7f);
         let tick = match (resolution & 0x80 != 0, exponent) {
@@ -33,8 +34,8 @@ impl Clock {
         Self { tick, offset }
     }
 
-    /// A reading in nanoseconds since 1970, to the nanosecond below; the nearest that can be told, as an error,
-    /// where it cannot.
+    /// The time in nanoseconds since 1970, rounded down. The error is the nearest time that fits
+    /// into the range.
     #[inline]
     pub(super) fn nanoseconds(self, ticks: u64) -> Result<u64, u64> {
         if let Tick::Times(factor) = self.tick
@@ -46,7 +47,7 @@ impl Clock {
         let since = match self.tick {
             Tick::Times(factor) => ticks * i128::from(factor),
             Tick::Over(divisor) => ticks / i128::from(divisor),
-            // 2^64 of them in nanoseconds are less than 2^94.
+            // 2^64 ticks in nanoseconds are less than 2^94.
             Tick::Binary(exponent) => (ticks * 1_000_000_000) >> exponent,
             Tick::Nothing => 0,
         };

@@ -1,33 +1,34 @@
-//! The interfaces of one file and what is known of each: its name, its clock's last reading, and how many
-//! packets it lost. A file of several sections declares its interfaces again in each.
+//! The interfaces of one file: names, latest times and losses. Each section of a file declares its
+//! interfaces again, and the same interface keeps its number.
 
 use std::collections::HashMap;
 
 use crate::notes::Notes;
 
-/// Interfaces of a file whose packets have numbers of their own.
+/// Maximum number of interfaces of a file, because their numbers have 16 bits.
 pub(super) const MOST_INTERFACES: usize = 1 << 16;
 
-/// Characters of a name that are kept: Linux has 15, Windows' identifiers about 50.
+/// Maximum number of characters of a stored name. Linux has 15; identifiers of Windows have about
+/// 50.
 const MOST_CHARACTERS: usize = 128;
 
-/// An interface that packets were seen at.
+/// An interface at which packets were captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name, as the capture has it.
+    /// Name of the interface in the capture.
     pub name: Option<String>,
-    /// Number of its link type (the list of tcpdump.org).
+    /// Number of the link type (the list of tcpdump.org).
     pub link_type: u16,
-    /// Bytes of a frame that are captured at most, where that is limited.
+    /// Maximum number of captured bytes of a frame; `None` if it is not limited.
     pub snap_length: Option<u32>,
-    /// The kernel's number of it, where one capture of Linux's cooked packets has several.
+    /// Index of the interface in the kernel, if one Linux cooked capture has several interfaces.
     pub kernel_index: Option<u32>,
-    /// Packets that the capture lost at it by its own account.
+    /// Packets that the capture lost at the interface by its own account.
     pub lost: u64,
 }
 
 impl Interface {
-    /// As a capture declares it; a snap length of zero limits nothing.
+    /// An interface as a capture declares it. A snap length of zero means no limit.
     pub(super) fn new(name: Option<&[u8]>, link_type: u16, snap_length: u32) -> Self {
         let text = name.map(|bytes| String::from_utf8_lossy(bytes));
         Self {
@@ -45,11 +46,11 @@ impl Interface {
 /// Packets that an interface lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
-    /// In earlier sections.
+    /// Losses of earlier sections.
     earlier: u64,
-    /// In this one, as its packets tell.
+    /// Losses of this section, as its packets report them.
     told: u64,
-    /// The same packets, as its statistics tell.
+    /// The same losses, as the statistics of the section report them.
     stated: u64,
 }
 
@@ -63,14 +64,14 @@ impl Lost {
 #[derive(Debug, Default)]
 pub(super) struct Interfaces {
     all: Vec<Interface>,
-    /// The latest time of each, in nanoseconds.
+    /// Latest time of each interface, in nanoseconds.
     latest: Vec<Option<u64>>,
     lost: Vec<Lost>,
-    /// By place in a section, link type and name.
+    /// Interface numbers by place in a section, link type and name.
     declared: HashMap<(usize, u16, Option<String>), u16>,
-    /// By the number that they were declared under, and the kernel's number.
+    /// Interface numbers by declared number and kernel index.
     cooked: HashMap<(u16, u32), u16>,
-    /// The last that was asked of `cooked`: packets come in rows.
+    /// Last result of `cooked`, because consecutive packets often have the same interface.
     last_cooked: Option<((u16, u32), u16)>,
 }
 
@@ -79,9 +80,9 @@ impl Interfaces {
         &self.all
     }
 
-    /// The number of the interface that a section declares at a place; none where there are too many. It
-    /// is the interface of an earlier section that stood at the same place with the same name and link
-    /// type: captures that rotate, or are concatenated, declare it anew.
+    /// The number of the interface that a section declares at a place; `None` if there are too
+    /// many. An interface with the same place, name and link type as in an earlier section keeps
+    /// its number. Rotated or concatenated captures declare it again.
     pub(super) fn declare(&mut self, place: usize, interface: Interface) -> Option<u16> {
         let key = (place, interface.link_type, interface.name.clone());
         if let Some(&number) = self.declared.get(&key) {
@@ -98,8 +99,8 @@ impl Interfaces {
         Some(number)
     }
 
-    /// The number of the interface that a cooked packet names; none where there are too many. The first
-    /// takes the number that was declared for all of them.
+    /// The number of the interface that a cooked packet names; `None` if there are too many. The
+    /// first kernel index takes the declared number.
     pub(super) fn cooked(&mut self, declared: u16, kernel_index: u32) -> Option<u16> {
         let key = (declared, kernel_index);
         if let Some((last, number)) = self.last_cooked
@@ -127,7 +128,7 @@ impl Interfaces {
         Some(number)
     }
 
-    /// The time of a frame at an interface, in nanoseconds.
+    /// Processes the time of a frame at an interface, in nanoseconds.
     #[inline]
     pub(super) fn clock(&mut self, number: u16, time: u64, notes: &mut Notes) {
         let latest = &mut self.latest[usize::from(number)];
@@ -140,21 +141,22 @@ impl Interfaces {
         *latest = Some(time);
     }
 
-    /// A packet says how many were lost before it.
+    /// Adds the losses that a packet reports.
     pub(super) fn lost_before_packet(&mut self, number: u16, packets: u64) {
         let lost = &mut self.lost[usize::from(number)];
         lost.told = lost.told.saturating_add(packets);
         self.all[usize::from(number)].lost = lost.in_all();
     }
 
-    /// Statistics say how many were lost since the capture began: the last to come has the most.
+    /// Processes the losses that statistics report since the capture began. The largest count is
+    /// the latest.
     pub(super) fn lost_so_far(&mut self, number: u16, packets: u64) {
         let lost = &mut self.lost[usize::from(number)];
         lost.stated = lost.stated.max(packets);
         self.all[usize::from(number)].lost = lost.in_all();
     }
 
-    /// Packets lost over all interfaces.
+    /// Lost packets of all interfaces.
     pub(super) fn lost(&self) -> u64 {
         let each = self.all.iter().map(|interface| interface.lost);
         each.fold(0, u64::saturating_add)

@@ -1,6 +1,6 @@
-//! The format pcap (draft-ietf-opsawg-pcap): a header, then records of a time, two lengths and a frame. Both
-//! orders of bytes, times in microseconds and nanoseconds, and Kuznetzov's longer records in the order of
-//! small machines.
+//! The pcap format (draft-ietf-opsawg-pcap): a header, then records of a time, two lengths and a
+//! frame. Both byte orders, both time units and the little-endian form of Kuznetzov's longer
+//! records are read.
 
 use pcap_parser::pcap::{
     LegacyPcapBlock, PcapHeader, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
@@ -12,16 +12,16 @@ use super::record::{Order, Record, Stop, array, need};
 use super::window::Window;
 use crate::notes::Notes;
 
-/// Bytes of the file's header.
+/// Bytes of the file header.
 const HEADER: usize = 24;
 
-/// The largest frame that libpcap takes for one (`MAXIMUM_SNAPLEN` of version 1.10), in bytes: what states
-/// more is damaged.
+/// Largest frame that libpcap accepts (`MAXIMUM_SNAPLEN` of version 1.10), in bytes. A record that
+/// states more is damaged.
 const MOST_FRAME: u32 = 262_144;
 
 const MODIFIED_BIG_ENDIAN: [u8; 4] = [0xa1, 0xb2, 0xcd, 0x34];
 
-/// Whether a stream begins as pcap does.
+/// Whether a stream begins like a pcap file.
 pub(super) fn begins(head: [u8; 4]) -> bool {
     matches!(
         u32::from_be_bytes(head),
@@ -29,18 +29,18 @@ pub(super) fn begins(head: [u8; 4]) -> bool {
     )
 }
 
-/// A file in the format pcap.
+/// A file in the pcap format.
 #[derive(Debug)]
 pub(super) struct Pcap {
     order: Order,
     modified: bool,
-    /// Nanoseconds of a unit of the second's fraction.
+    /// Nanoseconds per unit of the second's fraction.
     unit: u64,
     link_type: u16,
 }
 
 impl Pcap {
-    /// Reads the file's header.
+    /// Reads the file header.
     pub(super) fn begin(window: &mut Window, interfaces: &mut Interfaces) -> Result<Self, Stop> {
         need(window, HEADER)?;
         if window.data().starts_with(&MODIFIED_BIG_ENDIAN) {
@@ -56,12 +56,12 @@ impl Pcap {
             version_minor: minor,
             ..
         } = header;
-        // Before 2.3 the two lengths of a record stood in the other order.
+        // Before version 2.3 the two lengths of a record were in the other order.
         if major != 2 || minor < 3 {
             let found = format!("pcap of version {major}.{minor}");
             return Err(Stop::malformed(window, found, "2.4"));
         }
-        // The upper bits tell of frame check sequences.
+        // The upper bits describe frame check sequences.
         let link_type = header.network.0 as u16;
         interfaces.declare(0, Interface::new(None, link_type, header.snaplen));
         window.take(HEADER);

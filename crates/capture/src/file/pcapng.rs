@@ -1,5 +1,6 @@
-//! The format pcapng (draft-ietf-opsawg-pcapng): sections, and blocks of a type and a length in them. Sections,
-//! interfaces, packets of all three kinds and statistics are read; all other blocks are passed over.
+//! The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks with a type and a length.
+//! Sections, interfaces, packets of all three kinds and statistics are read; other blocks are
+//! skipped.
 
 use pcap_parser::pcapng::{
     EnhancedPacketBlock, InterfaceDescriptionBlock, InterfaceStatisticsBlock, PcapNGOption,
@@ -15,24 +16,25 @@ use super::record::{Order, Record, Stop, array, need};
 use super::window::Window;
 use crate::notes::Notes;
 
-/// Bytes of the largest block that is read (Wireshark's limit, too): what states more is damaged.
+/// Largest block that is read, in bytes; Wireshark has the same limit. A block that states more is
+/// damaged.
 const MOST_BLOCK: u32 = 1 << 24;
-/// Type, length, and the length again.
+/// Bytes of the smallest block: type, length, and the repeated length.
 const LEAST_BLOCK: u32 = 12;
 
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const INTERFACE: u32 = 1;
-/// Obsolete, but of old files and hardware.
+/// The obsolete packet block, which occurs in old files and in files of hardware.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Where a packet's bytes begin in its block.
+/// Offset of the packet's bytes in its block.
 const IN_ENHANCED: usize = 28;
 const IN_SIMPLE: usize = 12;
 
-/// Codes of options; what they mean depends on the block.
+/// Codes of options. Their meaning depends on the block.
 const COMMENT: u16 = 1;
 const NAME: u16 = 2;
 const FLAGS: u16 = 2;
@@ -42,36 +44,36 @@ const OFFSET: u16 = 14;
 const DROPPED_BY_INTERFACE: u16 = 5;
 const DROPPED_BY_SYSTEM: u16 = 7;
 
-/// Whether a stream begins as pcapng does.
+/// Whether a stream begins like a pcapng file.
 pub(super) fn begins(head: [u8; 4]) -> bool {
     head == SECTION
 }
 
-/// A file in the format pcapng.
+/// A file in the pcapng format.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: Order,
-    /// The interfaces of the section.
+    /// Interfaces of the current section.
     section: Vec<Declared>,
-    /// The time of the last packet that had one.
+    /// Time of the last packet with a time, in nanoseconds.
     latest: u64,
 }
 
 /// An interface of a section.
 #[derive(Clone, Copy, Debug)]
 struct Declared {
-    /// Its number in the file.
+    /// Number of the interface in the file.
     number: u16,
     link_type: u16,
     snap_length: u32,
     clock: Clock,
 }
 
-/// What a block says of a packet.
+/// Fields of a packet block.
 struct Told<'a> {
     place: u32,
     ticks: Option<u64>,
-    /// Where its bytes begin in the block.
+    /// Offset of the packet's bytes in the block.
     begins: usize,
     captured: u32,
     wire: u32,
@@ -129,8 +131,8 @@ impl Pcapng {
         }
     }
 
-    /// Has the next block at the beginning of the window: its type, none for the header of a section, and its
-    /// length.
+    /// Reads the next block to the beginning of the window. Returns its type, which is `None` for a
+    /// section header, and its length.
     fn block(&mut self, window: &mut Window) -> Result<(Option<u32>, usize), Stop> {
         need(window, LEAST_BLOCK as usize)?;
         let data = window.data();
@@ -162,7 +164,7 @@ impl Pcapng {
         Ok(((!header).then_some(kind), whole))
     }
 
-    /// Enters a section.
+    /// Begins a section.
     fn enter(&mut self, window: &Window, length: usize) -> Result<(), Stop> {
         let parsed = parse_sectionheaderblock(&window.data()[..length]);
         let (_, header) = parsed.map_err(|_| damaged(window, "header of a section"))?;
@@ -209,7 +211,7 @@ impl Pcapng {
             number,
             link_type,
             snap_length,
-            // Microseconds, where nothing else is said.
+            // The default resolution is microseconds.
             clock: Clock::new(resolution.copied().unwrap_or(6), offset.unwrap_or(0) as i64),
         });
         Ok(())
@@ -269,7 +271,7 @@ impl Pcapng {
         self.record(window, &told, interfaces, notes)
     }
 
-    /// A packet of the first interface, without a time.
+    /// Reads a simple packet: it belongs to the first interface and has no time.
     fn simple(
         &mut self,
         window: &Window,
@@ -300,7 +302,8 @@ impl Pcapng {
         self.record(window, &told, interfaces, notes)
     }
 
-    /// The packet block of before 2009: the crate has no reader of it. Its options are passed over.
+    /// Reads the packet block from before 2009, which the parser crate does not support. Its
+    /// options are skipped.
     fn obsolete(
         &mut self,
         window: &Window,
@@ -326,14 +329,14 @@ impl Pcapng {
             begins: IN_ENHANCED,
             captured,
             wire: self.order.u32(array(data, 24)),
-            // All ones: it is not known.
+            // All ones mean that the number is unknown.
             lost: if lost == u16::MAX { 0 } else { u64::from(lost) },
             options: None,
         };
         self.record(window, &told, interfaces, notes)
     }
 
-    /// What a block says, with what is known of its interface. Its bytes are counted from the block's first.
+    /// The record of a packet block. Its range is counted from the first byte of the block.
     fn record(
         &mut self,
         window: &Window,
@@ -397,7 +400,7 @@ fn damaged(window: &Window, what: &str) -> Stop {
     Stop::malformed(window, found, "lengths that do")
 }
 
-/// More interfaces than there are numbers for.
+/// The error for more interfaces than there are numbers.
 pub(super) fn too_many(window: &Window) -> Stop {
     let found = format!("interface {}", MOST_INTERFACES + 1);
     Stop::malformed(window, found, format!("at most {MOST_INTERFACES}"))
@@ -409,7 +412,7 @@ fn value<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a [u8]> {
     option.as_bytes().ok()
 }
 
-/// The value as a number of 64 bits: the crate's own reader of them knows one order of bytes only.
+/// The value as a number of 64 bits. The reader of the parser crate supports only one byte order.
 fn number_of(options: &[PcapNGOption<'_>], code: u16, order: Order) -> Option<u64> {
     let value = value(options, code)?;
     (value.len() == 8).then(|| order.u64(array(value, 0)))

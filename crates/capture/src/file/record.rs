@@ -1,4 +1,5 @@
-//! What both formats of captures give: a frame, where its bytes lie in the window; and how reading ends.
+//! The common result of both formats: a frame with the place of its bytes in the window, or the
+//! reason why reading stops.
 
 use std::io;
 use std::ops::Range;
@@ -8,44 +9,44 @@ use super::window::{Ahead, Window};
 /// A frame of a capture.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
-    /// In nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub(super) time: u64,
-    /// Number of its interface in the file.
+    /// Number of the interface in the file.
     pub(super) interface: u16,
-    /// Number of its link type.
+    /// Number of the link type.
     pub(super) link_type: u16,
-    /// Its captured bytes, as a part of the window.
+    /// Range of the captured bytes in the window.
     pub(super) captured: Range<usize>,
-    /// Its bytes on the wire.
+    /// Bytes of the frame on the wire.
     pub(super) wire: u32,
-    /// Which way it went, where its flags say so.
+    /// Whether the frame came in; `None` if its flags do not say so.
     pub(super) inbound: Option<bool>,
-    /// Whether its comment says that it was dropped.
+    /// Whether the comment of the frame says that it was dropped.
     pub(super) dropped: bool,
 }
 
-/// Why there is no record.
+/// Reason why there is no further record.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The stream ends between two records.
     Ended,
-    /// The stream ends in the middle of one.
+    /// The stream ends in the middle of a record.
     EndedEarly,
     /// The stream cannot be read.
     Unreadable(io::Error),
-    /// What is there cannot be a record.
+    /// The bytes are no record.
     Malformed {
-        /// Where, in bytes of the stream.
+        /// Offset in the stream, in bytes.
         offset: u64,
-        /// What is there.
+        /// Description of the bytes that were found.
         found: String,
-        /// What may be there.
+        /// Description of the allowed values.
         allowed: String,
     },
 }
 
 impl Stop {
-    /// At the beginning of the window.
+    /// A malformed record at the beginning of the window.
     pub(super) fn malformed(
         window: &Window,
         found: impl Into<String>,
@@ -59,7 +60,7 @@ impl Stop {
     }
 }
 
-/// Has so many bytes at the beginning of the window.
+/// Makes `bytes` bytes available at the beginning of the window.
 #[inline]
 pub(super) fn need(window: &mut Window, bytes: usize) -> Result<(), Stop> {
     match window.need(bytes) {
@@ -70,7 +71,7 @@ pub(super) fn need(window: &mut Window, bytes: usize) -> Result<(), Stop> {
     }
 }
 
-/// The order of the bytes of numbers.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -103,7 +104,7 @@ impl Order {
     }
 }
 
-/// So many bytes from a place that is there.
+/// The `N` bytes from index `at` on, which must exist.
 #[inline]
 pub(super) fn array<const N: usize>(data: &[u8], at: usize) -> [u8; N] {
     let mut bytes = [0; N];

@@ -1,5 +1,5 @@
-//! The bytes of a capture, unpacked as they are read: plain, gzip (several members, RFC 1952) or Zstandard
-//! (several frames, RFC 8878). What a stream expands to is never held.
+//! The bytes of a capture, unpacked while they are read: plain, gzip (several members, RFC 1952) or
+//! Zstandard (several frames, RFC 8878). The unpacked stream is never held as a whole.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Bytes of a packed file that are read at once.
+/// Bytes of a packed file that are read in one call.
 const PACKED_CHUNK: usize = 1 << 17;
 
-/// The largest window of a frame that is unpacked, in bytes: what `zstd` itself takes without being told
-/// more (`--long=27`).
+/// Largest window of a Zstandard frame that is unpacked, in bytes. It is the default limit of
+/// `zstd` (`--long=27`).
 const MOST_WINDOW: u64 = 1 << 27;
 
-/// How many times as long as its file an unpacked stream may be, once it is longer than `FREE_EXPANSION` bytes.
-/// Captures shrink to a tenth and those of one repeated packet to a hundredth; gzip packs zeros 1032 times, and
-/// four bytes of Zstandard can say 128 KiB of zeros.
+/// Largest ratio of unpacked to packed bytes, once the stream is longer than `FREE_EXPANSION`
+/// bytes. Captures shrink to a tenth, and those of one repeated packet to a hundredth. Zeros shrink
+/// by 1032 in gzip; in Zstandard four bytes can encode 128 KiB of zeros.
 const MOST_EXPANSION: u64 = 400;
 const FREE_EXPANSION: u64 = 1 << 28;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A skippable frame of Zstandard begins with one of sixteen numbers, of which these bytes are the end.
+/// A skippable Zstandard frame begins with one of sixteen numbers that end with these bytes.
 const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
 
-/// What a file is packed with.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Plain,
@@ -45,7 +45,7 @@ impl Packing {
     }
 }
 
-/// How far the file has been read, for whoever cannot ask the file.
+/// Progress of reading the file, shared with code that has no access to the file.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     read: AtomicU64,
@@ -64,7 +64,8 @@ impl Tally {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// What the system said when the file could not be read, however the unpacking told it.
+    /// Error of the system when the file could not be read, even if the decoder reported another
+    /// error.
     pub(super) fn failure(&self) -> Option<io::Error> {
         match self.failure.load(Ordering::Relaxed) {
             0 => None,
@@ -73,7 +74,7 @@ impl Tally {
     }
 }
 
-/// The unpacked bytes of a source, and what it is packed with.
+/// The unpacked bytes of a source, and its compression.
 pub(super) fn unpacked(
     source: impl Read + Send + 'static,
     tally: &Arc<Tally>,
@@ -117,7 +118,7 @@ fn sniffed(head: &[u8]) -> Packing {
     Packing::Plain
 }
 
-/// Counts what is read.
+/// A reader that counts its bytes.
 struct Counted<R> {
     inner: R,
     tally: Arc<Tally>,
@@ -145,11 +146,11 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// An unpacked stream that ends with an error where it is far longer than its file.
+/// An unpacked stream that fails if it is far longer than its file.
 struct Bounded<R> {
     inner: R,
     tally: Arc<Tally>,
-    /// Bytes that were given.
+    /// Bytes that were delivered.
     unpacked: u64,
 }
 
@@ -178,8 +179,8 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// All frames of a Zstandard stream. The streaming reader of the crate stops behind the first and compares
-/// no checksum.
+/// All frames of a Zstandard stream. The streaming reader of the crate stops after the first frame
+/// and compares no checksum.
 struct Frames<R> {
     packed: R,
     decoder: FrameDecoder,
@@ -197,7 +198,7 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Enters the next frame, over those that are to be skipped; whether there is one.
+    /// Enters the next frame and skips skippable ones. Returns whether there is a frame.
     fn enter(&mut self) -> io::Result<bool> {
         while !self.packed.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.packed) {
@@ -253,7 +254,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// In our words: the crate's tell of its own types.
+/// The error in our words, because the messages of the crate mention its own types.
 fn damage(error: &FrameDecoderError) -> io::Error {
     match error {
         FrameDecoderError::WindowSizeTooBig { requested, max } => damaged(&format!(

@@ -1,24 +1,24 @@
-//! The stretch of a stream that is looked at: as many bytes as a record needs, moved along as records are
-//! taken. It grows with what has come, never with what a header announces.
+//! The current part of a stream: as many bytes as a record needs, advanced when records are taken.
+//! It grows with the bytes that arrived, never with the length in a header.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// Bytes that are read at once: they stay in the cache of a core.
+/// Bytes that are read in one call; they stay in the cache of a core.
 const CHUNK: usize = 1 << 18;
 
-/// Whether bytes are there.
+/// Result of a request for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
-    /// As many as were asked for.
+    /// All requested bytes are available.
     Whole,
-    /// Fewer, and the stream ends behind them.
+    /// Fewer bytes are available, and the stream ends after them.
     Part,
     /// The stream has ended.
     None,
 }
 
-/// A stretch of a stream.
+/// A part of a stream.
 pub(super) struct Window {
     source: Box<dyn Read + Send>,
     bytes: Vec<u8>,
@@ -41,24 +41,24 @@ impl Window {
         }
     }
 
-    /// Where it begins, in bytes of the stream.
+    /// Offset of the window in the stream, in bytes.
     pub(super) fn offset(&self) -> u64 {
         self.before + self.start as u64
     }
 
-    /// What of the stream is there.
+    /// The available bytes of the stream.
     #[inline]
     pub(super) fn data(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// A part of what was there before the last `take`, as long as nothing is read.
+    /// Bytes that were available before the last `take`. They are valid until the next read.
     #[inline]
     pub(super) fn part(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
 
-    /// Takes so many bytes off its beginning, which were there; where they lie.
+    /// Removes `bytes` available bytes from the beginning and returns their range.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> Range<usize> {
         let start = self.start;
@@ -67,7 +67,7 @@ impl Window {
         start..self.start
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until `bytes` bytes are available.
     #[inline]
     pub(super) fn need(&mut self, bytes: usize) -> io::Result<Ahead> {
         if self.end - self.start >= bytes {
@@ -97,7 +97,7 @@ impl Window {
         })
     }
 
-    /// Ends the stream behind what is there: the rest cannot be unpacked.
+    /// Ends the stream after the available bytes, because the rest cannot be unpacked.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }

@@ -1,4 +1,5 @@
-//! The header of an IP packet of either version, with the extension headers behind it.
+//! The IP header of either version with its extension headers. The frame decoder reads each IP
+//! layer with it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +8,7 @@ use etherparse::{IpEcn, LaxIpPayloadSlice, LaxIpv4Slice, LaxIpv6Slice, ip_number
 use super::link::{Bytes, Unread};
 use crate::packet::Ecn;
 
-/// What an IP header says.
+/// Fields of an IP header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Internet<'a> {
     pub(super) source: IpAddr,
@@ -17,29 +18,29 @@ pub(super) struct Internet<'a> {
     pub(super) ecn: Ecn,
     pub(super) identification: Option<u16>,
     pub(super) hops_left: u8,
-    /// What the payload is (IANA).
+    /// Protocol number of the payload (IANA).
     pub(super) protocol: u8,
     pub(super) part: Part,
-    /// Behind all headers of IP.
+    /// Payload after all IP headers.
     pub(super) payload: Bytes<'a>,
-    /// Whether the length is the frame's, since the header states none.
+    /// Whether the length is that of the frame, because the header states none.
     pub(super) unstated_length: bool,
     /// Whether extension headers were cut off.
     pub(super) cut: bool,
 }
 
-/// What of a datagram a packet is.
+/// Part of a datagram that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Whole,
     /// The first of several fragments.
     First,
-    /// Another.
+    /// A later fragment.
     Behind,
 }
 
 impl<'a> Internet<'a> {
-    /// The packet that begins here.
+    /// Reads the packet at the beginning of the bytes.
     #[inline]
     pub(super) fn read(bytes: Bytes<'a>) -> Result<Self, Unread> {
         match bytes.captured.first().map(|first| first >> 4) {
@@ -53,7 +54,7 @@ impl<'a> Internet<'a> {
     #[inline]
     fn version_4(bytes: Bytes<'a>) -> Result<Self, Unread> {
         let Ok((slice, stopped)) = LaxIpv4Slice::from_slice(bytes.captured) else {
-            // The version is right: what is wrong is the length, or that there is too little.
+            // The version is right, so the length is wrong or too few bytes are there.
             let header = 4 * usize::from(bytes.captured[0] & 0x0f);
             return Err(match header {
                 0..20 => Unread::Malformed,
@@ -64,8 +65,8 @@ impl<'a> Internet<'a> {
         let header = slice.header();
         let ahead = header.slice().len() as u32;
         let stated = u32::from(header.total_len());
-        // A card that cuts up what it is given (segmentation offload) is given no length, or none that fits
-        // (Linux's BIG TCP).
+        // Segmentation offload leaves the length to the card: the header states zero, also if the
+        // length does not fit (Linux's BIG TCP).
         let unstated_length = stated == 0;
         let whole = if unstated_length { bytes.wire } else { stated };
         if whole < ahead {
@@ -80,7 +81,7 @@ impl<'a> Internet<'a> {
             ecn: codepoint(header.ecn()),
             identification: Some(header.identification()),
             hops_left: header.ttl(),
-            // Within a fragment, what looks like another header is data.
+            // In a later fragment, bytes that look like another header are data.
             protocol: if behind {
                 header.protocol().0
             } else {
@@ -104,8 +105,9 @@ impl<'a> Internet<'a> {
         };
         let header = slice.header();
         let stated = u32::from(header.payload_length());
-        // A packet without payload says so; another without a length is a jumbogram (RFC 2675), whose option
-        // only repeats the frame's length, or one that a card is to cut up.
+        // A packet without payload states "no next header". Any other packet with length zero is a
+        // jumbogram (RFC 2675) or waits for segmentation offload. A jumbogram's option only repeats
+        // the frame's length.
         let unstated_length = stated == 0 && header.next_header() != ip_number::IPV6_NO_NEXT_HEADER;
         let whole = if unstated_length {
             bytes.wire
@@ -120,7 +122,7 @@ impl<'a> Internet<'a> {
         };
         let (part, protocol) = match fragment {
             Some((0, _)) => (Part::First, slice.payload().ip_number.0),
-            // Within a fragment, what looks like another header is data.
+            // In a later fragment, bytes that look like another header are data.
             Some((_, next)) => (Part::Behind, next),
             None => (Part::Whole, slice.payload().ip_number.0),
         };
@@ -143,9 +145,9 @@ impl<'a> Internet<'a> {
 
 const HEADER_6: u32 = 40;
 
-/// The largest offset that a fragment header states among these extension headers (one of none says that
-/// the packet is the first fragment), and what that header says comes next. The crate's own iterator reads
-/// behind its end, without a check, where the headers were cut off (etherparse 0.20.3).
+/// The largest offset of the fragment headers among these extension headers, and the protocol after
+/// that header. An offset of zero means the first fragment. The iterator of etherparse 0.20.3 reads
+/// past its end without a check if the headers were cut off.
 #[cold]
 fn fragment(first: u8, headers: &[u8]) -> Option<(u16, u8)> {
     const FRAGMENT: u8 = 44;
@@ -172,7 +174,7 @@ fn fragment(first: u8, headers: &[u8]) -> Option<(u16, u8)> {
     found
 }
 
-/// What is behind the headers, of a packet of so many bytes.
+/// The payload after `ahead` bytes of headers of a packet of `whole` bytes.
 #[inline]
 fn payload<'a>(slice: &LaxIpPayloadSlice<'a>, whole: u32, ahead: usize) -> Bytes<'a> {
     let captured = slice.payload;

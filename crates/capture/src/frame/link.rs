@@ -1,17 +1,17 @@
-//! What stands before an IP packet: link layers, and the tags, labels and tunnels' headers behind them. Each
-//! says where the next begins and what it is.
+//! The layers before an IP packet: link layers, tags, labels and tunnel headers. Each function
+//! returns the next layer and its bytes.
 
-/// Bytes of a frame from a layer on.
+/// Bytes of a frame from the beginning of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
-    /// As far as they were captured.
+    /// Captured bytes.
     pub(super) captured: &'a [u8],
-    /// As many as there were on the wire; never fewer than were captured.
+    /// Bytes on the wire; never fewer than the captured ones.
     pub(super) wire: u32,
 }
 
 impl<'a> Bytes<'a> {
-    /// The first ones, and those behind.
+    /// Splits off the first `N` bytes. Returns them and the rest.
     #[inline]
     fn split<const N: usize>(self) -> Result<(&'a [u8; N], Self), Unread> {
         let Some((head, captured)) = self.captured.split_first_chunk::<N>() else {
@@ -21,7 +21,7 @@ impl<'a> Bytes<'a> {
         Ok((head, Self { captured, wire }))
     }
 
-    /// Those behind so many.
+    /// The bytes after the first `bytes` bytes.
     #[inline]
     pub(super) fn behind(self, bytes: usize) -> Result<Self, Unread> {
         let Some(captured) = self.captured.get(bytes..) else {
@@ -31,7 +31,7 @@ impl<'a> Bytes<'a> {
         Ok(Self { captured, wire })
     }
 
-    /// Why there are too few.
+    /// The reason why there are too few bytes.
     #[cold]
     pub(super) fn short(self) -> Unread {
         if (self.captured.len() as u32) < self.wire {
@@ -42,46 +42,46 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Why a frame is no packet.
+/// Reason why a frame is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It carries something else.
+    /// The frame carries something else.
     NotIp,
-    /// Its headers contradict themselves.
+    /// The headers contradict each other.
     Malformed,
-    /// It was cut off before.
+    /// The capture cut the frame off before the packet.
     Cut,
 }
 
-/// What begins at a place of a frame.
+/// Kind of header at a place of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     Ethernet,
-    /// What an Ethernet type names.
+    /// The protocol of an Ethernet type.
     Type(u16),
-    /// Linux's cooked captures, of both versions.
+    /// Linux cooked captures of both versions.
     Cooked,
     Cooked2,
-    /// The loopback of BSD, in both orders of bytes.
+    /// Loopback of BSD, in both byte orders.
     Loopback,
-    /// PPP, in frames of HDLC or not.
+    /// PPP, with or without HDLC framing.
     Ppp,
     Pppoe,
     Mpls,
     Gre,
     Vxlan,
-    /// IP; the version is that of its header.
+    /// IP; the header states the version.
     Internet,
 }
 
-/// What link layers say of a packet.
+/// Facts about a packet from its link layers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) inbound: Option<bool>,
     pub(super) stations: Option<(u32, u32)>,
 }
 
-/// Types of Ethernet (IEEE 802's list).
+/// Ethernet types (IEEE 802's list).
 mod ether_type {
     pub(super) const IPV4: u16 = 0x0800;
     pub(super) const IPV6: u16 = 0x86dd;
@@ -91,21 +91,21 @@ mod ether_type {
     pub(super) const OLD_VLANS: [u16; 2] = [0x9100, 0x9200];
     pub(super) const MPLS: [u16; 2] = [0x8847, 0x8848];
     pub(super) const PPPOE_SESSION: u16 = 0x8864;
-    /// Ethernet within GRE (RFC 1701).
+    /// Ethernet in GRE (RFC 1701).
     pub(super) const BRIDGED: u16 = 0x6558;
     /// Mirrored ports (ERSPAN, draft-foschiano-erspan).
     pub(super) const MIRRORED_2: u16 = 0x88be;
     pub(super) const MIRRORED_3: u16 = 0x22eb;
-    /// PPP within GRE (RFC 2637).
+    /// PPP in GRE (RFC 2637).
     pub(super) const PPP: u16 = 0x880b;
-    /// Below, it is the length of an 802.3 frame.
+    /// Smallest type. A smaller number is the length of an 802.3 frame.
     pub(super) const FIRST: u16 = 0x0600;
 }
 
 /// Linux's `ARPHRD_NETLINK`: cooked packets between programs and the kernel.
 const NETLINK: u16 = 824;
 
-/// What a frame of a link type begins with; none where it is not read.
+/// The first layer of a link type; `None` if the link type is not supported.
 #[inline]
 pub(super) fn first(link_type: u16) -> Option<Layer> {
     Some(match link_type {
@@ -123,7 +123,7 @@ pub(super) fn first(link_type: u16) -> Option<Layer> {
 const COOKED: u16 = 113;
 const COOKED_2: u16 = 276;
 
-/// The kernel's number of the interface that a frame was seen at, where its link layer has one.
+/// The kernel index of the interface of a frame, if its link layer has one.
 #[inline]
 pub(crate) fn kernel_index(link_type: u16, captured: &[u8]) -> Option<u32> {
     if link_type != COOKED_2 {
@@ -133,7 +133,7 @@ pub(crate) fn kernel_index(link_type: u16, captured: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes([index[0], index[1], index[2], index[3]]))
 }
 
-/// What stands below a layer that is not IP, and where.
+/// Reads a layer that is not IP. Returns the layer below it and its bytes.
 #[inline]
 pub(super) fn below<'a>(
     layer: Layer,
@@ -158,7 +158,7 @@ pub(super) fn below<'a>(
 #[inline]
 fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), Unread> {
     let (head, rest) = bytes.split::<14>()?;
-    // Of a tunnel within Ethernet, the stations that this link joins are told.
+    // If Ethernet is tunneled in Ethernet, the outer stations count, because this link joins them.
     if facts.stations.is_none() {
         facts.stations = Some((station(head, 6), station(head, 0)));
     }
@@ -166,7 +166,7 @@ fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>
     if number >= ether_type::FIRST {
         return typed(number, rest);
     }
-    // 802.3 with the headers of 802.2 and of SNAP, which tell a type after all (RFC 1042).
+    // An 802.3 frame with the headers of 802.2 and SNAP also states a type (RFC 1042).
     let (head, rest) = rest.split::<8>()?;
     if head[..6] == [0xaa, 0xaa, 0x03, 0, 0, 0] {
         return typed(be16(head, 6), rest);
@@ -174,7 +174,7 @@ fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>
     Err(Unread::NotIp)
 }
 
-/// A short hash of an address of six bytes: Fibonacci's, whose upper bits depend on all of them.
+/// A short hash of a six-byte address. In Fibonacci hashing, the upper bits depend on all bytes.
 #[inline]
 fn station(head: &[u8; 14], at: usize) -> u32 {
     let mut address = [0; 8];
@@ -222,7 +222,8 @@ fn cooked_2<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>
     typed(be16(head, 0), rest)
 }
 
-/// To us, to all, to many and to others came in; what we sent went out.
+/// Sets the direction. Types 0 to 3 (to this host, broadcast, multicast, to another host) came in;
+/// type 4 was sent by this host.
 fn cooked_way(packet_type: u16, facts: &mut Facts) {
     let way = match packet_type {
         0..=3 => Some(true),
@@ -232,7 +233,8 @@ fn cooked_way(packet_type: u16, facts: &mut Facts) {
     facts.inbound = facts.inbound.or(way);
 }
 
-/// The family's number is in the order of the machine that captured, and differs between systems.
+/// Reads a loopback header. The family number has the byte order of the capturing machine and
+/// differs between systems.
 fn loopback(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let (head, rest) = bytes.split::<4>()?;
     let family = match u32::from_le_bytes(*head) {
@@ -250,9 +252,9 @@ fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
         return Err(bytes.short());
     };
     let bytes = match first {
-        // Address and control field of HDLC (RFC 1662 section 3.1).
+        // The address and control field of HDLC (RFC 1662 section 3.1).
         [0xff, 0x03] => bytes.behind(2)?,
-        // Cisco's HDLC has an Ethernet type.
+        // HDLC of Cisco has an Ethernet type.
         [0x0f | 0x8f, 0] => {
             let (head, rest) = bytes.split::<4>()?;
             return typed(be16(head, 2), rest);
@@ -262,7 +264,7 @@ fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let Some(&first) = bytes.captured.first() else {
         return Err(bytes.short());
     };
-    // An odd first byte is the whole number (RFC 1661 section 6.5).
+    // An odd first byte is the whole protocol number (RFC 1661 section 6.5).
     let (number, rest) = if first & 1 == 1 {
         (u16::from(first), bytes.behind(1)?)
     } else {
@@ -276,7 +278,7 @@ fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     }
 }
 
-/// RFC 2516 section 4.
+/// Reads a PPPoE header (RFC 2516 section 4).
 fn pppoe(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let (head, rest) = bytes.split::<6>()?;
     match head[..2] {
@@ -285,7 +287,8 @@ fn pppoe(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     }
 }
 
-/// Labels to the last of the stack (RFC 3032 section 2.1). What follows is told by its first nibble only.
+/// Reads labels to the bottom of the stack (RFC 3032 section 2.1). Only the first nibble of the
+/// payload identifies its protocol.
 fn mpls(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let mut bytes = bytes;
     loop {
@@ -302,7 +305,7 @@ fn mpls(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     }
 }
 
-/// RFC 2784 with RFC 2890, and version 1 of RFC 2637.
+/// Reads a GRE header: RFC 2784 with RFC 2890, or version 1 of RFC 2637.
 fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;
@@ -316,7 +319,7 @@ fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
         0 if flags & ROUTING == 0 => {
             let rest = rest.behind(fields(&[CHECKSUM, KEY, SEQUENCE]))?;
             match kind {
-                // The first version of mirroring has no header of its own, and no sequence numbers.
+                // The first version of ERSPAN has no header of its own and no sequence numbers.
                 ether_type::MIRRORED_2 if flags & SEQUENCE == 0 => Ok((Layer::Ethernet, rest)),
                 ether_type::MIRRORED_2 => Ok((Layer::Ethernet, rest.behind(8)?)),
                 ether_type::MIRRORED_3 => mirrored_3(rest),
@@ -333,13 +336,13 @@ fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
 
 fn mirrored_3(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let (head, rest) = bytes.split::<12>()?;
-    // The last bit says whether eight bytes about the switch follow.
+    // The last bit says whether eight more bytes follow.
     let more = if head[11] & 1 == 1 { 8 } else { 0 };
     Ok((Layer::Ethernet, rest.behind(more)?))
 }
 
-/// Behind the header of UDP. The bit says that there is a network's number (RFC 7348 section 5): by it a
-/// port that happens to be the same is told apart.
+/// Reads the headers of UDP and VXLAN. The I bit says that there is a network identifier (RFC 7348
+/// section 5). It distinguishes VXLAN from other traffic to the same port.
 fn vxlan(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     let (head, rest) = bytes.split::<16>()?;
     if head[8] & 0x08 == 0 {

@@ -1,15 +1,16 @@
-//! The headers of TCP and UDP, as far as they were captured. They are read here and not by etherparse, which
-//! takes whole headers only and stops at options that it does not know (Multipath TCP, Fast Open).
+//! The headers of TCP and UDP, as far as they were captured. This module replaces the reader of
+//! etherparse, which accepts only whole headers and stops at unknown options (Multipath TCP, Fast
+//! Open).
 
 use super::link::Bytes;
 use crate::packet::{Flags, Tcp, Timestamps, Transport, Udp};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// DCCP, SCTP and UDP-Lite have their ports where TCP has them.
+/// DCCP, SCTP and UDP-Lite have their ports at the same place as TCP.
 const OTHERS_WITH_PORTS: [u8; 3] = [33, 132, 136];
 
-/// What a transport header says.
+/// Fields of a transport header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) source_port: u16,
@@ -20,7 +21,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// One without a header.
+    /// A segment without a header.
     #[inline]
     pub(super) fn fragment() -> Self {
         Self {
@@ -31,7 +32,7 @@ impl Segment {
         }
     }
 
-    /// The payload of an IP packet, by its protocol.
+    /// Reads the payload of an IP packet of a protocol.
     #[inline]
     pub(super) fn read(protocol: u8, payload: Bytes<'_>) -> Self {
         let mut segment = Self {
@@ -91,7 +92,7 @@ impl Segment {
             self.cut = short;
             return;
         };
-        // No length is that of a jumbogram (RFC 2675 section 4).
+        // A length of zero means a jumbogram (RFC 2675 section 4).
         let stated = match u32::from(be16(head, 4)) {
             0 => payload.wire,
             stated => stated,
@@ -107,7 +108,7 @@ impl Segment {
     }
 }
 
-/// Takes in the options that are there whole, up to what is no option.
+/// Reads the options that were captured whole, up to the first invalid one.
 #[inline]
 fn options(options: &[u8], tcp: &mut Tcp) {
     const END: u8 = 0;
@@ -132,7 +133,7 @@ fn options(options: &[u8], tcp: &mut Tcp) {
     }
 }
 
-/// One option; of another length than its own it says nothing.
+/// Reads one option. An option of a wrong length is ignored.
 #[inline]
 fn option(kind: u8, value: &[u8], tcp: &mut Tcp) {
     const SEGMENT_SIZE: u8 = 2;

@@ -1,5 +1,5 @@
-//! Connections whose round trips, losses and windows are known, as a capture point on their way sees
-//! them. Sender, path and receiver are the simplest that make sense; nothing of the crate is used.
+//! Connections with known round trips, losses and windows, as a capture point on their path sees
+//! them. Sender, path and receiver are as simple as possible and use nothing of the crate.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -16,7 +16,7 @@ pub(crate) const SYN: u16 = 0x02;
 pub(crate) const RST: u16 = 0x04;
 pub(crate) const ACK: u16 = 0x10;
 
-/// The two ends of the n-th connection: data goes from 10/8 to 192.168/16.
+/// The two ends of a connection by number: data goes from 10/8 to 192.168/16.
 pub(crate) fn ends(number: u32) -> FlowKey {
     FlowKey {
         source: IpAddr::V4(Ipv4Addr::from(0x0a00_0000 | number >> 12)),
@@ -27,7 +27,7 @@ pub(crate) fn ends(number: u32) -> FlowKey {
     }
 }
 
-/// A packet of TCP without options.
+/// A TCP packet without options.
 pub(crate) fn packet(time: u64, flow: FlowKey, tcp: Tcp) -> Packet {
     let options = if tcp.timestamps.is_some() { 12 } else { 0 };
     let bytes = 40 + options + tcp.payload;
@@ -64,25 +64,25 @@ pub(crate) fn datagram(time: u64, flow: FlowKey, payload: u32) -> Packet {
     }
 }
 
-/// A transfer and its way.
+/// A transfer and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     pub(crate) number: u32,
     pub(crate) start: u64,
     pub(crate) segments: u64,
-    /// From the capture point to the sender and back, and to the receiver and back.
+    /// Round trips from the capture point to the sender and to the receiver.
     pub(crate) before: u64,
     pub(crate) behind: u64,
-    /// Between two packets of the sender.
+    /// Time between two packets of the sender.
     pub(crate) gap: u64,
     /// Segments in flight.
     pub(crate) window: u64,
-    /// The first sequence number: of the SYN.
+    /// First sequence number: that of the SYN.
     pub(crate) first: u32,
     pub(crate) timestamps: bool,
-    /// Segments that are lost between the sender and the capture point, the first time.
+    /// Segments whose first copy is lost between the sender and the capture point.
     pub(crate) lost_before: BTreeSet<u64>,
-    /// Segments that are lost between the capture point and the receiver, the first time.
+    /// Segments whose first copy is lost between the capture point and the receiver.
     pub(crate) lost_behind: BTreeSet<u64>,
     /// Receive window in segments.
     pub(crate) receive_window: u64,
@@ -111,7 +111,8 @@ impl Default for Transfer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// An acknowledgment reaches the sender: segments acknowledged, value of the receiver's clock.
+    /// An acknowledgment reaches the sender: number of acknowledged segments, value of the
+    /// receiver's clock.
     Acknowledged(u64, u32),
     /// A segment reaches the receiver with the value of the sender's clock.
     Received(u64, u32),
@@ -132,7 +133,7 @@ impl Transfer {
         while let Some(Reverse((time, event))) = events.pop() {
             match event {
                 Event::Received(segment, value) => {
-                    // RFC 7323 section 4.3: the echo goes on with what is in order.
+                    // RFC 7323 section 4.3: the echo advances with the data in order.
                     if segment == next {
                         recent = value;
                         next += 1;
@@ -285,12 +286,12 @@ struct Sender {
     newest: u32,
 }
 
-/// A clock of a millisecond, with an offset.
+/// A clock with a tick of a millisecond and an offset.
 fn stamp(time: u64, offset: u32) -> u32 {
     ((time / MILLISECOND) as u32).wrapping_add(offset)
 }
 
-/// Packets of several connections in the order of time.
+/// Packets of several connections in order of time.
 pub(crate) fn merged(all: impl IntoIterator<Item = Vec<Packet>>) -> Vec<Packet> {
     let mut packets: Vec<_> = all.into_iter().flatten().collect();
     packets.sort_by_key(|it| it.time);

@@ -1,5 +1,5 @@
-//! Files that end early, are damaged or are something else: what stands before is told, then one error in a
-//! line.
+//! Files that end early, are damaged or are no captures: the packets before the damage are
+//! returned, then one error in a line.
 
 use crate::common::{Pcapng, frames, gzip, packets, pcap, pcapng, read, zstd};
 use forebay_capture::{CaptureError, Progress, Reader, Transport};
@@ -21,7 +21,7 @@ fn what_stands_before_the_end_of_a_file_cut_anywhere_is_told() {
             assert!(told >= most, "{told} at {end}");
             most = told;
             assert_eq!(outcome.packets, whole[..told]);
-            // A header that is cut is an error; all else is read.
+            // A truncated header is an error; all else is read.
             assert_eq!(outcome.error.is_some(), end < header(&file), "{end}");
             let between = outcome.error.is_some() || boundaries(&file).contains(&end);
             assert_eq!(outcome.notes.ended_early, u64::from(!between), "{end}");
@@ -30,12 +30,12 @@ fn what_stands_before_the_end_of_a_file_cut_anywhere_is_told() {
     }
 }
 
-/// Where a file's header ends.
+/// Length of a file's header.
 fn header(file: &[u8]) -> usize {
     if file[0] == 0x0a { 28 } else { 24 }
 }
 
-/// Where the records of a file of ours end.
+/// Ends of the records of a file of this test.
 fn boundaries(file: &[u8]) -> Vec<usize> {
     let ng = file[0] == 0x0a;
     let mut ends = vec![header(file)];
@@ -59,7 +59,7 @@ fn boundaries(file: &[u8]) -> Vec<usize> {
 fn packed_files_that_are_cut_tell_what_could_be_unpacked() {
     let plain: Vec<u8> = pcap(false, false);
     let whole = packets(&plain);
-    // In members and frames of a few bytes each, what is whole can be unpacked.
+    // Gzip members and Zstandard frames of a few bytes each can be unpacked up to the cut.
     for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstd] {
         let pieces: Vec<Vec<u8>> = plain.chunks(40).map(pack).collect();
         let file = pieces.concat();
@@ -76,7 +76,7 @@ fn packed_files_that_are_cut_tell_what_could_be_unpacked() {
                 assert_eq!(most, 0, "{:?} at {end}", outcome.error);
             }
         }
-        // Where only a checksum is missing, all may have come.
+        // If only a checksum is missing, all packets may have come.
         assert!(most >= whole.len() - 1);
         let last = read(&file[..file.len() - 1]);
         assert_eq!((last.error, last.notes.ended_early), (None, 1));
@@ -108,7 +108,7 @@ fn damage_in_what_packs_is_told_after_the_packets_before() {
 fn a_checksum_of_zstandard_is_compared() {
     let plain = pcap(false, false);
     let mut packed = zstd(&plain);
-    // The checksum of a frame is its last four bytes, where its header says that there is one.
+    // The checksum of a frame is its last four bytes, if its header says that there is one.
     assert_ne!(packed[4] & 0x04, 0, "no checksum");
     *packed.last_mut().unwrap() ^= 1;
     let outcome = read(&packed);
@@ -156,11 +156,11 @@ fn lengths_that_cannot_be_are_refused_where_they_stand() {
         assert_eq!(outcome.error.unwrap().to_string(), expected);
     }
     assert_eq!(told(block + 4, 1 << 24, &file).notes.ended_early, 1);
-    // Shorter than its header, but as long as it says at its end, too.
+    // The block is shorter than its header, but its two lengths are equal.
     let short = Pcapng::new(false).interface(1, 0, &[]).block(6, &[0; 12]);
     let bytes = read(&short.bytes).error.unwrap().to_string();
     assert!(bytes.contains("lengths do not fit"), "{bytes}");
-    // More captured than there is in the block.
+    // The captured length exceeds the block.
     for captured in [1 << 20, u32::MAX] {
         let error = told(block + 20, captured, &file).error.unwrap().to_string();
         assert!(error.contains("at byte 48"), "{error}");
@@ -195,7 +195,7 @@ fn packets_of_interfaces_that_nobody_declared_are_refused() {
         many.ends_with("found interface 9; allowed: 0 to 1"),
         "{many}"
     );
-    // A section begins anew.
+    // A new section starts with no interfaces.
     let anew = two.section(false).packet(0, 0, &frame, &[]);
     assert!(told(anew).ends_with(expected));
 }
@@ -233,7 +233,7 @@ fn what_is_no_capture_is_refused_in_a_line() {
     let packed = told(&gzip(b"time,bytes\n"));
     let expected = "test: found bytes 74 69 6d 65 at the beginning within gzip";
     assert_eq!(packed, format!("{expected}{allowed}"));
-    // Packed twice.
+    // The file is packed twice.
     assert!(told(&gzip(&gzip(&pcap(false, false)))).contains("1f 8b 08"));
     let mut version = pcap(false, false);
     version[4] = 3;

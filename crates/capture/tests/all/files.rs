@@ -1,4 +1,5 @@
-//! Files of both formats, in both orders, plain and packed: the same packets are read from each.
+//! Files of both formats, in both byte orders, plain and packed: the same packets are read from
+//! each.
 
 use crate::common::{
     EPOCH, Pcap, Pcapng, SECOND, ethernet, frames, gzip, packets, pcap, pcapng, read, skippable,
@@ -106,7 +107,7 @@ fn a_section_has_its_own_order_and_interfaces() {
         .iter()
         .map(|one| (one.interface, one.time))
         .collect();
-    // The first interface is that of the section before; the second is another.
+    // The first interface is that of the section before; the second one is new.
     let seconds = time / SECOND * SECOND;
     assert_eq!(told, [(1, time), (0, time), (0, time), (2, seconds)]);
     let names: Vec<_> = outcome
@@ -145,7 +146,7 @@ fn clocks_have_their_own_ticks_and_beginnings() {
         assert_eq!(told(big, 0x7f, i64::MAX, u64::MAX), (u64::MAX, 1));
         assert_eq!(told(big, 0xff, 3, u64::MAX), (3 * SECOND, 0));
     }
-    // The last instant of pcap.
+    // This is the latest time of pcap.
     let file = Pcap::default()
         .frame(u64::from(u32::MAX) * SECOND, &frame)
         .bytes;
@@ -181,7 +182,7 @@ fn flags_and_comments_and_losses_are_told() {
         let inbound: Vec<_> = outcome.packets.iter().map(|one| one.inbound).collect();
         assert_eq!(inbound, [Some(true), Some(false), None, Some(true)]);
         assert_eq!(outcome.notes.dropped, 1);
-        // What packets tell and what statistics tell are the same losses.
+        // The losses that packets report and those in the statistics are the same.
         assert_eq!(outcome.notes.lost, 9 + 2 + 2);
         assert_eq!(outcome.interfaces[0].lost, 11);
         assert_eq!(outcome.interfaces[1].lost, 2);

@@ -8,12 +8,12 @@ use crate::common::{
 };
 use forebay_capture::{Ecn, FlowKey, Packet, Tcp, Timestamps, Transport, Udp};
 
-/// What is inside everything below.
+/// The IP packet inside all frames below.
 fn inner() -> Vec<u8> {
     ipv4(6, &tcp(&[1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7], 100))
 }
 
-/// What is told of the inner packet wherever it is.
+/// The fields of the inner packet that are equal in all frames.
 fn same(packet: Packet) -> Packet {
     Packet {
         frame_bytes: 0,
@@ -197,7 +197,7 @@ fn flags_of_a_capture_count_for_more_than_a_cooked_header() {
     assert_eq!(told, [Some(true), Some(false)]);
 }
 
-/// Frames of Ethernet that hold the inner packet, and what they are.
+/// Ethernet frames that hold the inner packet, with their names.
 fn wrapped() -> Vec<(&'static str, Vec<u8>)> {
     let inside = inner();
     let whole = ethernet(0x0800, &inside);
@@ -385,7 +385,7 @@ fn no_length_means_that_of_the_frame() {
     assert_eq!((told.bytes, tcp_of(&told).payload), (100_060, 100_000));
     assert_eq!(outcome.notes.unstated_length, 1);
 
-    // A jumbogram of RFC 2675, and a packet that says that it has no payload.
+    // One packet is a jumbogram of RFC 2675, and one says that it has no payload.
     let option = [6, 0, 0xc2, 4, 0, 1, 0x86, 0xbc];
     let mut packet = ipv6(0, &[&option[..], &tcp(&[], 100_000)].concat());
     packet[4..6].copy_from_slice(&[0, 0]);
@@ -420,7 +420,7 @@ fn fragments_behind_the_first_have_no_ports() {
         );
     }
     assert_eq!(told(0x4000, &tcp(&[], 100)).1, 0);
-    // What a fragment carries is not followed: the rest of it is elsewhere.
+    // The payload of a fragment is not followed, because the rest of it is in other fragments.
     let mut tunnel = ipv4(4, &inner());
     tunnel[6] = 0x20;
     assert_eq!(one(RAW, &tunnel).flow.protocol, 4);
@@ -437,7 +437,7 @@ fn fragments_behind_the_first_have_no_ports() {
     assert_eq!((tcp_of(&whole).payload, whole.bytes, count), (100, 168, 0));
     let (first, count) = six(1, 6);
     assert_eq!((tcp_of(&first).payload, count), (100, 1));
-    // Headers behind that of the fragment are those of the whole datagram, even where they are cut off.
+    // Headers after the fragment header belong to the whole datagram, even if they are truncated.
     let destination = [6, 0, 1, 4, 0, 0, 0, 0];
     let behind = |next: u8, rest: &[u8]| {
         let packet = ipv6(44, &[&[next, 0, 0, 1, 0, 0, 0, 9], rest].concat());
@@ -477,7 +477,7 @@ fn extension_headers_are_passed() {
     assert_eq!((tcp_of(&packet).payload, packet.bytes), (10, 118));
     let packet = one(RAW, &ipv4(51, &[&authentication(6)[..], &segment].concat()));
     assert_eq!((tcp_of(&packet).payload, packet.flow.protocol), (10, 6));
-    // Encrypted: there is nothing to be told.
+    // The payload is encrypted, so no transport header is read.
     let packet = one(RAW, &ipv4(50, &segment));
     assert_eq!(
         (packet.transport, packet.flow.source_port),
@@ -496,7 +496,7 @@ fn options_of_ip_move_what_is_behind() {
     );
 }
 
-/// The same through every tag and tunnel: what is told is the packet or one around it, never a third.
+/// For every tag and tunnel, the result is the inner packet or one around it, never a third.
 #[test]
 fn tunnels_that_are_cut_tell_one_of_their_packets() {
     for (name, frame) in wrapped() {

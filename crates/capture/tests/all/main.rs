@@ -1,4 +1,4 @@
-//! What becomes of captured packets: files, headers, streams and queues.
+//! Tests of all stages of captured packets: files, headers, streams and queues.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Several files as one: in order of time, with interfaces counted over all of them.
+//! Several files merged in order of time, with interfaces counted over all of them.
 
 use std::io::Cursor;
 
@@ -44,7 +44,7 @@ proptest! {
             .zip(0..)
             .flat_map(|(times, file)| times.iter().map(move |time| (*time, file)))
             .collect();
-        // Of the same time, those of the first file come first.
+        // Among packets of the same time, those of the first file come first.
         expected.sort_unstable();
         prop_assert_eq!(told, expected);
     }
@@ -62,7 +62,7 @@ fn a_clock_that_is_ahead_is_put_back() {
             &[-1000],
             vec![(1100, 0), (1150, 1), (1200, 0), (1250, 1), (1300, 0)],
         ),
-        // Nothing was before the beginning.
+        // Times before the epoch become zero.
         (&[250, 1200], vec![(0, 0), (0, 0), (0, 1), (50, 0), (50, 1)]),
         (
             &[],

@@ -1,4 +1,5 @@
-//! Queues seen from both sides: waits, drops, marks and what was inside are found as they were made.
+//! Queues captured on both sides: waiting times, drops, marks and backlogs equal the constructed
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,7 +7,7 @@ use crate::connections::{ACK, SECOND, datagram, ends, packet};
 use forebay_capture::{Crossed, Ecn, Flags, FlowKey, Observation, Observer, Packet, Settings, Tcp};
 use proptest::prelude::*;
 
-/// What happens in a queue of so many bytes in front of a link (ns per byte), by the simplest program.
+/// A simple model of a queue of limited bytes in front of a link (ns per byte).
 #[derive(Debug, Default)]
 struct Truth {
     packets: Vec<Packet>,
@@ -54,7 +55,7 @@ fn queue(arrivals: &[(u64, u32, u32)], per_byte: u64, limit: u64, mark: u64) -> 
         truth.waits.push(free - time);
         truth.packets.push(packet);
     }
-    // The queue is empty, and something passes it long behind.
+    // The queue is empty, and a packet passes it much later.
     let end = free.max(time) + 11 * SECOND;
     for (interface, time) in [(0, end), (1, end + 1)] {
         let mut last = datagram(time, ends(0), 10);
@@ -102,7 +103,7 @@ proptest! {
     #[test]
     fn a_queue_is_seen_as_it_is(arrivals in arrivals(), limit in 2000u64..30_000, mark in 0u64..30_000, alive in prop_oneof![Just(1usize), Just(100)]) {
         let truth = queue(&arrivals, 8, limit, mark);
-        // What a stream lost is known when it is gone.
+        // The losses of a stream are known after it has ended.
         let observation = observed_with(&truth.packets, alive);
         let crossed = crossed(&observation);
         prop_assert_eq!((crossed.strangers, crossed.hurried, crossed.unattributed), (0, 0, 0));
@@ -125,7 +126,7 @@ proptest! {
         if let (Some(bin), Some(&least)) = (counted.first(), at_drops.first()) {
             prop_assert!((bin.least..=bin.most).contains(&least));
         }
-        // Each stream knows its own drops.
+        // Each stream has its own drops.
         let port = observation.interfaces.iter().find(|it| it.number == 0).unwrap();
         let streams = &port.directions[0].streams.sample;
         prop_assert_eq!(streams.iter().map(|it| it.dropped).sum::<u64>(), drops);
@@ -161,7 +162,7 @@ proptest! {
 
 #[test]
 fn the_end_of_a_capture_is_not_a_drop() {
-    // Two come and one goes; one that came before it never did.
+    // Two packets come and one leaves; a packet that came before that one never left.
     let mut packets = Vec::new();
     for (number, time) in [(0, 0), (1, 10), (2, 20)] {
         let mut packet = datagram(SECOND + time, ends(number), 100);
@@ -180,7 +181,7 @@ fn the_end_of_a_capture_is_not_a_drop() {
 
 #[test]
 fn order_among_streams_is_told() {
-    // Two queues that are served in turn: the second stream passes the first one's backlog.
+    // Two queues are served in turn: the second stream passes the first one's backlog.
     let (mut packets, mut identification) = (Vec::new(), 0);
     let mut pass = |flow, arrives: u64, leaves: u64| {
         let mut packet = datagram(SECOND + arrives, ends(flow), 1000);
@@ -202,7 +203,7 @@ fn order_among_streams_is_told() {
 
 #[test]
 fn equal_datagrams_are_told_apart_by_what_passed_between() {
-    // The second one of three is lost; others come and go between them.
+    // The second of three packets is lost; others come and go between them.
     let mut packets = Vec::new();
     for number in 0..6u64 {
         let (flow, payload) = if number % 2 == 0 {
@@ -231,7 +232,7 @@ fn equal_datagrams_are_told_apart_by_what_passed_between() {
 
 #[test]
 fn what_goes_the_other_way_is_another_direction() {
-    // The direction with more bytes is told first.
+    // The direction with more bytes comes first.
     for (there, back, first) in [(1000, 50, 0), (50, 1000, 1)] {
         go_both_ways(there, back, first);
     }
@@ -268,7 +269,7 @@ fn go_both_ways(there_bytes: u32, back_bytes: u32, first: usize) {
 
 #[test]
 fn what_was_repeated_keeps_its_order() {
-    // The same datagram four times, without an identification; the second one is lost.
+    // The same datagram comes four times, without an identification; the third one is lost.
     let mut packets = Vec::new();
     for (arrives, leaves) in [
         (0, Some(500)),
@@ -290,7 +291,7 @@ fn what_was_repeated_keeps_its_order() {
     packets.sort_by_key(|it| it.time);
     let observation = observed(&packets);
     let crossing = &crossed(&observation).directions[0];
-    // Which of the last two was lost cannot be known: the first one that waits is taken.
+    // The capture cannot show which of the last two was lost: the first waiting one is taken.
     let waits: Vec<_> = crossing.waits.bins().map(|it| it.count).collect();
     assert_eq!(crossing.through.packets, 3);
     assert_eq!(waits, [2, 1]);
@@ -299,7 +300,8 @@ fn what_was_repeated_keeps_its_order() {
 
 #[test]
 fn a_repetition_is_not_taken_for_what_was_lost() {
-    // A segment is lost and sent again, without identification or timestamps; others pass between.
+    // A segment is lost and retransmitted, without identification or timestamps; others pass
+    // between.
     let segment = |sequence| Tcp {
         sequence,
         flags: Flags(ACK),
@@ -332,7 +334,7 @@ fn a_repetition_is_not_taken_for_what_was_lost() {
     assert_eq!(waits, [5]);
 }
 
-/// By interface: the path of every stream, with the bytes that tell in the test which it is.
+/// The paths of all streams of an interface, with the bytes that identify each stream in the test.
 fn paths(observation: &Observation, interface: usize) -> BTreeMap<u64, u64> {
     let directions = &observation.interfaces[interface].directions;
     let streams = directions.iter().flat_map(|it| &it.streams.sample);
@@ -355,7 +357,7 @@ fn a_stream_has_one_path_at_both_interfaces_and_no_other_stream_has_it() {
         };
         for (flow, payload) in [(there, 100 + number), (back, 500 + number)] {
             for interface in 0..2 {
-                // Behind the queue either end may come first.
+                // After the queue either end may come first.
                 let later = if interface == 1 && number % 2 == 0 && payload >= 500 {
                     1
                 } else {

@@ -1,4 +1,5 @@
-//! What single packets say beside their payload: flags, blocks, windows, codepoints, stations and sizes.
+//! Facts of single packets beside their payload: flags, blocks, windows, codepoints, stations and
+//! sizes.
 
 use crate::connections::{ACK, FIN, MILLISECOND, SECOND, SYN, Transfer, datagram, ends, packet};
 use forebay_capture::{
@@ -17,7 +18,7 @@ fn first(observation: &Observation) -> &Stream {
     &observation.interfaces[0].directions[0].streams.sample[0]
 }
 
-/// Ten segments, and an acknowledgment of each that is changed.
+/// Ten segments, and a changed acknowledgment of each.
 fn exchange(change: impl Fn(u32, &mut Packet, &mut Tcp)) -> Vec<Packet> {
     let mut packets = Vec::new();
     for number in 0..10u32 {
@@ -84,7 +85,7 @@ fn selective_acknowledgments_are_told_from_duplicates() {
         let stream = first_counts(&observation);
         (stream.0, stream.1)
     };
-    // The acknowledgment is 1600.
+    // The acknowledgment number is 1600.
     assert_eq!(blocks((1700, 1800), None), (1, 0));
     assert_eq!(blocks((1500, 1600), None), (1, 1));
     assert_eq!(blocks((1700, 1800), Some((1700, 1900))), (1, 1));
@@ -101,7 +102,7 @@ fn windows_that_are_closed_and_numbers_that_repeat_are_counted() {
     let packets = exchange(|number, _, tcp| {
         if tcp.payload == 0 {
             tcp.window = u16::from(number < 6);
-            // From the fifth on nothing more is acknowledged.
+            // From the fifth acknowledgment on, no more data is acknowledged.
             tcp.acknowledgment = tcp.acknowledgment.min(1500);
         }
     });
@@ -109,7 +110,7 @@ fn windows_that_are_closed_and_numbers_that_repeat_are_counted() {
     let stream = first(&observation);
     assert_eq!((stream.zero_windows, stream.duplicate_acks), (4, 5));
     assert_eq!(stream.largest_flight, Some(500));
-    // Without its acknowledgment nothing is told of later data.
+    // Without acknowledgments, later data has no round trips.
     assert_eq!(stream.behind.count(), 4);
 }
 
@@ -145,7 +146,7 @@ fn a_closed_connection_is_forgotten_soon() {
     for (flags, wait, connections) in [(FIN, 4, 1), (FIN, 6, 2), (ACK, 6, 1), (ACK, 301, 2)] {
         let packets = [
             open(SECOND, flags),
-            // Somebody else's, so that time goes on.
+            // A datagram of another flow advances the time.
             datagram((1 + wait) * SECOND, ends(9), 1),
             open((1 + wait) * SECOND, ACK),
         ];
@@ -158,7 +159,7 @@ fn a_closed_connection_is_forgotten_soon() {
 fn a_third_station_leaves_the_sides_to_addresses() {
     let mut packets = Vec::new();
     for (number, station) in [(0, 5), (1, 6), (2, 7), (3, 5)] {
-        // The second station answers, the third one is a client too.
+        // The second station answers, and the third one is a client too.
         let flow = if number == 1 {
             ends(0).reversed()
         } else {
@@ -170,7 +171,7 @@ fn a_third_station_leaves_the_sides_to_addresses() {
     }
     let observation = observed(&packets);
     let told = observation.interfaces[0].told;
-    // The answer is of the first connection. The server is known when the third station speaks.
+    // The answer belongs to the first connection. The server is known when the third station sends.
     assert_eq!((told.by_station, told.by_address), (1, 2));
     let directions = &observation.interfaces[0].directions;
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Streams whose truth is known: round trips, losses, windows and pauses are found as they were made.
+//! Streams with known truth: the measured round trips, losses, windows and pauses equal the
+//! constructed ones.
 
 use crate::connections::{
     ACK, FIN, MILLISECOND, RST, SECOND, SEGMENT, SYN, Transfer, ends, merged, packet,
@@ -16,7 +17,7 @@ fn observed(packets: &[Packet]) -> Observation {
     observer.finish()
 }
 
-/// The stream of the data of the only transfer.
+/// The stream of the only transfer's data.
 fn only(observation: &Observation) -> &Stream {
     let streams = &observation.interfaces[0].directions[0].streams;
     assert_eq!(streams.count, 1);
@@ -47,7 +48,7 @@ proptest! {
         prop_assert_eq!(stream.handshake_behind, Some(transfer.behind));
         prop_assert_eq!(stream.handshake_before, Some(transfer.before));
         prop_assert_eq!(stream.behind.least(), Some(transfer.behind));
-        // Each segment is acknowledged, and each acknowledgment is an answer to one.
+        // Each segment is acknowledged, and each acknowledgment answers one segment.
         prop_assert_eq!(u64::from(stream.behind.count()), transfer.segments);
         for quantile in stream.behind_quantiles {
             let ratio = quantile.unwrap() / transfer.behind as f64;
@@ -63,7 +64,8 @@ proptest! {
         prop_assert_eq!(stream.base_round_trip(), Some(transfer.before + transfer.behind));
         let flight = window * u64::from(SEGMENT);
         prop_assert!(stream.largest_flight.unwrap() <= flight);
-        // Where the path holds no window, the capture point sees all of what is not acknowledged to it.
+        // If the whole window passes before its first acknowledgment, the capture point sees all of
+        // it in flight.
         if window * transfer.gap < transfer.behind {
             prop_assert_eq!(stream.largest_flight, Some(flight));
         }
@@ -74,7 +76,7 @@ proptest! {
 
     #[test]
     fn losses_are_told_by_their_place(first in any::<u32>(), losses in prop::collection::btree_map(1u64..18, any::<bool>(), 0..6)) {
-        // Far apart: each is an event of its own.
+        // Losses far apart are separate events.
         let lost = |before| losses.iter().filter(|&(_, &it)| it == before).map(|(&it, _)| it * 100).collect();
         let transfer = Transfer { first, lost_before: lost(true), lost_behind: lost(false), ..Transfer::default() };
         let (before, behind) = (transfer.lost_before.len() as u64, transfer.lost_behind.len() as u64);
@@ -89,7 +91,7 @@ proptest! {
         prop_assert_eq!(stream.distinct, 2000 * segment);
         prop_assert_eq!(stream.unseen, 0);
         prop_assert_eq!(stream.duplicate_acks > 0, !losses.is_empty());
-        // Karn: what was repeated tells no round trip.
+        // Karn's algorithm: retransmitted data gives no round trip.
         prop_assert_eq!(stream.behind.least(), Some(transfer.behind));
         prop_assert_eq!(stream.behind_timestamps.least(), Some(transfer.behind));
         prop_assert!(stream.behind_quantiles[2].unwrap() < 1.1 * transfer.behind as f64);
@@ -138,7 +140,7 @@ fn neighbors_that_change_places_are_reordering() {
     let data: Vec<_> = (0..packets.len())
         .filter(|&it| packets[it].bytes > 1000)
         .collect();
-    // Every hundredth is overtaken by the two behind it.
+    // Every hundredth packet is overtaken by the two after it.
     let mut swapped = 0;
     for places in data.chunks(100).filter(|it| it.len() == 100) {
         let moved = packets[places[50]].transport;
@@ -167,14 +169,14 @@ fn losses_within_a_round_trip_are_one_event() {
         let observation = observed(&transfer.packets());
         let stream = only(&observation);
         assert_eq!(stream.repeated_packets + stream.filled_packets, 5);
-        // One is repaired per round trip (New Reno): five round trips, at most five events.
+        // New Reno repairs one loss per round trip: five round trips, at most five events.
         assert!(
             stream.losses <= 5 && stream.losses >= 2,
             "{}",
             stream.losses
         );
     }
-    // Two at once.
+    // Two packets are repeated at once.
     let flow = ends(0);
     let mut packets = Transfer::default().packets();
     let middle = packets[packets.len() / 2].time;
@@ -208,10 +210,10 @@ fn a_full_receive_window_is_told_where_its_scale_is_known() {
         let bytes = (receive as u32 * SEGMENT) >> 7 << 7;
         assert_eq!(stream.receive_window.map(|(least, _)| least), Some(bytes));
         let share = stream.spent.window_limited as f64 / stream.spent.watched as f64;
-        // Seen from here the window is full from data to acknowledgment: 30 of 40 ms.
+        // At the capture point the window is full from data to acknowledgment: 30 of 40 ms.
         let expected = if limited { 0.75 } else { 0.0 };
         assert!((share - expected).abs() < 0.05, "{share}");
-        // Without the handshake nothing is known.
+        // Without the handshake the scale is unknown.
         let observation = observed(&packets[3..]);
         let stream = only(&observation);
         assert!(!stream.scale_known);
@@ -225,7 +227,7 @@ fn a_full_receive_window_is_told_where_its_scale_is_known() {
 
 #[test]
 fn pauses_of_the_application_are_told() {
-    // Not one packet for three seconds, with everything acknowledged before.
+    // No packet comes for three seconds, and all data before is acknowledged.
     let transfer = Transfer {
         segments: 400,
         ..Transfer::default()
@@ -250,7 +252,7 @@ fn pauses_of_the_application_are_told() {
         "{:?}",
         stream.pauses
     );
-    // The sender could not have answered sooner than this.
+    // The sender could not have answered sooner.
     assert!(stream.spent.empty + transfer.before >= stream.pauses[0].length);
     assert!(stream.spent.empty >= stream.pauses[0].length - transfer.before);
     assert_eq!((stream.repeated, stream.unseen), (0, 0));

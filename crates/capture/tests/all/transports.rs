@@ -1,4 +1,4 @@
-//! Headers of TCP and UDP, whole, cut off or contradicting themselves.
+//! Headers of TCP and UDP: whole, truncated, or contradicting themselves.
 
 use crate::common::{
     ETHERNET, Pcap, RAW, SECOND, ethernet, ipv4, one, read, tcp, tcp_of, udp, udp_of,
@@ -30,14 +30,14 @@ fn options_of_tcp_are_told_around_those_that_are_not_known() {
     let four: Vec<u8> = [1, 1, 5, 34].into_iter().chain(0..32).collect();
     let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&four, 0))));
     assert_eq!(told.sacked[3], Some((0x1819_1a1b, 0x1c1d_1e1f)));
-    // Multipath TCP before timestamps, and an end before more.
+    // Multipath TCP comes before timestamps, and an end before other options.
     let unknown = [
         30, 4, 9, 9, 34, 2, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6, 0, 3, 3, 7,
     ];
     let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&unknown, 0))));
     assert_eq!(told.timestamps, Some(Timestamps { value: 5, echo: 6 }));
     assert_eq!(told.window_shift, None);
-    // Lengths that go nowhere, or beyond the header.
+    // The lengths are zero, one, or beyond the header.
     for options in [[8, 0, 1, 1], [8, 1, 1, 1], [8, 10, 0, 0], [1, 1, 1, 8]] {
         let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&options, 20))));
         assert_eq!((told.timestamps, told.payload), (None, 20));
@@ -81,7 +81,7 @@ fn datagrams_tell_their_length_and_first_byte() {
     let first = Some(0x60);
     assert_eq!(told(12), Udp { payload: 4, first });
     assert_eq!(told(10), Udp { payload: 2, first });
-    // No length is that of a jumbogram; more than there is is less.
+    // A length of zero means a jumbogram; a length beyond the packet is cut.
     assert_eq!(told(0), Udp { payload: 4, first });
     assert_eq!(told(900), Udp { payload: 4, first });
     let nothing = Udp {
@@ -107,7 +107,7 @@ fn other_protocols_tell_ports_where_they_have_them() {
     );
 }
 
-/// At each snap length, what is told is what is there, and lengths are those of the wire.
+/// At each snap length, only captured fields are returned, and lengths are those of the wire.
 #[test]
 fn a_snap_length_takes_away_no_more_than_it_cuts_off() {
     let options = [2, 4, 5, 180, 1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7];

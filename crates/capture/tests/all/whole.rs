@@ -1,5 +1,5 @@
-//! Laws of whole captures: everything is counted once, memory is bounded, and no sequence of packets
-//! makes anything panic.
+//! Properties of whole captures: each packet counts once, memory is bounded, and no sequence of
+//! packets causes a panic.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +18,7 @@ fn observed(settings: Settings, packets: &[Packet]) -> Observation {
     observer.finish()
 }
 
-/// Any packet at all, of few ends so that they meet.
+/// Any packet, with few ends so that they meet.
 fn any_packet() -> impl Strategy<Value = Packet> {
     let address = prop_oneof![
         (0u8..4).prop_map(|it| IpAddr::V4(Ipv4Addr::new(10, 0, 0, it))),
@@ -109,7 +109,7 @@ fn sum(all: impl IntoIterator<Item = Amount>) -> Amount {
     sum
 }
 
-/// Every packet is counted once in each table, and streams and others are all there is.
+/// Every packet counts once in each table, and streams and other packets are all there is.
 fn check_totals(observation: &Observation, packets: &[Packet]) {
     let mut all = vec![observation.unobserved];
     for interface in &observation.interfaces {
@@ -177,7 +177,7 @@ proptest! {
             let directions = observation.interfaces.into_iter().flat_map(|it| it.directions);
             let streams = directions.map(|it| {
                 let mut streams = it.streams;
-                // Another observer's hash has another seed.
+                // Another observer has another hash seed.
                 for stream in streams.long.iter_mut().chain(&mut streams.sample) {
                     stream.path = 0;
                 }
@@ -213,7 +213,7 @@ fn a_million_tiny_flows_take_the_memory_of_those_that_live() {
     assert_eq!(streams.count, u64::from(flows));
     assert_eq!((streams.sample.len(), streams.starts.len()), (500, 700));
     assert_eq!(streams.sizes.total(), u64::from(flows));
-    // A uniform sample: the mean of 500 numbers of a million is within five standard errors.
+    // In a uniform sample, the mean of 500 numbers of a million is within five standard errors.
     let mean = streams.sample.iter().map(|it| it.connection).sum::<u64>() as f64 / 500.0;
     let error = 1e6 / 12f64.sqrt() / 500f64.sqrt();
     assert!((mean - 5e5).abs() < 5.0 * error, "{mean}");
@@ -222,7 +222,7 @@ fn a_million_tiny_flows_take_the_memory_of_those_that_live() {
 #[test]
 fn silence_ends_flows_in_their_time() {
     let mut observer = Observer::new(Settings::default());
-    // Flows of UDP live for 60 s: so many are alive at once.
+    // UDP flows live for 60 s, so about 60 are live at once.
     for flow in 0..1000u32 {
         observer.observe(&datagram(u64::from(flow) * SECOND, ends(flow), 100));
     }
@@ -322,7 +322,7 @@ fn directions_are_told_by_what_there_is() {
         assert_eq!(told(&observation), 1);
         assert_eq!(observation.connections, 1);
     }
-    // The direction with more bytes is first, whichever that is.
+    // The direction with more bytes is first in both cases.
     let mut packets = transfer;
     for packet in &mut packets {
         packet.inbound = Some(forward(packet));
@@ -335,13 +335,13 @@ fn directions_are_told_by_what_there_is() {
 
 #[test]
 fn many_addresses_fall_on_two_sides() {
-    // Clients of one network and servers of another: whoever speaks first.
+    // Clients are in one network and servers in another; either side may send first.
     let address = |side: u8, number| IpAddr::V4(Ipv4Addr::new(100 + side, 1, 1, number));
     let mut observer = Observer::new(Settings::default());
     let mut time = 0;
     for round in 0..20u8 {
         for client in 0..10u8 {
-            // At first one client speaks to all servers; then ports would tell the contrary.
+            // At first one client sends to all servers; later, ports alone would show the contrary.
             let (from, to) = if round == 0 {
                 (0, client)
             } else {
@@ -359,7 +359,7 @@ fn many_addresses_fall_on_two_sides() {
                 protocol: 17,
             };
             time += MILLISECOND;
-            // From the second round on servers are first.
+            // From the second round on, servers send first.
             let from_client = round == 0;
             let flows = [flow, flow.reversed()];
             let (first, second) = if from_client { (0, 1) } else { (1, 0) };

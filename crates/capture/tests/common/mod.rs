@@ -1,4 +1,4 @@
-//! Packets, frames and files, byte by byte, and what a reader makes of them.
+//! Packets, frames and files, built byte by byte, and the result of reading them.
 
 #![allow(dead_code, reason = "two programs share this, and each uses a part")]
 
@@ -8,13 +8,13 @@ use forebay_capture::{CaptureError, Interface, Notes, Packet, Reader, Tcp, Trans
 
 pub(crate) const SOURCE: [u8; 4] = [10, 0, 0, 1];
 pub(crate) const DESTINATION: [u8; 4] = [192, 0, 2, 9];
-/// Number of the link type.
+/// Link type of Ethernet.
 pub(crate) const ETHERNET: u16 = 1;
-/// Of IP without a link layer.
+/// Link type of IP without a link layer.
 pub(crate) const RAW: u16 = 101;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-/// All packets of a file, or why it cannot be read, and what was found until then.
+/// All packets of a file, the error that stopped the reading, and the notes up to then.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) packets: Vec<Packet>,
@@ -53,21 +53,21 @@ pub(crate) fn read(file: &[u8]) -> Outcome {
     outcome
 }
 
-/// The one packet of a frame.
+/// The only packet of a frame.
 pub(crate) fn one(link_type: u16, frame: &[u8]) -> Packet {
     let outcome = of_frame(link_type, frame);
     assert_eq!(outcome.packets.len(), 1, "{:?}", outcome.notes);
     outcome.packets[0]
 }
 
-/// What becomes of a frame.
+/// The outcome of reading a frame.
 pub(crate) fn of_frame(link_type: u16, frame: &[u8]) -> Outcome {
     let outcome = read(&Pcap::default().link(link_type).frame(SECOND, frame).bytes);
     assert_eq!(outcome.error, None);
     outcome
 }
 
-/// Laws of every file: each frame is counted as one thing, and a message is a line.
+/// Properties of every file: each frame has one class, and a message is one line.
 fn check(outcome: &Outcome) {
     let notes = &outcome.notes;
     let became =
@@ -83,7 +83,7 @@ fn check(outcome: &Outcome) {
     }
 }
 
-/// An IPv4 header of 20 bytes before a payload; fields of it are then changed in place.
+/// An IPv4 header of 20 bytes before a payload. Tests change fields of it in place.
 pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let length = (20 + payload.len()) as u16;
     let mut packet = vec![0x45, 0x02];
@@ -106,7 +106,7 @@ pub(crate) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A TCP header from port 1234 to 443 with options of a multiple of four bytes, and a payload.
+/// A TCP header from port 1234 to 443 with options (a multiple of four bytes), and a payload.
 pub(crate) fn tcp(options: &[u8], payload: usize) -> Vec<u8> {
     assert_eq!(options.len() % 4, 0);
     let words = (5 + options.len() / 4) as u8;
@@ -140,7 +140,7 @@ pub(crate) fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A file in the format pcap.
+/// A file in the pcap format.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     pub(crate) big: bool,
@@ -155,7 +155,7 @@ impl Default for Pcap {
 }
 
 impl Pcap {
-    /// Without a packet, of link type 1.
+    /// A file without packets, of link type 1.
     pub(crate) fn new(big: bool, nano: bool) -> Self {
         let magic: u32 = if nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         let mut file = Self {
@@ -172,7 +172,7 @@ impl Pcap {
         file
     }
 
-    /// Of another link type.
+    /// Changes the link type.
     pub(crate) fn link(mut self, link_type: u16) -> Self {
         let rest = self.bytes.split_off(24);
         self.bytes.truncate(20);
@@ -181,13 +181,13 @@ impl Pcap {
         self
     }
 
-    /// With another frame, captured whole.
+    /// Adds a frame that was captured whole.
     pub(crate) fn frame(self, time: u64, frame: &[u8]) -> Self {
         let wire = frame.len() as u32;
         self.snapped(time, frame, wire)
     }
 
-    /// With another frame of so many bytes on the wire.
+    /// Adds a truncated frame with `wire` bytes on the wire.
     pub(crate) fn snapped(mut self, time: u64, captured: &[u8], wire: u32) -> Self {
         let unit = if self.nano { 1 } else { 1000 };
         self.u32((time / SECOND) as u32);
@@ -217,10 +217,10 @@ fn ordered(big: bool, number: u32) -> [u8; 4] {
     }
 }
 
-/// An option of a block of pcapng: its code and its value.
+/// An option of a pcapng block: its code and its value.
 pub(crate) type Choice<'a> = (u16, &'a [u8]);
 
-/// A file in the format pcapng.
+/// A file in the pcapng format.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcapng {
     pub(crate) big: bool,
@@ -228,7 +228,7 @@ pub(crate) struct Pcapng {
 }
 
 impl Pcapng {
-    /// With a section.
+    /// A file with one section.
     pub(crate) fn new(big: bool) -> Self {
         let empty = Self {
             big,
@@ -237,7 +237,7 @@ impl Pcapng {
         empty.section(big)
     }
 
-    /// With another section, in an order of its own.
+    /// Adds a section with its own byte order.
     pub(crate) fn section(mut self, big: bool) -> Self {
         self.big = big;
         let mut body = Vec::new();
@@ -256,7 +256,7 @@ impl Pcapng {
         self.block(1, &body)
     }
 
-    /// An enhanced packet.
+    /// Adds an enhanced packet.
     pub(crate) fn packet(
         self,
         interface: u32,
@@ -280,14 +280,14 @@ impl Pcapng {
         self.block(6, &body)
     }
 
-    /// A simple packet, cut off at what is given.
+    /// Adds a simple packet whose captured bytes are given.
     pub(crate) fn simple(self, captured: &[u8], wire: u32) -> Self {
         let mut body = ordered(self.big, wire).to_vec();
         body.extend(padded(captured));
         self.block(3, &body)
     }
 
-    /// The obsolete kind of packet.
+    /// Adds an obsolete packet block.
     pub(crate) fn obsolete(self, interface: u16, lost: u16, ticks: u64, frame: &[u8]) -> Self {
         let mut body = Vec::new();
         body.extend(self.half(interface));
@@ -318,7 +318,7 @@ impl Pcapng {
         self
     }
 
-    /// A number of 64 bits in the section's order.
+    /// A 64-bit number in the byte order of the section.
     pub(crate) fn long(&self, number: u64) -> [u8; 8] {
         if self.big {
             number.to_be_bytes()
@@ -327,7 +327,7 @@ impl Pcapng {
         }
     }
 
-    /// A number of 32 bits in the section's order.
+    /// A 32-bit number in the byte order of the section.
     pub(crate) fn word(&self, number: u32) -> [u8; 4] {
         ordered(self.big, number)
     }
@@ -360,20 +360,20 @@ fn padded(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// One member of gzip.
+/// One gzip member.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(bytes).expect("memory takes it");
     packer.finish().expect("memory takes it")
 }
 
-/// One frame of Zstandard.
+/// One Zstandard frame.
 pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     ruzstd::encoding::compress_to_vec(bytes, level)
 }
 
-/// A frame of Zstandard that is to be skipped.
+/// A skippable Zstandard frame.
 pub(crate) fn skippable(bytes: usize) -> Vec<u8> {
     let mut frame = vec![0x53, 0x2a, 0x4d, 0x18];
     frame.extend((bytes as u32).to_le_bytes());
@@ -381,9 +381,10 @@ pub(crate) fn skippable(bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// A frame of Zstandard of zeros, so many times 128 KiB, four bytes for each (RFC 8878 section 3.1.1.2).
+/// A Zstandard frame of `blocks` times 128 KiB of zeros, with four bytes for each (RFC 8878 section
+/// 3.1.1.2).
 pub(crate) fn zstd_of_zeros(blocks: usize) -> Vec<u8> {
-    // A window of 8 MiB; no size, no checksum.
+    // The header states a window of 8 MiB, no size and no checksum.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 13 << 3];
     for block in 0..blocks {
         let last = u32::from(block + 1 == blocks);
@@ -394,7 +395,7 @@ pub(crate) fn zstd_of_zeros(blocks: usize) -> Vec<u8> {
     frame
 }
 
-/// When the packets of `frames` begin.
+/// Time of the first packet of `frames`.
 pub(crate) const EPOCH: u64 = 1_700_000_000 * SECOND;
 
 /// Three packets of different lengths, a microsecond and 7 s apart.
@@ -409,7 +410,7 @@ pub(crate) fn frames() -> Vec<(u64, Vec<u8>)> {
     ]
 }
 
-/// Those packets in the format pcap.
+/// The packets of `frames` in the pcap format.
 pub(crate) fn pcap(big: bool, nano: bool) -> Vec<u8> {
     let file = Pcap::new(big, nano);
     let whole = frames()
@@ -418,7 +419,7 @@ pub(crate) fn pcap(big: bool, nano: bool) -> Vec<u8> {
     whole.bytes
 }
 
-/// The same in the format pcapng.
+/// The packets of `frames` in the pcapng format.
 pub(crate) fn pcapng(big: bool) -> Vec<u8> {
     let file = Pcapng::new(big).interface(1, 0, &[]);
     let put =
@@ -426,7 +427,7 @@ pub(crate) fn pcapng(big: bool) -> Vec<u8> {
     frames().iter().fold(file, put).bytes
 }
 
-/// The packets of a file that is whole.
+/// The packets of a file without damage.
 pub(crate) fn packets(file: &[u8]) -> Vec<Packet> {
     let outcome = read(file);
     assert_eq!(outcome.error, None);
@@ -434,7 +435,7 @@ pub(crate) fn packets(file: &[u8]) -> Vec<Packet> {
     outcome.packets
 }
 
-/// The header of a packet of that kind.
+/// The TCP header of a packet.
 pub(crate) fn tcp_of(packet: &Packet) -> Tcp {
     let Transport::Tcp(tcp) = packet.transport else {
         panic!("{packet:?}");
@@ -442,7 +443,7 @@ pub(crate) fn tcp_of(packet: &Packet) -> Tcp {
     tcp
 }
 
-/// The header of a packet of that kind.
+/// The UDP header of a packet.
 pub(crate) fn udp_of(packet: &Packet) -> Udp {
     let Transport::Udp(udp) = packet.transport else {
         panic!("{packet:?}");

@@ -1,28 +1,30 @@
-//! The size of the next step.
+//! Control of the step size of the adaptive integrator, from the error estimate of each step.
 
-/// What the control of the step knows.
+/// State of the step size control. Times are in seconds.
 #[derive(Debug)]
 pub(crate) struct StepControl {
-    /// Step that the error control suggests.
+    /// Step size that the error control suggests.
     pub(crate) suggested: f64,
-    /// A quarter of the shortest round trip: below it a step is short.
+    /// A quarter of the shortest round trip: the initial step size, and the largest one of the
+    /// Taylor series.
     pub(crate) restart: f64,
-    /// The jump that the next step follows, and the step that served after the last of each kind.
+    /// Jump before the next step, and the step size that succeeded after the last jump of each
+    /// kind.
     opening: Option<Opening>,
     openings: [f64; 2],
 }
 
-/// A jump after which the error control has no history to go by.
+/// A jump, after which the error control has no history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// Something scheduled: a cut, or a new background rate.
+    /// A scheduled event: a cut, or a new background rate.
     Jump,
-    /// Arrivals have passed the capacity of an empty link.
+    /// The arrivals exceed the capacity of an empty link.
     Overflow,
 }
 
 impl StepControl {
-    /// Steps of `restart` seconds to begin with.
+    /// The initial state, with steps of `restart` seconds.
     pub(crate) fn new(restart: f64) -> Self {
         Self {
             suggested: restart,
@@ -32,8 +34,8 @@ impl StepControl {
         }
     }
 
-    /// Takes over what the error control makes of an accepted step; a step that was limited by
-    /// something else never shortens the next one.
+    /// Takes the error control's `factor` for an accepted step. A step that another limit shortened
+    /// never shortens the next one.
     pub(crate) fn suggest(&mut self, step: f64, factor: f64) {
         let next = step * factor;
         self.suggested = if step < self.suggested {
@@ -46,8 +48,7 @@ impl StepControl {
         }
     }
 
-    /// Starts the step control anew after a jump, with the step that served after the last jump
-    /// of the kind.
+    /// Restarts after a jump, with the step size that succeeded after the last jump of its kind.
     pub(crate) fn reopen(&mut self, opening: Opening) {
         self.opening = Some(opening);
         self.suggested = self.openings[opening as usize];

@@ -1,4 +1,5 @@
-//! What happens at an instant: a queue changes its mode, a congestion event opens, a cut is made.
+//! Events at an instant: mode changes of queues, the opening of congestion events, and cuts. The
+//! adaptive integrator applies them between steps.
 
 use crate::exposure::RESTART_WINDOW;
 use crate::flows::with_class;
@@ -7,7 +8,7 @@ use crate::run::{Cut, Run};
 use crate::schedule::Cause;
 use crate::synchronization::Candidate;
 
-/// Places every queue in its mode after a jump; a clipped one opens a congestion event.
+/// Sets the mode of every queue after a jump. A clipped queue opens a congestion event.
 pub(crate) fn place_links(run: &mut Run<'_>) {
     for l in 0..run.links.len() {
         let link = &mut run.links[l];
@@ -23,7 +24,7 @@ pub(crate) fn place_links(run: &mut Run<'_>) {
     }
 }
 
-/// Sets a pinned queue free; an empty one without room to wait is clipped at once.
+/// Frees a pinned queue. An empty queue without a buffer is clipped at once.
 pub(crate) fn leave_limit(run: &mut Run<'_>, link: usize) {
     let state = &mut run.links[link];
     let clipped = state.mode == Mode::Empty && state.buffer <= 0.0;
@@ -66,7 +67,7 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
     run.leave_out_silent();
 }
 
-/// Cuts the flow in a slot, or lets it send again.
+/// Cuts the flow in a slot, or restarts it after a timeout.
 pub(crate) fn cut(run: &mut Run<'_>, Cut { slot, cause }: Cut) {
     let class = run.flows.class_of[slot] as usize;
     let (now, delay) = (run.now, run.wait(class, run.now));

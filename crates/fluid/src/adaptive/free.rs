@@ -1,5 +1,5 @@
-//! Free stretches: a queue moves, and one accepted step of the Taylor series or of the Rosenbrock method
-//! takes flows and queues on, ended early by the first event in it.
+//! Free intervals, in which a queue moves. One accepted step of the Taylor series or of the
+//! Rosenbrock method advances flows and queues; the first event in the step ends it early.
 
 use crate::adaptive::control::StepControl;
 use crate::adaptive::location::Ending;
@@ -7,16 +7,16 @@ use crate::adaptive::step::Step;
 use crate::error::FluidError;
 use crate::run::Run;
 
-/// Where a queue is about to meet a limit at its present rate, a step tries to end this much later:
-/// often the series is enough for it, and no stages are spent beyond the event.
+/// Factor beyond the expected time of a limit at which a step ends. Often the Taylor series
+/// suffices for this step, and no stages are computed beyond the event.
 const AHEAD: f64 = 1.5;
 
-/// By how much the step may grow after one that the series served.
+/// Maximum growth factor of the step size after a step of the Taylor series.
 const SERIES_GROWTH: f64 = 4.0;
 
 impl Step {
-    /// Moves on by one accepted step, at most to `limit`, ended early by the first event in it, which
-    /// is returned.
+    /// Advances by one accepted step, at most to `limit`. Returns the first event in the step,
+    /// which ends it early.
     pub(crate) fn free_stretch(
         &mut self,
         run: &mut Run<'_>,

@@ -1,11 +1,11 @@
-//! Where in an accepted step the first event lies, by its dense output.
+//! Location of the first event in an accepted step, by its dense output.
 
 use crate::adaptive::step::{Method, Step};
 use crate::dense::Dense;
 use crate::links::Mode;
 use crate::run::Run;
 
-/// What ends a stretch before its limit.
+/// Event that ends an interval before its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ending {
     None,
@@ -13,7 +13,8 @@ pub(crate) enum Ending {
     Empties(usize),
     /// The queue of a link fills.
     Fills(usize),
-    /// Arrivals at a pinned link pass its capacity.
+    /// The arrivals at an empty link rise above its capacity, or those at a full link fall below
+    /// it.
     Leaves(usize),
     /// RED at a link expects its first drop.
     Drops(usize),
@@ -32,13 +33,13 @@ impl Step {
                     slope: self.table.dense_polynomial(&link.stages),
                 };
             }
-            // Most steps run from one inner point to another without turning.
+            // Most steps move from one interior point to another without a turn.
             let end = link.dense.at(1.0);
             if end >= 0.0 && end <= link.buffer && link.dense.is_monotone() {
                 continue;
             }
-            // A queue that starts at a limit leaves it; within the tolerated error its dense output
-            // may cross it first.
+            // A queue that starts at a limit leaves it. Within the tolerated error its dense output
+            // may first cross the limit.
             let slack = link.tolerated;
             let at_top = if link.queue >= link.buffer {
                 slack
@@ -72,7 +73,7 @@ impl Step {
         (theta, ending)
     }
 
-    /// Where a pinned link's arrivals pass its capacity while another link's queue moves.
+    /// Finds the time at which a pinned link leaves its limit while another queue moves.
     fn first_departure(
         &self,
         run: &mut Run<'_>,
@@ -103,7 +104,8 @@ impl Step {
         best
     }
 
-    /// Follows RED at a link through the first `theta` of the accepted step.
+    /// Follows RED at a link through the first `theta` of the accepted step. Returns the fraction
+    /// with the first expected drop.
     fn follow_red(&self, run: &mut Run<'_>, link: usize, (step, theta): (f64, f64)) -> Option<f64> {
         run.links[link].red.as_ref()?;
         let (mut from, mut to) = (0.0, 0.0);
@@ -114,7 +116,7 @@ impl Step {
         let state = &run.links[link];
         let red = state.red.as_ref()?;
         let stretch = if state.mode == Mode::Free {
-            // A free queue changes by what arrives less what is served.
+            // A free queue changes at the rate of arrivals less the capacity.
             let arrivals = |x: f64| state.capacity + state.dense.derivative(theta * x) / step;
             red.follow(
                 theta * step,

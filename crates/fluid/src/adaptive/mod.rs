@@ -1,11 +1,12 @@
-//! The product integrator: closed forms while every queue is pinned, Rosenbrock steps otherwise.
+//! The adaptive integrator of the engine: closed forms while every queue is pinned, and Rosenbrock
+//! steps otherwise.
 //!
-//! While a queue is empty or full its delay is constant, every window is an explicit function of
-//! time and the next event is a root of the summed rates ([`pinned`]). While a queue moves it relaxes
-//! within a round trip although a cycle may last thousands of them, hence a linearly implicit method
-//! ([`free`], [`step`], [`stages`]), whose coefficients are data ([`crate::methods`]). A step ends
-//! early, by its dense output, where a queue empties or fills ([`location`]); cuts and other known
-//! times are never stepped over.
+//! While a queue is empty or full, its delay is constant. Every window is then an explicit function
+//! of time, and the next event is a root of the summed rates ([`pinned`]). A moving queue relaxes
+//! within a round trip, although a cycle may last thousands of them. Therefore the method is
+//! linearly implicit ([`free`], [`step`], [`stages`]); its coefficients are data
+//! ([`crate::methods`]). The dense output ends a step where a queue empties or fills
+//! ([`location`]). No step passes a cut or another scheduled time.
 
 mod control;
 mod events;
@@ -33,15 +34,15 @@ use crate::outcome::FluidOutcome;
 use crate::rosenbrock::Rosenbrock;
 use crate::run::{Integrator, Run};
 
-/// Steps times flows after which a run is given up.
+/// Maximum number of steps times flows of a run.
 pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 
-/// Runs a model by the adaptive integrator, without the flows' limits ([`crate::Limits`]).
+/// Runs a model with the adaptive integrator. The limits of flows ([`crate::Limits`]) are ignored.
 ///
 /// # Errors
 ///
-/// A model that [`FluidModel::check`] refuses, a run of more than 4e9 flow steps, or one that
-/// leaves the finite numbers.
+/// If [`FluidModel::check`] refuses the model, a run needs more than 4e9 flow steps, or a value is
+/// not finite.
 ///
 /// ```
 /// use forebay_congestion::{fluid::FluidLaw, newreno::NewReno};
@@ -88,17 +89,17 @@ pub fn integrate(model: &FluidModel) -> Result<FluidOutcome, FluidError> {
     integrate_with(model, &[])
 }
 
-/// The same with timeouts: the seconds for which each flow of the model is silent where only its
-/// timer reports a loss, for all flows or none.
+/// Runs a model with timeouts. `timeouts` holds, for each flow or for none, the seconds of silence
+/// after a loss that only its timer detects.
 ///
 /// # Errors
 ///
-/// As [`integrate`].
+/// Those of [`integrate`], and a number of timeouts that is not that of the flows.
 pub fn integrate_with(model: &FluidModel, timeouts: &[f64]) -> Result<FluidOutcome, FluidError> {
     integrate_by(STANDARD, model, timeouts)
 }
 
-/// The same by another Rosenbrock method.
+/// The same with another Rosenbrock method.
 pub(crate) fn integrate_by(
     table: &'static Rosenbrock,
     model: &FluidModel,
@@ -154,11 +155,11 @@ impl Integrator for Adaptive {
 }
 
 impl Adaptive {
-    /// The integrator of a run that begins.
+    /// The integrator at the beginning of a run.
     pub(crate) fn new(run: &mut Run<'_>, table: &'static Rosenbrock) -> Self {
         let propagation = || run.flows.propagation.iter().copied();
         let shortest = propagation().fold(f64::INFINITY, f64::min);
-        // Without flows nothing but the buffer has a size.
+        // Without flows, only the buffer sets a scale.
         let longest = propagation().reduce(f64::max).unwrap_or(f64::INFINITY);
         for link in &mut run.links {
             link.tolerate(run.model.tolerance, link.highest() * longest);
@@ -175,8 +176,8 @@ impl Adaptive {
         }
     }
 
-    /// Longest stretch while an overflow goes on: a quarter of the shortest round trip, over which the rates
-    /// hardly change and no loss is answered.
+    /// The longest interval during an overflow: a quarter of the shortest round trip. The rates
+    /// hardly change in it, and no loss is answered.
     fn span_of_overflow(&self, run: &Run<'_>) -> f64 {
         let overflowing = run.links.iter().filter(|l| l.overflow_goes_on(run.now));
         let span = |link: &Link| self.control.restart + 0.25 * link.wait(run.now);
@@ -205,8 +206,9 @@ impl Adaptive {
     }
 }
 
-/// Refuses a run whose steps, tried ones included, times flows have passed the limit on work, or will by
-/// far: a hundredth of it is done by then, and losses come no more seldom once the windows have grown.
+/// Refuses a run if its steps (rejected ones included) times flows exceed the work limit, or surely
+/// will. After a hundredth of the work, the rest is extrapolated: losses do not become rarer once
+/// the windows have grown.
 fn check_work(run: &Run<'_>) -> Result<(), FluidError> {
     let flows = run.flows.len() as u64;
     let work = run.steps * (flows + 8) + run.refused * flows;

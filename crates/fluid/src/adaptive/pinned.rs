@@ -1,5 +1,5 @@
-//! Pinned stretches: every queue is empty or full, its delay constant, every window an explicit function
-//! of time, and the next event a root of the summed rates.
+//! Pinned intervals: every queue is empty or full, so its delay is constant. Every window is an
+//! explicit function of time, and the next event is a root of the summed rates.
 
 use crate::adaptive::location::Ending;
 use crate::adaptive::sampling::{arrivals_ahead, sample_pinned};
@@ -9,7 +9,7 @@ use crate::flows::with_class;
 use crate::links::{Mode, Stretch};
 use crate::run::Run;
 
-/// Moves on in closed form to `limit`, or to where arrivals pass the capacity of an empty
+/// Advances in closed form to `limit`, to the time when arrivals exceed the capacity of an empty
 /// link, or to RED's first drop.
 pub(crate) fn pinned_stretch(
     run: &mut Run<'_>,
@@ -45,10 +45,10 @@ pub(crate) fn pinned_stretch(
     Ok(ending)
 }
 
-/// When arrivals first exceed the capacity of an empty link within `span` seconds.
+/// The time after which arrivals exceed the capacity of an empty link, within `span` seconds.
 ///
-/// Each iteration takes the root of the cubic through value and three derivatives, which is
-/// exact for all flows of AIMD, CUBIC or H-TCP that stay on one branch of their law.
+/// Each iteration takes the root of the cubic through the value and three derivatives. This root is
+/// exact if all flows of AIMD, CUBIC or H-TCP stay on one branch of their law.
 fn overflow(run: &mut Run<'_>, link: usize, (span, restart): (f64, f64)) -> Option<f64> {
     let room = run.links[link].capacity - run.links[link].background;
     let mut at = if span < restart { span } else { 0.0 };
@@ -71,7 +71,7 @@ fn overflow(run: &mut Run<'_>, link: usize, (span, restart): (f64, f64)) -> Opti
         }
         let top = high.min(span);
         let next = at + cubic_root(&local);
-        // A root a hair above the true one ends the search at the next evaluation.
+        // A root slightly above the true one ends the search at the next evaluation.
         let next = next + 1e-15 * run.now.max(next) + 0.5e-12 * room / local[1].max(1e-300);
         at = if next > low && next < top {
             next
@@ -84,7 +84,8 @@ fn overflow(run: &mut Run<'_>, link: usize, (span, restart): (f64, f64)) -> Opti
     Some(high.min(span))
 }
 
-/// Follows RED at a link while no queue moves; returns where it expects its first drop.
+/// Follows RED at a link while no queue moves. Returns the fraction of `span` at which it expects
+/// its first drop.
 fn follow_red(run: &mut Run<'_>, link: usize, span: f64) -> Option<f64> {
     run.links[link].red.as_ref()?;
     let from = arrivals_ahead(run, link, 0.0)[0];
@@ -113,7 +114,7 @@ fn advance(run: &mut Run<'_>, span: f64) -> Result<(), FluidError> {
             with_class!(run.model, run.flows, class, part => part.advance_pinned(now, span, delay));
         let arrived = run.flows.classes[class].size * sent;
         for &l in run.path(class) {
-            // Between free stretches the cubic's start serves as the sum of arrivals.
+            // Between free intervals the field `dense.start` holds the sum of arrivals.
             run.links[l].dense.start += arrived;
         }
     }
@@ -132,8 +133,8 @@ fn advance(run: &mut Run<'_>, span: f64) -> Result<(), FluidError> {
     Ok(())
 }
 
-/// Root nearest to 0, by Newton's method, of the cubic with these derivatives at 0; NaN or
-/// something off the mark where it does not converge.
+/// The root nearest to 0, by Newton's method, of the cubic with these derivatives at 0. If the
+/// method does not converge, the result is NaN or inexact.
 fn cubic_root(d: &[f64; 4]) -> f64 {
     let mut x = 0.0;
     for _ in 0..12 {
@@ -153,10 +154,11 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A window that grows as CUBIC's does: the rate it lacks now and the derivatives say when it has it.
+        /// A window grows like that of CUBIC: the missing rate and the derivatives give the time of
+        /// the crossing.
         #[test]
         fn the_root_of_a_cubic_is_found(at in 0.01..2.0_f64, a in 1.0..5.0_f64, b in 0.0..1.0_f64, c in 0.0..1.0_f64) {
-            // a (x - at) + b (x^2 - at^2) + c (x^3 - at^3), rising from 0 on.
+            // The cubic is a (x - at) + b (x^2 - at^2) + c (x^3 - at^3), rising from 0 on.
             let below = -(a * at + b * at * at + c * at * at * at);
             let found = cubic_root(&[below, a, 2.0 * b, 6.0 * c]);
             let value = below + found * (a + found * (b + found * c));

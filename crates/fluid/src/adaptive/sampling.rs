@@ -1,4 +1,5 @@
-//! Evenly spaced samples of windows and queues, taken between the steps.
+//! Equidistant samples of windows and queues, which the adaptive integrator takes between its
+//! steps.
 
 use crate::adaptive::step::Step;
 use crate::flows::with_class;
@@ -6,7 +7,7 @@ use crate::links::Mode;
 use crate::run::Run;
 
 impl Step {
-    /// Records the samples that fall into the first `span` seconds of an accepted step.
+    /// Records the samples within the first `span` seconds of an accepted step.
     pub(crate) fn sample(&self, run: &mut Run<'_>, (step, span): (f64, f64)) {
         while run.samples.next <= run.now + span {
             let theta = ((run.samples.next - run.now) / step).max(0.0);
@@ -35,7 +36,7 @@ impl Step {
     }
 }
 
-/// Records the samples that fall into a pinned stretch.
+/// Records the samples within a pinned interval.
 pub(crate) fn sample_pinned(run: &mut Run<'_>, span: f64) {
     while run.samples.next <= run.now + span {
         let ahead = (run.samples.next - run.now).max(0.0);
@@ -54,7 +55,7 @@ pub(crate) fn sample_pinned(run: &mut Run<'_>, span: f64) {
     }
 }
 
-/// Records a link's queue and the share of its capacity that the flows' `rate` leaves in use.
+/// Records the queue of a link and the share of its capacity that is in use.
 fn sample_link(run: &mut Run<'_>, link: usize, (queue, rate): (f64, f64)) {
     let state = &run.links[link];
     let queue = queue.clamp(0.0, state.buffer);
@@ -62,8 +63,8 @@ fn sample_link(run: &mut Run<'_>, link: usize, (queue, rate): (f64, f64)) {
     run.samples.push_link(link, queue, used);
 }
 
-/// What the flows will offer a link `span` seconds on if no delay changes, with three
-/// derivatives.
+/// The rate of the flows at a link after `span` seconds at constant delays, in packets per second,
+/// with three derivatives.
 pub(crate) fn arrivals_ahead(run: &mut Run<'_>, link: usize, span: f64) -> [f64; 4] {
     let now = run.now;
     let mut sums = [0.0; 4];

@@ -1,6 +1,6 @@
-//! The small dense system over the free links.
+//! The dense linear system over the free links, which the implicit stages solve.
 
-/// The free links and their small dense system.
+/// Free links and their dense linear system.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Solver {
     pub(crate) free: Vec<usize>,
@@ -9,8 +9,8 @@ pub(crate) struct Solver {
 }
 
 impl Solver {
-    /// LU factors of the matrix in place, inverses on the diagonal, without pivoting: it is 1 plus a matrix that the
-    /// stabilizing Jacobian makes diagonally dominant.
+    /// Computes the LU factors in place without pivoting, with inverses on the diagonal. The matrix
+    /// is 1 plus a matrix that the stabilizing Jacobian makes diagonally dominant.
     pub(crate) fn factor(&mut self) {
         let n = self.free.len();
         let a = &mut self.matrix;
@@ -49,7 +49,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Of as many links as there may be: what is solved for gives the right-hand side again.
+        /// For any number of links, the solution reproduces the right-hand side.
         #[test]
         fn what_is_solved_for_gives_the_right_hand_side(
             n in 1usize..7,

@@ -1,7 +1,7 @@
-//! The stages of a Rosenbrock method.
+//! The stages of a Rosenbrock method, for the steps of free intervals.
 //!
-//! The Jacobian is an arrow whose flow block vanishes ([`crate::flows`]), so the flows are eliminated
-//! class by class and a step costs O(flows).
+//! The Jacobian is an arrow matrix whose flow block vanishes ([`crate::flows`]). Therefore the
+//! flows are eliminated class by class, and a step costs O(flows).
 
 use crate::adaptive::step::{Method, Step};
 use crate::flows::{StagePoint, with_class};
@@ -9,11 +9,12 @@ use crate::links::Link;
 use crate::rosenbrock::{STAGES, dot};
 use crate::run::Run;
 
-/// By how much more than its end a queue may err on its way: that error does not add up.
+/// Ratio of the tolerated error within a step to that at its end, because errors within a step do
+/// not accumulate.
 const WAY: f64 = 10.0;
 
 impl Step {
-    /// Tries a step of `h` seconds; returns its error in units of the tolerated one.
+    /// Tries a step of `h` seconds. Returns its error relative to the tolerated one.
     pub(crate) fn try_rosenbrock(&mut self, run: &mut Run<'_>, h: f64) -> f64 {
         self.method = Method::Rosenbrock;
         self.assemble(run, h);
@@ -49,13 +50,14 @@ impl Step {
             )
     }
 
-    /// Error of a queue in the step tried, in units of the tolerated one: of its end, and of the way there.
+    /// Error of a queue in the tried step, relative to the tolerated one: at the end of the step
+    /// and within it.
     ///
-    /// The embedded method alone is no proof: where a step spans many relaxation times after a jump its
-    /// stages lie far outside of what the queue can do, and as the step shrinks their difference changes its
-    /// sign, so now and then it nearly vanishes at an end that is off by the whole buffer. The cubic then leaves
-    /// with a slope that is not the queue's, which is known. A slope that is off by D moves a cubic with a true
-    /// end by theta (1 - theta)^2 D, at most 4 D / 27.
+    /// The embedded method alone is not reliable. If a step spans many relaxation times after a
+    /// jump, its stages lie far outside the possible queues. As the step shrinks, their difference
+    /// changes its sign, so it can nearly vanish at an end that is wrong by the whole buffer. Then
+    /// the cubic starts with a slope that differs from the known slope of the queue. A slope error
+    /// D moves a cubic with a correct end by theta (1 - theta)^2 D, at most 4 D / 27.
     fn error(&self, link: &Link, h: f64) -> f64 {
         let end = dot(&self.table.error, &link.stages).abs();
         let [slope, ..] = self.table.dense_polynomial(&link.stages);
@@ -64,7 +66,7 @@ impl Step {
         error / link.tolerated
     }
 
-    /// The matrix 1 - h gamma J over the free links, the flows' part eliminated.
+    /// Assembles the matrix 1 - h gamma J over the free links, with the flows eliminated.
     fn assemble(&mut self, run: &Run<'_>, h: f64) {
         let gamma = self.table.gamma;
         let n = self.solver.free.len();
@@ -94,7 +96,7 @@ impl Step {
         self.solver.factor();
     }
 
-    /// Adds a class's known part of stage `m` to the right-hand sides of its links.
+    /// Adds the known part of stage `m` of a class to the right-hand sides of its links.
     fn class_stage(&mut self, run: &mut Run<'_>, class: usize, (m, h): (usize, f64)) {
         let table = self.table;
         let step = &self.classes[class];
@@ -127,7 +129,7 @@ impl Step {
             })
         };
         let step = &mut self.classes[class];
-        // This stage's part that does not wait for the queue's stage.
+        // This part of the stage does not depend on the stage of the queue.
         step.coupled[m] = h
             * (coupled
                 + base.coupled_by_delay * known
@@ -146,7 +148,7 @@ impl Step {
         }
     }
 
-    /// Completes a class's sums of stage `m` with the queues' stages.
+    /// Completes the sums of stage `m` of a class with the stages of the queues.
     fn close_stage(&mut self, run: &Run<'_>, class: usize, (m, h): (usize, f64)) {
         let path = &run.model.paths[run.flows.classes[class].path];
         let own: f64 = path

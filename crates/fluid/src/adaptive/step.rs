@@ -1,4 +1,4 @@
-//! The step at hand, by any method: its start, the Taylor series, its dense output and its end.
+//! The current step by any method: its start, the Taylor series, its dense output and its end.
 
 use crate::adaptive::solver::Solver;
 use crate::dense::Dense;
@@ -8,21 +8,22 @@ use crate::links::{Mode, Stretch};
 use crate::rosenbrock::{Rosenbrock, STAGES, dot};
 use crate::run::Run;
 
-/// Largest change of a round-trip time that the series in it may have, as a fraction: 1 / (1 + x) has none beyond 1.
+/// Largest relative change of a round-trip time in a step of the Taylor series. The series of 1 /
+/// (1 + x) diverges beyond 1.
 const MOST_BEND: f64 = 0.3;
 
-/// The step at hand.
+/// The current step.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// How it is made.
+    /// Method of the step.
     pub(crate) method: Method,
-    /// The Rosenbrock method, where it is made by one.
+    /// Table of the Rosenbrock method.
     pub(crate) table: &'static Rosenbrock,
     pub(crate) classes: Vec<ClassStep>,
     pub(crate) solver: Solver,
 }
 
-/// How a step is made.
+/// Method of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Method {
     /// The Taylor series of order 2, from the first stage and the Jacobian alone.
@@ -32,7 +33,7 @@ pub(crate) enum Method {
     Rosenbrock,
 }
 
-/// A class's part of the step being tried.
+/// Values of a class in the step that is tried.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClassStep {
     pub(crate) base: Base,
@@ -47,8 +48,8 @@ pub(crate) struct ClassStep {
 }
 
 impl ClassStep {
-    /// Change of the round-trip time in `h` seconds at its present rate, as a fraction of it: as a rate W / R falls
-    /// with R by W / R^2, its relative derivative is 1 / R. Without flows nothing changes.
+    /// The relative change of the round-trip time in `h` seconds at its present rate. A rate W / R
+    /// falls with R by W / R^2, so its relative derivative is 1 / R. Without flows the change is 0.
     fn bend(&self, h: f64) -> f64 {
         let change = h * self.delay_rate * self.base.by_delay;
         if change == 0.0 {
@@ -60,7 +61,7 @@ impl ClassStep {
 }
 
 impl Step {
-    /// Steps of a run, by a Rosenbrock method where the Taylor series does not serve.
+    /// The steps of a run. The Rosenbrock method is used if the Taylor series does not suffice.
     pub(crate) fn new(run: &Run<'_>, table: &'static Rosenbrock) -> Self {
         Self {
             method: Method::default(),
@@ -95,7 +96,7 @@ impl Step {
         }
     }
 
-    /// Seconds after which the first free queue is empty or full at its present rate.
+    /// Seconds until the first free queue is empty or full at its present rate.
     pub(crate) fn time_to_limit(&self, run: &Run<'_>) -> f64 {
         let time = |&l: &usize| {
             let link = &run.links[l];
@@ -106,7 +107,7 @@ impl Step {
             };
             room / link.rate.abs()
         };
-        // A queue that starts at a limit leaves it, however slowly.
+        // A queue that starts at a limit leaves it, even if slowly.
         self.solver
             .free
             .iter()
@@ -115,9 +116,9 @@ impl Step {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether the Taylor series of order 2 serves for a step of `h` seconds; if so, fills in the
-    /// queues' dense output. Between the cuts of one event a step is a small part of a round trip
-    /// and the first stage with the Jacobian, at hand already, says all.
+    /// Whether the Taylor series of order 2 suffices for a step of `h` seconds. If so, sets the
+    /// dense output of the queues. Between the cuts of one event a step is a small part of a round
+    /// trip, and the first stage with the Jacobian suffices.
     pub(crate) fn try_taylor(&mut self, run: &mut Run<'_>, h: f64) -> bool {
         self.method = Method::Taylor;
         for link in &mut run.links {
@@ -154,8 +155,8 @@ impl Step {
             }
             let link = &mut run.links[l];
             link.dense.slope[1] = 0.5 * h * h * second;
-            // The third derivative is at most about the relaxation rate times the second, plus what the delay, however it
-            // comes about, bends the rates by; the estimate takes both at full size.
+            // The third derivative is at most about the relaxation rate times the second one, plus
+            // the effect of the changing delay on the rates. The estimate adds both at full size.
             let relaxed = h * relaxation.abs() * link.per_packet;
             let [c1, c2, _] = link.dense.slope;
             let third = (relaxed * (2.0 * c2.abs() + relaxed * c1.abs()) + 2.0 * h * bent) / 6.0;
@@ -163,7 +164,7 @@ impl Step {
         })
     }
 
-    /// The weights with which a class's stages make up its state at the fraction `theta`.
+    /// The weights of a class's stages for its state at the fraction `theta`.
     pub(crate) fn combination(&self, class: usize, h: f64, theta: f64) -> Combination {
         let step = &self.classes[class];
         if self.method == Method::Taylor {
@@ -192,7 +193,7 @@ impl Step {
         }
     }
 
-    /// What the flows offer a link inside the accepted step.
+    /// The rate of the flows at a link within the accepted step, in packets per second.
     pub(crate) fn dense_arrivals(
         &self,
         run: &mut Run<'_>,
@@ -212,7 +213,7 @@ impl Step {
         sum
     }
 
-    /// Moves flows and links to the fraction `theta` of the accepted step.
+    /// Advances flows and links to the fraction `theta` of the accepted step.
     pub(crate) fn commit(
         &mut self,
         run: &mut Run<'_>,
@@ -249,7 +250,7 @@ impl Step {
     }
 }
 
-/// Queueing delay of a class inside the accepted step.
+/// Queueing delay of a class within the accepted step, in seconds.
 fn dense_delay(run: &Run<'_>, class: usize, theta: f64) -> f64 {
     let at = |l: usize| {
         let link = &run.links[l];

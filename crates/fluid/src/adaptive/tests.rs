@@ -1,10 +1,11 @@
-//! What the error control promises, step by step: what is accepted errs by no more than is tolerated.
+//! Tests of the error control, step by step: the error of an accepted step is at most the tolerated
+//! one.
 
 use super::step::Method;
 use super::*;
 use crate::convergence::smooth;
 
-/// Steps from a tenth of a millisecond to seconds.
+/// Step sizes from a tenth of a millisecond to seconds.
 fn steps() -> impl Iterator<Item = f64> {
     (0..60).map(|k| 1e-4 * libm::pow(1.2, f64::from(k)))
 }
@@ -15,7 +16,7 @@ fn beginnings(mut examine: impl FnMut(&mut Adaptive, &mut Run<'_>)) {
         for later in [false, true] {
             let mut model = smooth();
             model.tolerance = tolerance;
-            // Queues that relax within the steps of the series, too.
+            // The queues also relax within steps of the series.
             model.links[0].buffer = 2000.0;
             let mut run = Run::new(&model, model.measure).unwrap();
             let mut adaptive = Adaptive::new(&mut run, STANDARD);
@@ -42,11 +43,11 @@ fn a_step_that_is_accepted_errs_by_what_is_tolerated_at_most() {
             shortened += usize::from(error > 1.0 && error < 4.0);
         }
     });
-    // Errors just below and above the limit have been met with.
+    // Errors just below and just above the limit have occurred.
     assert!(kept > 5 && shortened > 5, "{kept} {shortened}");
 }
 
-/// Against the Rosenbrock method, which errs by a hundredth of that.
+/// Comparison with the Rosenbrock method, whose error is a hundredth of that.
 #[test]
 fn where_the_series_serves_it_errs_by_what_is_tolerated_at_most() {
     let (mut near, mut compared) = (0, 0);
@@ -69,8 +70,8 @@ fn where_the_series_serves_it_errs_by_what_is_tolerated_at_most() {
     assert!(compared > 50 && near > 0, "{compared} {near}");
 }
 
-/// Between the cuts of one event a step is a small part of a round trip, and the series serves; a longer one
-/// is the Rosenbrock method's, however coarse the tolerance.
+/// Between the cuts of one event a step is a small part of a round trip, and the series suffices.
+/// The Rosenbrock method makes longer steps, at any tolerance.
 #[test]
 fn the_series_serves_below_a_quarter_of_the_shortest_round_trip() {
     let (mut served, mut not) = (0, 0);
@@ -94,7 +95,7 @@ fn the_series_serves_below_a_quarter_of_the_shortest_round_trip() {
     assert!(served > 10 && not > 10, "{served} {not}");
 }
 
-/// How a full queue of 59 packets empties over a flow of 4.7 ms with `window` packets.
+/// A full queue of 59 packets that a flow of 4.7 ms with `window` packets lets drain.
 struct Emptying {
     model: FluidModel,
 }
@@ -109,7 +110,8 @@ impl Emptying {
         Self { model }
     }
 
-    /// The worst error of `pieces` steps over `h` seconds, and the queue after them unless it has emptied.
+    /// The largest error of `pieces` steps over `h` seconds, and the queue after them unless it has
+    /// emptied.
     fn after(&self, h: f64, pieces: u32) -> (f64, Option<f64>) {
         let mut run = Run::new(&self.model, self.model.measure).unwrap();
         let Adaptive { mut step, .. } = Adaptive::new(&mut run, STANDARD);
@@ -130,8 +132,8 @@ impl Emptying {
     }
 }
 
-/// Of steps of up to many round trips some seem exact: the embedded method's error changes its sign there, while
-/// the stages lie far outside of what a queue can do.
+/// For steps of many round trips some sizes seem exact, because the embedded error changes its sign
+/// there. The stages then lie far outside the possible queues.
 #[test]
 fn no_step_is_accepted_by_accident() {
     let mut accepted = 0;

@@ -1,4 +1,4 @@
-//! Variances of a background by quadrature of its correlation, thresholds in every unit.
+//! Tests of background variances by quadrature of the correlation, and of thresholds in every unit.
 
 use forebay_scenario::Format;
 
@@ -19,8 +19,8 @@ fn moments(flows: &str, interval_s: f64) -> (f64, f64) {
     background_moments(&scenario, &scenario.flows()[1], 0)
 }
 
-/// The variance of a time average is that of the state times the mean of its correlation over all pairs of
-/// instants, (2 / T^2) times the integral of (T - t) exp(-t / tau).
+/// The variance of a time average is that of the state times the mean correlation over all pairs of
+/// instants. This mean is (2 / T^2) times the integral of (T - t) exp(-t / tau).
 #[test]
 fn averages_of_on_off_sources_vary_as_their_correlation_says() {
     for (count, on, off) in [(1.0, 0.4, 0.6), (7.0, 2.0, 0.5), (300.0, 0.01, 0.03)] {
@@ -28,7 +28,7 @@ fn averages_of_on_off_sources_vary_as_their_correlation_says() {
             "count = {count}\nworkload = {{ on_off = {{ peak = \"800kbps\", on = \"{on}s\", off = \"{off}s\" }} }}"
         );
         let (share, tau) = (on / (on + off), on * off / (on + off));
-        // Packets of the link are 1000 bytes: 100 in a second.
+        // Packets of the link have 1000 bytes: 100 in a second.
         let state = count * 100.0 * 100.0 * share * (1.0 - share);
         for interval in [1e-5, 0.01, 0.3, 1.0, 20.0] {
             let (mean, variance) = moments(&flows, interval);
@@ -48,11 +48,12 @@ fn averages_of_on_off_sources_vary_as_their_correlation_says() {
             );
         }
     }
-    // A Poisson stream's counts have their mean as variance; two of its packets are one of the link's.
+    // The counts of a Poisson stream have their mean as variance; two of its packets equal one of
+    // the link's.
     for interval in [0.01, 1.0] {
         let (mean, variance) = moments("workload = { poisson = { rate = \"8Mbps\" } }", interval);
         assert!((mean - 1000.0).abs() < 1e-6, "{mean}");
-        // Of 2000 small ones a second, each half a packet.
+        // The stream has 2000 small packets a second, each half a packet of the link.
         assert!(
             (variance / (2000.0 * 0.25 / interval) - 1.0).abs() < 1e-9,
             "{variance}"
@@ -62,7 +63,7 @@ fn averages_of_on_off_sources_vary_as_their_correlation_says() {
     assert!((mean - 1000.0).abs() < 1e-6 && variance == 0.0);
 }
 
-/// A threshold is where it is, in whatever unit it is written.
+/// A threshold is the same in each unit.
 #[test]
 fn thresholds_are_the_same_in_every_unit() {
     let red = |min: &str, max: &str| {
@@ -75,7 +76,7 @@ fn thresholds_are_the_same_in_every_unit() {
     };
     let packets = red("50p", "150p");
     assert_eq!((packets.curve.min, packets.curve.max), (50.0, 150.0));
-    // 10000 packets of 1000 bytes in a second.
+    // The link serves 10000 packets of 1000 bytes a second.
     for (min, max) in [("25%", "75%"), ("50kB", "150kB"), ("5ms", "15ms")] {
         let same = red(min, max);
         assert!(
@@ -86,7 +87,8 @@ fn thresholds_are_the_same_in_every_unit() {
     }
 }
 
-/// The average follows the queue by the weight at each packet: after a second the rest of a step is (1 - w)^C.
+/// The average follows the queue by the weight at each packet: after a second the rest of a step is
+/// (1 - w)^C.
 #[test]
 fn a_weight_is_a_rate_of_following() {
     for weight in [0.002, 0.1, 0.5] {

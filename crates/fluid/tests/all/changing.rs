@@ -1,4 +1,5 @@
-//! Links whose capacity changes: queues and waits by hand, what windows clock, and what holds of every integrator.
+//! Links whose capacity changes: queues and waiting times by hand, windows, and properties of every
+//! integrator.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use forebay_scenario::{Cancel, Metric};
 use forebay_units::{Rate, RateSteps, Time};
 use proptest::prelude::*;
 
-/// Steps of so many seconds and packets per second each, which repeat.
+/// Repeating steps of the given seconds and packets per second.
 fn steps(list: &[(f64, f64)]) -> RateSteps {
     let mut end = Time::ZERO;
     let mut all = Vec::new();
@@ -25,7 +26,8 @@ fn steps(list: &[(f64, f64)]) -> RateSteps {
     RateSteps::new(&all, Some(end)).expect("steps")
 }
 
-/// One link of `list`, over which `flows` New Reno flows of 100 ms go beside `load` packets per second.
+/// One link with the steps `list`, for `flows` New Reno flows of 100 ms and `load` packets per
+/// second.
 fn changing(list: &[(f64, f64)], buffer: f64, (flows, load): (usize, f64)) -> FluidModel {
     let served: f64 = list.iter().map(|(seconds, rate)| seconds * rate).sum();
     let period: f64 = list.iter().map(|(seconds, _)| seconds).sum();
@@ -60,7 +62,7 @@ fn changing(list: &[(f64, f64)], buffer: f64, (flows, load): (usize, f64)) -> Fl
     }
 }
 
-/// The same with a window that stays.
+/// The same with a constant window.
 fn steady(list: &[(f64, f64)], window: f64) -> FluidModel {
     let mut model = changing(list, 1e6, (1, 0.0));
     model.laws = vec![FluidLaw::Aimd(Aimd {
@@ -71,7 +73,7 @@ fn steady(list: &[(f64, f64)], window: f64) -> FluidModel {
     model
 }
 
-/// A load beside a flow of next to no packets, by whose round trip the coupled model steps.
+/// A load beside a nearly empty flow, whose round trip sets the steps of the coupled model.
 fn loaded(list: &[(f64, f64)], buffer: f64, load: f64) -> FluidModel {
     let mut model = steady(list, 1e-6);
     model.links[0].buffer = buffer;
@@ -79,7 +81,7 @@ fn loaded(list: &[(f64, f64)], buffer: f64, load: f64) -> FluidModel {
     model
 }
 
-/// By every integrator; the steps of a fixed size end beside the changes.
+/// The outcomes of every integrator. Multiples of the fixed step do not fall on the changes.
 fn by_all(model: &FluidModel) -> [(&'static str, FluidOutcome); 3] {
     [
         ("adaptive", integrate(model).expect("a solution")),
@@ -93,17 +95,18 @@ fn near(found: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(error <= tolerance, "{what}: {found} {expected}");
 }
 
-/// A constant load on a link that alternates, packet by packet: what each waits is until the rate has sent what
-/// is before it, after Lindley.
+/// A constant load on an alternating link, packet by packet. A packet waits until the rate has sent
+/// all packets before it (Lindley).
 struct ByHand {
     utilization: f64,
     loss_rate: f64,
     queue_mean: f64,
-    /// The longest that a queue takes to be served from a fall on.
+    /// Longest drain time from a fall on, in seconds.
     drain: f64,
-    /// Quantiles over time of how long it takes, while the rate is below its average and while it is not.
+    /// Quantiles over time of the drain time, while the rate is below its average and while it is
+    /// not.
     phases: [Option<[f64; 2]>; 2],
-    /// With the packets that waited so, the shortest first.
+    /// Waiting times with their packets, the shortest first.
     waits: Vec<(f64, f64)>,
 }
 
@@ -153,7 +156,7 @@ impl ByHand {
             }
             queue = after;
         }
-        // What is accepted waits until what was before it has been sent.
+        // An accepted packet waits until all packets before it have been sent.
         for (time, ahead, packets) in entered.into_iter().step_by(7) {
             waits.push((served_by(time, ahead), packets));
         }
@@ -194,7 +197,7 @@ impl ByHand {
         found.map_or(0.0, |(wait, _)| *wait)
     }
 
-    /// What a link gives, compared.
+    /// Compares the figures of a link.
     fn compare(&self, outcome: &FluidOutcome, what: &str) {
         let link = &outcome.links[0];
         near(link.utilization, self.utilization, 1e-3, what);
@@ -242,7 +245,8 @@ fn quantile(link: &LinkOutcome, metric: Metric) -> f64 {
         .map_or(f64::NAN, |(_, found)| *found)
 }
 
-/// The queue is the integral of load less capacity, reflected at 0 and clipped; waits are of those accepted.
+/// The queue is the integral of load less capacity, reflected at 0 and clipped. Waiting times are
+/// those of accepted packets.
 #[test]
 fn a_constant_load_queues_as_by_hand() {
     for (list, load) in [
@@ -261,7 +265,7 @@ fn a_constant_load_queues_as_by_hand() {
     }
 }
 
-/// In 5 s the queue would grow by 2000 packets, of which 700 have room: the rest is lost.
+/// In 5 s the queue would grow by 2000 packets, but only 700 fit: the rest is lost.
 #[test]
 fn a_full_queue_loses_the_rest_of_the_integral() {
     let list = [(5.0, 1500.0), (5.0, 500.0)];
@@ -270,7 +274,7 @@ fn a_full_queue_loses_the_rest_of_the_integral() {
     near(hand.utilization, 7700.0 / 10_000.0, 1e-4, "by hand");
     for (name, outcome) in by_all(&loaded(&list, 700.0, 900.0)) {
         hand.compare(&outcome, name);
-        // As the faster half begins what has waited so far is sent faster.
+        // When the faster half begins, the waiting packets are sent faster.
         near(outcome.links[0].delay_max, 1.4, 0.01, name);
     }
     let list = [(3.0, 1500.0), (1.5, 0.0), (0.5, 700.0)];
@@ -280,11 +284,12 @@ fn a_full_queue_loses_the_rest_of_the_integral() {
     }
 }
 
-/// A fall counts from the very instant on at which what is measured begins, until it ends, and on a link whose
-/// capacity is always the same there is none.
+/// A fall counts from the instant on at which the measurement begins until it ends. A link with a
+/// constant capacity has none.
 #[test]
 fn a_fall_is_measured_where_it_is() {
-    // 600 packets a second come to 300: in 10 s there are 3000, which 1000 a second would send in 3 s.
+    // 600 packets a second arrive at 300: after 10 s there are 3000, which 1000 a second would send
+    // in 3 s.
     for (fast, start, horizon, expected) in [
         (20.0, 20.0, 50.0, Some(0.0)),
         (20.0, 20.001, 49.0, None),
@@ -309,8 +314,8 @@ fn a_fall_is_measured_where_it_is() {
     }
 }
 
-/// A window W that stays holds a queue of W - C T; after a step it holds that of the new capacity in about T,
-/// and an outage fills it with all of W.
+/// A constant window W holds a queue of W - C T. After a step it holds that of the new capacity
+/// within about T, and an outage fills the queue with all of W.
 #[test]
 fn windows_clock_the_queue_of_each_capacity() {
     let list = [(10.0, 2000.0), (10.0, 500.0), (2.0, 0.0), (10.0, 4000.0)];
@@ -321,7 +326,8 @@ fn windows_clock_the_queue_of_each_capacity() {
             let queues = &outcome.trace.queues[0];
             queues[(at / 0.05).round() as usize]
         };
-        // Of the second period: half of a round trip, a whole one and then some after each change.
+        // The samples are half a round trip, one and a half, and more after each change of the
+        // second period.
         for (change, before, after) in [
             (42.0, 400.0, 550.0),
             (52.0, 550.0, 600.0),
@@ -335,8 +341,8 @@ fn windows_clock_the_queue_of_each_capacity() {
                 0.25 * (after - before).abs(),
                 name,
             );
-            // Until the change is known a growing queue holds the flow back a little, and what is left of that is
-            // made up for within a round trip, which is long where the capacity is low.
+            // Until the change is known, a growing queue delays the flow slightly. The rest of this
+            // delay vanishes within a round trip, which is long if the capacity is low.
             let step = (after - before).abs();
             near(queue(change + 0.15), after, 0.15 * step, name);
             near(queue(change + 1.5), after, 0.1 * step, name);
@@ -345,8 +351,9 @@ fn windows_clock_the_queue_of_each_capacity() {
     }
 }
 
-/// What overflows just behind a fall is missed when what arrived before it has been served at the low capacity:
-/// 100 packets in a second, and a round trip of 100 ms. The coupled model has no news: its cuts are immediate.
+/// A loss just after a fall is detected when the earlier arrivals have been served at the low
+/// capacity. There, 100 packets take a second, and the round trip is 100 ms. The cuts of the
+/// coupled model are immediate.
 #[test]
 fn news_of_a_loss_waits_for_the_service_that_comes() {
     let mut model = steady(&[(20.0, 1000.0), (20.0, 100.0)], 150.0);
@@ -361,7 +368,7 @@ fn news_of_a_loss_waits_for_the_service_that_comes() {
     }
 }
 
-/// A capacity that is the same before and after each change is a constant.
+/// Steps with equal capacities equal a constant capacity.
 #[test]
 fn changes_that_change_nothing_change_nothing() {
     for flows in [1, 5] {
@@ -373,7 +380,8 @@ fn changes_that_change_nothing_change_nothing() {
         model.links[0].steps = None;
         for ((name, with), (_, without)) in changed.iter().zip(by_all(&model)) {
             let (with, without) = (&with.links[0], &without.links[0]);
-            // Until it is known that nothing has changed the queue's growth holds nobody back.
+            // Until senders know that nothing has changed, the growth of the queue does not delay
+            // them.
             near(with.utilization, without.utilization, 1e-3, name);
             near(
                 with.queue_mean,
@@ -394,7 +402,7 @@ fn changes_that_change_nothing_change_nothing() {
     }
 }
 
-/// A link that alternates slowly is half of its time the one and half the other.
+/// A link that alternates slowly is a mixture of both constant links.
 #[test]
 fn a_slow_alternation_is_a_mixture() {
     let (fast, slow) = (4000.0, 2500.0);
@@ -409,14 +417,14 @@ fn a_slow_alternation_is_a_mixture() {
     near(mixed.utilization, utilization, 4e-3, "utilization");
     let queue = 0.5 * (one.queue_mean + other.queue_mean);
     near(mixed.queue_mean, queue, 0.05 * queue, "queue");
-    // What waits is packets: more of them come while the link is fast.
+    // Delays are weighted by packets, and more packets come while the link is fast.
     let packets = |link: &LinkOutcome| link.arrived * (1.0 - link.loss_rate);
     let delay = (packets(&one) * one.delay_mean + packets(&other) * other.delay_mean)
         / (packets(&one) + packets(&other));
     near(mixed.delay_mean, delay, 0.05 * delay, "delay");
 }
 
-/// More changes than steps can end at are refused before the run.
+/// Too many changes are refused before the run.
 #[test]
 fn too_many_changes_are_refused() {
     let mut model = changing(&[(1e-6, 1000.0), (1e-6, 2000.0)], 100.0, (1, 0.0));
@@ -439,7 +447,7 @@ fn too_many_changes_are_refused() {
     model.horizon = 0.4;
     model.measure = Measure::Fixed { start: 0.1 };
     let link = &integrate(&model).unwrap().links[0];
-    // Faster than any queue moves the changes are their mean.
+    // Changes faster than any queue moves equal their mean.
     model.links[0].steps = None;
     model.links[0].capacity = 1500.0;
     let mean = &integrate(&model).unwrap().links[0];
@@ -449,7 +457,8 @@ fn too_many_changes_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever the steps: what arrives leaves, is lost or waits, and by every integrator about as much.
+    /// For any steps, each arriving packet leaves, is lost or waits, and all integrators agree
+    /// approximately.
     #[test]
     fn every_integrator_conserves_packets(
         list in prop::collection::vec((0.02..8.0_f64, prop::sample::select(vec![0.0, 40.0, 900.0, 5000.0])), 1..6),
@@ -472,7 +481,7 @@ proptest! {
             let used = outcome.trace.used[0].iter();
             prop_assert!(used.clone().all(|share| (0.0..=1.0).contains(share)));
         }
-        // Without flows nothing is left to the method.
+        // Without flows the methods have no differences.
         if flows == 0 {
             let [(_, a), (_, b), _] = &all;
             let (a, b) = (&a.links[0], &b.links[0]);

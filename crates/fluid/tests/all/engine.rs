@@ -33,7 +33,7 @@ fn run(text: &str) -> Result<Report, EngineError> {
     FluidEngine.run(&scenario(text), &seed.into())
 }
 
-/// A run that records.
+/// Options of a run with traces.
 fn traced(seed: Seed) -> RunOptions {
     RunOptions {
         traces: true,
@@ -62,7 +62,7 @@ fn a_report_has_the_metrics_of_a_fluid() {
     assert!(!report.metrics.contains_key(&Metric::MarkRate));
     let utilization = report.value(Metric::Utilization).unwrap();
     assert!(utilization > 0.8 && utilization < 1.0);
-    // Payload is 960 of 1000 bytes, and what is lost is not delivered.
+    // Payload is 960 of 1000 bytes, and lost packets are not delivered.
     let goodput = report.value(Metric::Goodput).unwrap() / 100e6;
     assert!(
         (goodput / (0.96 * utilization) - 1.0).abs() < 2e-3,
@@ -144,7 +144,7 @@ fn what_a_fluid_lacks_is_refused_by_name() {
     }
 }
 
-/// What a link does besides queueing at a rate, in one line each.
+/// Features of a link other than a queue at a rate, one per line.
 #[test]
 fn what_links_do_besides_is_refused_by_name() {
     for (key, feature) in [
@@ -170,7 +170,7 @@ fn what_links_do_besides_is_refused_by_name() {
     }
 }
 
-/// Every replication draws its own course, and outages are steps to nothing.
+/// Every replication draws its own rates, and outages are steps to zero.
 #[test]
 fn rates_and_outages_that_are_drawn_are_followed() {
     let text = |rate: &str| ELEPHANTS.replace("\"100Mbps\"", rate);
@@ -194,11 +194,11 @@ fn rates_and_outages_that_are_drawn_are_followed() {
     steps.scenario_sha256.clone_from(&listed.scenario_sha256);
     assert_eq!(listed.metrics, steps.metrics);
     let longest = listed.value(Metric::QueueDelayMax).unwrap();
-    // A buffer of 30 ms before the outage, or nothing of it.
+    // The outage begins with a queue of up to 30 ms.
     assert!((3.999..4.031).contains(&longest), "{longest}");
 }
 
-/// A period of a microsecond is refused at once, in one line that says why.
+/// A period of a microsecond is refused at once, with a one-line reason.
 #[test]
 fn more_changes_than_can_be_followed_are_refused() {
     let steps = r#"{ steps = [["0s", "100Mbps"], ["500ns", "10Mbps"]], repeat = "1us" }"#;
@@ -311,7 +311,8 @@ fn red_signals_early_and_other_disciplines_are_refused_by_name() {
     }
 }
 
-/// One group's queue delays are the link's; of several it is said that they are not told apart.
+/// With one group its queue delays are those of the link. With several groups a warning says that
+/// they are not separated.
 #[test]
 fn the_delays_of_one_group_are_those_of_the_link() {
     let delays = [
@@ -361,12 +362,12 @@ fn what_cannot_hold_a_flow_back_changes_nothing() {
 
 #[test]
 fn access_links_and_receive_windows_hold_flows_back() {
-    // 4 flows of 10 Mb/s on 100 Mb/s: no losses, and each flow at its access rate.
+    // 4 flows of 10 Mb/s use 100 Mb/s: no losses, and each flow has its access rate.
     let report = run(&with(r#"access = { rate = "10Mbps" }"#)).unwrap();
     let utilization = report.value(Metric::Utilization).unwrap();
     assert!((utilization - 0.4).abs() < 1e-3, "{utilization}");
     assert_eq!(report.value(Metric::LossRate), Some(0.0));
-    // 20 packets of 8000 bits per 100 ms and flow.
+    // Each flow sends 20 packets of 8000 bits per 100 ms.
     let report = run(&with(r#"receive_window = "20p""#)).unwrap();
     let utilization = report.value(Metric::Utilization).unwrap();
     assert!(
@@ -408,7 +409,8 @@ fn a_redrawn_background_keeps_its_mean_and_adds_losses() {
             background[&Metric::LossRate].mean,
         )
     };
-    // 6250 packets/s over 10 ms: a standard deviation of 790 packets/s, over 400 s of 4 packets/s.
+    // The rate is 6250 packets/s over 10 ms. Its standard deviation is 790 packets/s, and 4
+    // packets/s over 400 s.
     let (rate, loss) = of(&redrawn);
     assert!((rate / (1.0 - loss) / of(&constant).0 * (1.0 - of(&constant).1) - 1.0).abs() < 2e-3);
     assert!(loss > of(&constant).1, "{loss} {}", of(&constant).1);
@@ -441,8 +443,8 @@ fn a_priority_matrix_chooses_who_loses() {
     assert!(high / low < 1.1, "{turns:?}");
 }
 
-/// A link that counts the frames of its layer, too, carries so much less of each packet: what is delivered is the
-/// payload's part of it. Groups share what is delivered.
+/// A link that also counts the frames of its layer carries a smaller part of each packet as
+/// payload. The groups share the delivered payload.
 #[test]
 fn goodput_is_the_payload_of_what_the_link_carries() {
     for (layer, framing) in [("l3", 0.0), ("l2", 18.0), ("l1", 38.0)] {
@@ -457,7 +459,7 @@ fn goodput_is_the_payload_of_what_the_link_carries() {
             let carried = report.value(Metric::Utilization).unwrap() * 50e6;
             let goodput = report.value(Metric::Goodput).unwrap();
             let part = (packet - header) / (packet + framing);
-            // What still waits at the end is not delivered.
+            // Packets still in the queue at the end are not delivered.
             assert!(
                 (goodput / (carried * part) - 1.0).abs() < 3e-3,
                 "{layer} {packet} {goodput} {carried}"
@@ -477,7 +479,7 @@ fn goodput_is_the_payload_of_what_the_link_carries() {
     }
 }
 
-/// RED's adaptation is left out, which is said where there is any to leave out.
+/// RED's adaptation is ignored; a warning says so only if RED adapts.
 #[test]
 fn only_red_that_adapts_is_said_not_to() {
     for (queue, adapts) in [

@@ -1,4 +1,5 @@
-//! What flows send, lose and deliver adds up to what their link carries, whichever method integrates.
+//! The packets that flows send, lose and deliver add up to those of their link, for every
+//! integrator.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +25,8 @@ fn laws() -> [FluidLaw; 4] {
     ]
 }
 
-/// Three flows of unequal packets and round trips on a link of 5000 packets/s, a fifth of which a stream takes.
+/// Three flows of unequal packets and round trips on a link of 5000 packets/s. A stream takes a
+/// fifth of it.
 fn shared(law: usize, queue: QueueLaw) -> FluidModel {
     let flow = |(size, propagation)| FluidFlow {
         propagation,
@@ -75,7 +77,7 @@ fn red() -> QueueLaw {
     })
 }
 
-/// A method of integration.
+/// An integrator.
 type Method = fn(&FluidModel) -> FluidOutcome;
 
 const METHODS: [(&str, Method); 3] = [
@@ -108,7 +110,7 @@ fn flows_and_link_keep_the_same_books() {
                 };
                 near(sized(&outcome.sent) + stream, link.arrived, 1e-6);
                 assert!(link.loss_rate > 0.0, "{what}");
-                // What RED is expected to drop early is counted of the link alone, unless losses are all that counts.
+                // RED's expected early drops count only at the link, except in the coupled model.
                 if !early || name == "coupled" {
                     let lost = outcome.sent.iter().zip(&outcome.loss);
                     let lost: Vec<f64> = lost.map(|(sent, loss)| sent * loss).collect();
@@ -117,7 +119,7 @@ fn flows_and_link_keep_the_same_books() {
                 let delivered = sized(&outcome.goodput)
                     + 1000.0 * (1.0 - link.background_loss_rate) * link.delivered;
                 near(delivered, link.utilization * 5000.0, 1e-3);
-                // Little's law: what waits is what is let in for as long as it waits.
+                // Little's law: the mean queue is the accepted rate times the mean waiting time.
                 let accepted = link.arrived * (1.0 - link.loss_rate) / time;
                 near(link.queue_mean, accepted * link.delay_mean, 0.01);
                 assert!(link.delay_max <= 150.0 / 5000.0 * (1.0 + 1e-9), "{what}");
@@ -134,10 +136,11 @@ fn flows_and_link_keep_the_same_books() {
     }
 }
 
-/// A link twice as fast for flows with half of the round trip and the same windows: the same in half of the time.
+/// A link twice as fast, with half the round trips and the same windows, gives the same result in
+/// half the time.
 #[test]
 fn a_faster_clock_changes_nothing() {
-    // CUBIC and H-TCP grow by the clock.
+    // CUBIC and H-TCP grow with the clock, so they are excluded.
     for law in [0, 2] {
         for queue in [QueueLaw::DropTail, red()] {
             let slow = shared(law, queue);
@@ -154,7 +157,7 @@ fn a_faster_clock_changes_nothing() {
             fast.horizon = 30.0;
             for (name, method) in METHODS {
                 if name == "euler" {
-                    continue; // whose step is given in seconds
+                    continue; // The step is given in seconds.
                 }
                 let (one, two) = (method(&slow), method(&fast));
                 let (a, b) = (&one.links[0], &two.links[0]);

@@ -1,4 +1,4 @@
-//! Laws of overflows that go on: many flows of unequal round trips over small buffers.
+//! Properties of continuing overflows: many flows of unequal round trips over small buffers.
 
 use crate::settings::{ONE_GIGABIT, laws};
 use forebay_congestion::aimd::Aimd;
@@ -13,7 +13,8 @@ use forebay_random::Seed;
 use forebay_scenario::Cancel;
 use proptest::prelude::*;
 
-/// Flows of round trips evenly from `shortest` to `longest` seconds, each with the law of its turn.
+/// Flows with evenly spaced round trips from `shortest` to `longest` seconds, and with alternating
+/// laws.
 fn shared(
     (capacity, buffer): (f64, f64),
     flows: u32,
@@ -57,8 +58,8 @@ fn aimd() -> Vec<FluidLaw> {
     vec![FluidLaw::Aimd(Aimd::default())]
 }
 
-/// What holds of every outcome: packets are conserved, delays are means of what was waited, and nothing
-/// is lost that the link could have carried.
+/// Checks properties of every outcome: packets are conserved, delays are means of waiting times,
+/// and losses do not exceed the excess.
 fn assert_sound(model: &FluidModel, outcome: &FluidOutcome) -> Result<(), TestCaseError> {
     let (link, of) = (&outcome.links[0], &model.links[0]);
     let time = outcome.to - outcome.from;
@@ -80,8 +81,8 @@ fn assert_sound(model: &FluidModel, outcome: &FluidOutcome) -> Result<(), TestCa
         "{lost} {carried}"
     );
     prop_assert!(lost <= (link.arrived - carried).max(0.0) + of.buffer + 1e-6 * link.arrived);
-    // While the queue is full all arrivals are lost alike, so a flow's losses are at most what it sent then, and all
-    // flows' together the link's.
+    // While the queue is full all arrivals are lost alike. Therefore a flow's losses are at most
+    // what it sent then, and the sum over flows is that of the link.
     let of_flows: f64 = outcome
         .loss
         .iter()
@@ -120,8 +121,9 @@ proptest! {
     }
 }
 
-/// Kumar's count law cuts a flow once an event, and an event lasts the longest round trip: a flow of a fiftieth of
-/// it would grow fifty times as often as it is cut, and Scalable TCP by a factor of 1.4 more.
+/// Kumar's count law cuts a flow once an event, and an event lasts the longest round trip. A flow
+/// with a fiftieth of it would grow fifty rounds per cut, so Scalable TCP would gain a factor of
+/// 1.4 per event.
 #[test]
 fn a_flow_of_a_short_round_trip_does_not_run_away_beside_a_long_one() {
     for buffer in [4.0, 20.0, 100.0, 500.0] {
@@ -143,7 +145,8 @@ fn a_flow_of_a_short_round_trip_does_not_run_away_beside_a_long_one() {
     }
 }
 
-/// A window that nothing in the network holds is cut to what was acknowledged, not by halves for ever.
+/// A window beyond the network's capacity is cut to the acknowledged packets, not by repeated
+/// halving.
 #[test]
 fn a_window_beyond_all_room_falls_to_it_at_the_first_cut() {
     let mut model = shared((1000.0, 50.0), 2, (0.1, 0.1), aimd());
@@ -155,8 +158,9 @@ fn a_window_beyond_all_room_falls_to_it_at_the_first_cut() {
     assert!(trace.windows[0][after] <= 1000.0 * 0.1 + 50.0 + 5.0);
 }
 
-/// Flows of equal round trips answer an event at the same instant: it closes there, and what follows is the
-/// published law to the last bit. So a sawtooth of AIMD keeps its closed form, of many flows as of one.
+/// Flows of equal round trips answer an event at the same instant, which closes it. The result
+/// equals the published law bit for bit. So a sawtooth of AIMD keeps its closed form, for many
+/// flows as for one.
 #[test]
 fn equal_round_trips_leave_the_published_law_alone() {
     for flows in [1, 4, 50] {
@@ -182,8 +186,8 @@ fn equal_round_trips_leave_the_published_law_alone() {
                 "{} {exact}",
                 link.utilization
             );
-            // The queue follows the windows: when it is full a packet a round trip comes too many already, another
-            // half of one in the round trip until the cut, of 3/8 W^2 packets in a cycle.
+            // The queue follows the windows. When it is full, already one packet a round trip is
+            // too many, and another half until the cut. A cycle has 3/8 W^2 packets.
             let peak = 100.0 * (1.0 + buffer) + 1.0;
             let expected = 1.5 / (0.375 * peak * peak);
             assert!(
@@ -192,21 +196,22 @@ fn equal_round_trips_leave_the_published_law_alone() {
                 link.loss_rate
             );
             assert_eq!(link.synchronization, Some(1.0));
-            // And no window comes near to a timeout.
+            // No window comes near to a timeout.
             let timeouts = vec![1.0; flows as usize];
             assert_eq!(integrate_with(&model, &timeouts).unwrap(), plain);
         }
     }
 }
 
-/// All that goes on to overflow is lost by those who send it: a flow that the event's law always spares is cut all
-/// the same, in proportion to what it sends.
+/// In a continuing overflow all senders lose. A flow that the event's law always spares is cut all
+/// the same, in proportion to its packets.
 #[test]
 fn a_flow_that_an_event_spares_loses_once_it_overflows_the_link_itself() {
     let mut model = shared((1000.0, 30.0), 2, (0.02, 0.2), aimd());
     model.synchronization.minimum = 0.0;
     model.synchronization.count = forebay_fluid::CutCountLaw::Fixed;
-    // The second flow loses in every event, the first, of a tenth of its round trip, in none.
+    // The second flow loses in every event. The first one, with a tenth of its round trip, loses in
+    // none.
     model.synchronization.victims = Victims::Priority(vec![vec![0.0, 1.0]]);
     let outcome = integrate(&model).unwrap();
     let room = 1000.0 * 0.02 + 30.0;
@@ -224,8 +229,8 @@ fn a_flow_that_an_event_spares_loses_once_it_overflows_the_link_itself() {
     assert!(outcome.links[0].synchronization.unwrap() > 0.5);
 }
 
-/// Unresponsive traffic above the capacity loses on whatever the flows do: each is cut no more than once in a round
-/// trip and keeps a window.
+/// Unresponsive traffic above the capacity causes losses for any behavior of the flows. Each flow
+/// is cut at most once in a round trip and keeps a window.
 #[test]
 fn an_overflow_without_end_leaves_every_flow_some_window() {
     let mut model = shared((1000.0, 50.0), 5, (0.01, 0.1), aimd());
@@ -234,13 +239,14 @@ fn an_overflow_without_end_leaves_every_flow_some_window() {
     assert!((outcome.links[0].utilization - 1.0).abs() < 1e-9);
     for (flow, sent) in model.flows.iter().zip(&outcome.sent) {
         let window = sent / (outcome.to - outcome.from) * (flow.propagation + 0.05);
-        // Growth of one packet a round trip and a halving at most once a round trip: above 1.
+        // The window grows by one packet a round trip and halves at most once a round trip, so it
+        // is above 1.
         assert!(window > 1.0 && window < 10.0, "{window}");
     }
 }
 
-/// Timeouts take what losses at windows of less than four packets leave: without them windows of a packet or
-/// two overflow the link for good.
+/// Timeouts reduce the load of losses at windows below four packets. Without them, windows of a
+/// packet or two overflow the link permanently.
 #[test]
 fn timeouts_relieve_a_link_that_windows_of_a_packet_overflow() {
     let model = shared((833.0, 20.0), 50, (0.005, 0.1), aimd());
@@ -253,7 +259,7 @@ fn timeouts_relieve_a_link_that_windows_of_a_packet_overflow() {
         with.loss_rate
     );
     assert!(with.utilization > 0.99);
-    // The longer the timer the more it relieves.
+    // A longer timer reduces the load more.
     let longer = integrate_with(&model, &[4.0; 50]).unwrap().links[0].loss_rate;
     assert!(longer < 0.8 * with.loss_rate, "{longer} {}", with.loss_rate);
 }
@@ -300,7 +306,8 @@ fn timeouts_are_none_or_one_for_each_flow() {
     assert!(text(&[-1.0; 10]).starts_with("timeout of flow 0 is -1"));
 }
 
-/// Where all but a thousand millionth is lost, what was let in is not the difference of arrivals and losses.
+/// If nearly all packets are lost (all but one in 1e9), the accepted packets are not the difference
+/// of arrivals and losses.
 #[test]
 fn delays_keep_their_digits_where_nearly_all_is_lost() {
     let mut model = shared((1000.0, 50.0), 1, (0.1, 0.1), aimd());
@@ -318,8 +325,8 @@ fn delays_keep_their_digits_where_nearly_all_is_lost() {
     );
 }
 
-/// A long step after a cut once seemed exact, its error being about to change its sign: the queue was taken for
-/// full when it ran empty.
+/// A long step after a cut once seemed exact, because its error was about to change its sign. The
+/// queue was then considered full when it ran empty.
 #[test]
 fn a_step_that_seems_exact_by_accident_is_not_taken() {
     let mut all = laws().to_vec();
@@ -334,7 +341,7 @@ fn a_step_that_seems_exact_by_accident_is_not_taken() {
     assert!(apart.abs() < 1e-3, "{apart}");
 }
 
-/// Forward Euler takes at least ten steps, and none of less than a tenth of a microsecond.
+/// Forward Euler takes at least ten steps, and no step below a tenth of a microsecond.
 #[test]
 fn steps_of_forward_euler_are_a_tenth_of_the_run_at_most() {
     let model = shared((4166.0, 20.0), 2, (0.1, 0.2), aimd());

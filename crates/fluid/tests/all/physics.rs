@@ -1,5 +1,5 @@
-//! What must hold whatever the numbers: theory where there is one, conservation, monotonicity,
-//! the promise of the tolerance, and no panic on any input.
+//! Properties for any numbers: theory if it exists, conservation, monotonicity, the promised
+//! tolerance, and no panic on any input.
 
 use crate::settings::{FRACTIONS, ONE_GIGABIT, TEN_GIGABIT, laws, model};
 use forebay_congestion::aimd::Aimd;
@@ -14,8 +14,8 @@ use forebay_fluid::{
 use forebay_random::Seed;
 use proptest::prelude::*;
 
-/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilization of a
-/// whole cycle.
+/// One AIMD flow over a path of `bdp` packets with a buffer of `x` BDP, for the mean utilization of
+/// a whole cycle.
 fn single_flow(bdp: f64, x: f64, decrease: f64) -> FluidModel {
     let mut model = model(
         &ONE_GIGABIT,
@@ -86,7 +86,7 @@ fn more_buffer_is_never_worse_at_full_synchronization() {
 
 #[test]
 fn full_synchronization_cuts_all_alike() {
-    // Equal paths from unequal starts: equal cuts and equal growth make AIMD's shares equal.
+    // Equal paths start unequally: equal cuts and equal growth make AIMD's shares equal.
     let mut base = model(&ONE_GIGABIT, &laws()[0], 1.0, 0.2);
     for flow in &mut base.flows {
         flow.propagation = 0.12;
@@ -120,7 +120,7 @@ fn halving_the_tolerance_changes_utilization_by_less_than_it_promises() {
 
 #[test]
 fn the_default_tolerance_is_kept_against_small_euler_steps() {
-    // Richardson's extrapolation of forward Euler stands for the converged solution.
+    // Richardson's extrapolation of forward Euler approximates the converged solution.
     for law in laws() {
         for (setting, fraction) in [(ONE_GIGABIT, 0.02), (TEN_GIGABIT, 0.1)] {
             let mut base = model(&setting, &law, 1.0, fraction);
@@ -147,7 +147,7 @@ fn the_default_tolerance_is_kept_against_small_euler_steps() {
 fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
     for law in laws() {
         let mut base = model(&ONE_GIGABIT, &law, 0.3, 0.05);
-        // Random victims do not depend on rounding, so that the two follow the same history.
+        // Random victims do not depend on rounding, so both follow the same history.
         base.synchronization.victims = Victims::Random;
         base.links[0].background = Background::Redrawn {
             mean: 25_000.0,
@@ -219,7 +219,7 @@ fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
                 link.utilization
             );
             assert!(link.loss_rate > 0.0 && outcome.conservation < 1e-9);
-            // What the flows send less what they lose is what leaves the link.
+            // The sent packets of the flows less their losses equal the departures of the link.
             let carried = link.utilization * base.links[0].capacity;
             let goodput: f64 = outcome.goodput.iter().sum();
             assert!(
@@ -237,7 +237,7 @@ fn a_continuous_loss_rate_leaves_no_room_unused_at_any_buffer() {
 
 #[test]
 fn the_continuous_aimd_window_follows_the_square_root_law() {
-    // Balance of a/R and b W lambda with lambda = p W / R: W^2 p = a / b.
+    // The balance of a/R and b W lambda with lambda = p W / R gives W^2 p = a / b.
     let mut base = model(&ONE_GIGABIT, &laws()[0], 1.0, 0.1);
     base.links[0].capacity = 5000.0;
     base.links[0].buffer = 300.0;
@@ -292,7 +292,7 @@ fn a_run_without_congestion_measures_the_whole_of_it() {
     assert_eq!((outcome.from, outcome.to), (0.0, 10.0));
 }
 
-/// Sensible models of every kind: conservation and bounds must hold.
+/// Plausible models of every kind: conservation and bounds must hold.
 fn any_model() -> impl Strategy<Value = FluidModel> {
     let flow = (0.005..0.3_f64, 0..6_usize, 0..3_usize, 0.05..1.0_f64);
     let counts = prop_oneof![
@@ -386,7 +386,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
         )
 }
 
-/// Any number that a caller might pass.
+/// Any number that a caller may pass.
 fn wild() -> impl Strategy<Value = f64> {
     prop_oneof![
         prop::num::f64::ANY,
@@ -420,7 +420,7 @@ proptest! {
         prop_assert_eq!(outcome.trace.times.len(), 41);
         prop_assert!(outcome.trace.windows.iter().flatten().all(|w| w.is_finite() && *w > 0.0));
         prop_assert_eq!(&integrate(&model).unwrap(), &outcome);
-        // Recording leaves the run alone.
+        // Recording does not change the run.
         let quiet = integrate(&FluidModel { trace: None, ..model }).unwrap();
         prop_assert_eq!(&quiet.links, &outcome.links);
     }
@@ -454,7 +454,7 @@ proptest! {
     }
 }
 
-/// A limit of the flow with this number.
+/// The model with limits for the flow with this number.
 fn limited(model: &FluidModel, flow: usize, limits: Limits) -> FluidModel {
     let mut changed = model.clone();
     changed.flows[flow].limits = limits;
@@ -480,7 +480,7 @@ fn an_access_link_holds_its_flow_to_its_rate_and_leaves_the_rest_to_the_others()
         "{}",
         fixed.goodput[0]
     );
-    // The same access link as a queue of its own in the flow's path, by the adaptive integrator.
+    // The same access link is a link of the flow's path, with the adaptive integrator.
     let mut chain = base.clone();
     chain.links.push(FluidLink {
         capacity: access_rate,
@@ -502,7 +502,7 @@ fn an_access_link_holds_its_flow_to_its_rate_and_leaves_the_rest_to_the_others()
 
 #[test]
 fn a_full_access_queue_makes_the_sawtooth_of_its_own_link() {
-    // One flow behind an access link of half the rate: the closed form of one AIMD flow at that rate.
+    // One flow has an access link of half the rate: its closed form is that of the lower rate.
     let (bdp, x) = (20_000.0, 0.3);
     let exact = {
         let w0 = 0.5 * (1.0 + x);
@@ -553,7 +553,7 @@ fn limits_that_cannot_be_met_are_recognized() {
         plain.within_limits(&limited(&base, 3, limits))
     };
     assert!(with(1.001 * rates(3)) && !with(0.999 * rates(3)));
-    // Loose limits leave forward Euler where it was.
+    // Loose limits do not change forward Euler.
     let loose = limited(
         &base,
         3,
@@ -616,7 +616,7 @@ fn the_highest_rate_is_cut_and_not_the_largest_window() {
     );
     base.synchronization.count = CutCountLaw::Fixed;
     base.flows.truncate(2);
-    // 1000 and 500 packets/s over 1200: clipped from the start.
+    // 1000 and 500 packets/s exceed 1200: the queue is clipped from the start.
     base.links[0].capacity = 1200.0;
     for (flow, (propagation, window)) in base.flows.iter_mut().zip([(0.1, 100.0), (0.3, 150.0)]) {
         flow.propagation = propagation;

@@ -1,10 +1,10 @@
 //! Utilization against buffer size with loss synchronization, in the two settings of Kumar, Azad
-//! and Park's figures, against an independent program's tables.
+//! and Park's figures, compared with an independent program's tables.
 //!
-//! The tables come from forward Euler with a step of 2 ms (AIMD 4 ms), six runs each of 2000 s
-//! (1 Gb/s) and 3000 s (10 Gb/s) from the first congestion event, AIMD by whole cycles within
-//! 4000 s and 8000 s; H-TCP with its rate switch, CUBIC with a cut of 0.2. A cell agrees when the
-//! means differ by at most three of their combined standard errors plus 0.1 point.
+//! The tables come from forward Euler with a step of 2 ms (AIMD 4 ms). Each has six runs of 2000 s
+//! (1 Gb/s) or 3000 s (10 Gb/s) from the first congestion event. AIMD uses whole cycles within 4000
+//! s and 8000 s. H-TCP has its rate switch, and CUBIC a cut of 0.2. A cell agrees if the means
+//! differ by at most three of their combined standard errors plus 0.1 point.
 
 use crate::settings::{FRACTIONS, ONE_GIGABIT, Setting, TEN_GIGABIT, laws, model};
 use forebay_fluid::integrate;

@@ -1,4 +1,4 @@
-//! The two settings of the fifth paper's figures, as models.
+//! The two settings of the fifth paper's figures, as models for tests and examples.
 
 use forebay_congestion::aimd::Aimd;
 use forebay_congestion::cubic::Cubic;
@@ -17,14 +17,14 @@ pub(crate) const FRACTIONS: [f64; 9] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) name: &'static str,
-    /// Packets per second.
+    /// Capacity, in packets per second.
     pub(crate) capacity: f64,
-    /// Packets.
+    /// Full buffer, in packets.
     pub(crate) full_buffer: f64,
-    /// Seconds.
+    /// Shortest and longest round trip, in seconds.
     pub(crate) shortest: f64,
     pub(crate) longest: f64,
-    /// Seconds measured: AIMD by whole cycles, and the others.
+    /// Measured seconds of AIMD by whole cycles, and of the others.
     pub(crate) aimd_duration: f64,
     pub(crate) duration: f64,
 }

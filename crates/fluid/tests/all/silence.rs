@@ -1,5 +1,5 @@
-//! Where traffic that does not yield takes more than the link has, every other flow waits for its timer: a
-//! run ends all the same, soon and with what it has.
+//! If unresponsive traffic exceeds the capacity of the link, all flows wait for their timers. The
+//! run still ends, soon and with a result.
 
 use forebay_fluid::FluidEngine;
 use forebay_scenario::{Engine, Format, Metric, RunOptions, Scenario};
@@ -39,7 +39,7 @@ fn a_run_ends_where_only_the_background_is_left_to_drop() {
     assert_eq!(runs, 27);
 }
 
-/// Of what a link has let in, what still waits has been delivered nowhere.
+/// Accepted packets that are still in a queue have not been delivered.
 #[test]
 fn no_more_is_delivered_than_the_links_have_carried() {
     for measure in ["100ms", "1s", "2s", "10s"] {
@@ -72,7 +72,8 @@ fn no_more_is_delivered_than_the_links_have_carried() {
     }
 }
 
-/// An event in the middle of a step delimits what is measured, and the step belongs to one side of it.
+/// An event in the middle of a step delimits the measurement, and the step belongs to one side of
+/// it.
 #[test]
 fn no_link_carries_more_than_it_can_between_two_events() {
     for queue in ["droptail", "red"] {

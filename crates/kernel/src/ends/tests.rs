@@ -1,4 +1,4 @@
-//! What the path makes of a connection's sequence numbers of 32 bits, beside a model that counts in 64.
+//! The 32-bit sequence numbers of a connection, compared with a model that counts in 64 bits.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -11,7 +11,7 @@ use crate::tcp::Route;
 const NEAR: (Ipv4Addr, u16) = (Ipv4Addr::new(198, 18, 0, 1), 40_000);
 const PAYLOAD: u64 = 1448;
 
-/// A socket that says nothing of TCP, so that all that is known is what packets say.
+/// A socket without TCP information, so that only packets show the state.
 fn mute() -> Arc<Connection> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).unwrap();
     let (from, to) = (
@@ -30,21 +30,22 @@ fn opened(initial: u32, bytes: Option<u64>) -> SocketEnds {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// So much payload for the first time.
+    /// Sends this number of bytes for the first time.
     Send(u32),
-    /// What begins so far behind the newest byte once more, as long as this, or further than it.
+    /// Retransmits from this distance before the newest byte on, with this length or up to beyond
+    /// the newest byte.
     Resend(u32, u32),
-    /// The receiver has got so much more, and says so.
+    /// The receiver gets this number of further bytes and acknowledges them.
     Receive(u32),
-    /// It repeats what it said before.
+    /// The receiver repeats an acknowledgment.
     Repeat(u32),
-    /// The sender hears of so much more.
+    /// An acknowledgment of further bytes reaches the sender.
     Learn(u32),
-    /// Payload that was not sent yet is acknowledged.
+    /// Acknowledges payload that was not sent yet.
     Forge(u32),
-    /// The SYN again.
+    /// Retransmits the SYN.
     Syn,
-    /// The next transfer, where one is complete, or else more of this one.
+    /// Starts the next transfer if the current one is complete, and extends it otherwise.
     Write(u32),
 }
 
@@ -62,7 +63,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same connection in numbers that do not come back.
+/// The same connection in numbers that do not wrap around.
 #[derive(Debug, Default)]
 struct Model {
     initial: u32,
@@ -83,7 +84,7 @@ impl Model {
         self.acknowledged >= self.to
     }
 
-    /// Takes a step on both: whether a transfer is complete only now.
+    /// Applies a step to both. Returns whether a transfer is complete only now.
     fn step(&mut self, ends: &mut SocketEnds, (step, now): (Step, Time)) -> bool {
         match step {
             Step::Send(bytes) => {
@@ -121,7 +122,7 @@ impl Model {
                 let segment = Segment::of_answer(NEAR, self.sequence(heard));
                 let complete = ends.learns(&segment);
                 assert_eq!(complete, !before && self.finished());
-                // The same acknowledgment tells nothing twice, and a reset nothing at all.
+                // A repeated acknowledgment changes nothing, and neither does a reset.
                 assert!(!ends.learns(&segment) && !ends.learns(&segment.cut_off()));
                 return complete;
             }
@@ -135,7 +136,7 @@ impl Model {
                 if self.sent == 0 {
                     ends.sends(&Segment::of_syn(NEAR, self.initial), now);
                 }
-                // Further ahead than any window.
+                // The segment is further ahead than any window.
                 let beyond = self.sequence(self.acknowledged + MOST_WINDOW + u64::from(ahead));
                 assert!(!ends.sends(&Segment::of_data(NEAR, beyond, 1), now));
             }
@@ -155,7 +156,7 @@ impl Model {
 }
 
 proptest! {
-    /// Sequence numbers come back after 4 GiB, and everything that is counted goes on.
+    /// Sequence numbers wrap around after 4 GiB, and all counts continue.
     #[test]
     fn the_ends_count_as_a_model_of_64_bits_does(
         initial in prop_oneof![any::<u32>(), (u32::MAX - 3000)..=u32::MAX],
@@ -179,7 +180,7 @@ proptest! {
             prop_assert_eq!(ends.backlog(), model.to.saturating_sub(model.sent) / PAYLOAD);
             prop_assert_eq!(ends.transfer_packets(), (model.to - model.from).div_ceil(PAYLOAD));
             prop_assert_eq!(ends.first_signal(), model.first_signal);
-            // Each transfer is complete once, and the one at hand at most that.
+            // Each transfer is complete once, and the current one at most once.
             prop_assert_eq!(completions, transfers - u64::from(!model.finished()));
         }
     }
@@ -224,7 +225,7 @@ fn what_a_connection_has_done_stays_when_another_follows() {
     assert_eq!(ends.close().map(|open| open.near), Some(NEAR));
     assert!(ends.close().is_none() && ends.key().is_none());
     assert_eq!(ends.progress().delivered, 500);
-    // Nothing is said of a connection that is gone.
+    // A closed connection has no progress.
     assert!(!ends.sends(&Segment::of_data(NEAR, 490, 99), Time::ZERO));
     ends.answers(&Segment::of_answer(NEAR, 600));
     assert!(!ends.learns(&answer));
@@ -234,7 +235,8 @@ fn what_a_connection_has_done_stays_when_another_follows() {
     assert_eq!(ends.key(), Some(5));
     let stray = Segment::of_answer(NEAR, 490);
     assert!(!ends.has(&stray) && ends.has(&Segment::of_answer(next, 1)));
-    // Before its SYN nothing has a place: not what is left of one before on the same port.
+    // Before its SYN a segment has no place, even if it belongs to an earlier connection on the
+    // same port.
     ends.sends(&Segment::of_data(next, 1 << 20, 80), Time::ZERO);
     ends.answers(&Segment::of_answer(next, 1 << 20));
     assert_eq!(ends.progress().delivered, 500);

@@ -1,5 +1,5 @@
-//! Programs that send what no program should. The packets are carried, dropped at the link or counted as strays,
-//! and the flows of the scenario live on.
+//! Programs that send invalid packets. The packets are carried, dropped at the link or counted as
+//! strays, and the flows of the scenario continue.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -40,7 +40,7 @@ fn attack(emulation: &Emulation, side: Side, kind: &str) {
     );
 }
 
-/// Memory that this process has, bytes.
+/// Resident memory of this process, in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -50,7 +50,7 @@ fn resident() -> u64 {
         .expect("a figure")
 }
 
-/// Attacks from both sides; the link's packets are counted, and the flows go on behind it.
+/// Runs attacks from both sides. The link counts the packets, and the flows continue afterwards.
 fn survives(kind: &str, strays: bool) {
     let _turn = turn();
     let Some(emulation) = start(SCENARIO, plain()) else {
@@ -68,7 +68,8 @@ fn survives(kind: &str, strays: bool) {
         );
     }
     assert!(emulation.goes_on());
-    // What was sent before its end is read by now, but for what senders wait for after losses.
+    // All packets of the attack have been read by now, except retransmissions that senders delay
+    // after losses.
     thread::sleep(Duration::from_millis(800));
     let noisy = emulation.live();
     assert_eq!(noisy.strays > 0, strays, "{noisy:?}");
@@ -87,7 +88,7 @@ fn survives(kind: &str, strays: bool) {
     let goodput = report
         .value(forebay_scenario::Metric::Goodput)
         .expect("a metric");
-    // Payload is the link's at most: nothing that was forged is counted as delivered.
+    // The goodput is at most that of the link, so forged data is not counted as delivered.
     assert!(goodput > 0.0 && goodput <= 20e6, "{goodput}");
 }
 
@@ -135,7 +136,7 @@ fn send() {
     }
 }
 
-/// Steele and others' SplitMix64 (2014).
+/// The generator SplitMix64 (Steele et al. 2014).
 struct Random(u64);
 
 impl Random {
@@ -151,12 +152,13 @@ impl Random {
     }
 }
 
-/// A socket that gives the device any bytes, as no TCP does.
+/// A socket that sends arbitrary bytes to the device.
 #[expect(unsafe_code, reason = "neither nix nor rustix makes a sockaddr_ll")]
 fn wire(device: &str) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket(AddressFamily::PACKET, SocketType::RAW, None)?;
     let name = std::ffi::CString::new(device)?;
-    // SAFETY: a string with its end, of which the kernel keeps nothing; any bytes are a sockaddr_ll.
+    // SAFETY: the string has its end, and the kernel keeps no pointer; any bytes are a valid
+    // sockaddr_ll.
     let result = unsafe {
         let mut address: libc::sockaddr_ll = std::mem::zeroed();
         address.sll_family = libc::AF_PACKET as u16;
@@ -173,11 +175,11 @@ fn wire(device: &str) -> io::Result<OwnedFd> {
 }
 
 fn give(device: &OwnedFd, packet: &[u8]) {
-    // The device may be full, and refuse what is no packet at all: both are for the attacker to bear.
+    // The device may be full, or refuse bytes that are no packet. The attacker accepts both.
     let _ = rustix::net::send(device, packet, SendFlags::empty());
 }
 
-/// An IPv4 packet with a right checksum.
+/// An IPv4 packet with a valid checksum.
 fn ip([from, to]: [Ipv4Addr; 2], protocol: u8, options: &[u8], body: &[u8]) -> Vec<u8> {
     let length = (20 + options.len() + body.len()) as u16;
     let mut packet = vec![0x45 + (options.len() / 4) as u8, 0];
@@ -204,7 +206,8 @@ fn seal(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// A TCP header without a right checksum, which the path does not look at and the other end drops.
+/// A TCP header with an invalid checksum. The path ignores the checksum, and the other end drops
+/// the segment.
 fn tcp(ports: [u16; 2], numbers: [u32; 2], flags: u8, payload: usize) -> Vec<u8> {
     let mut segment: Vec<u8> = ports.iter().flat_map(|port| port.to_be_bytes()).collect();
     segment.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
@@ -250,7 +253,7 @@ fn unusual(device: &OwnedFd, ends: [Ipv4Addr; 2], random: &mut Random) {
         seal(&mut packet);
         give(device, &packet);
     }
-    // As large as the device takes.
+    // The packet has the largest size that the device accepts.
     give(device, &ip(ends, 17, &[], &[0; 1480]));
     for _ in 0..2_000 {
         let mut fragment = ip(ends, 17, &[], &vec![0; 8 * (1 + random.below(185))]);
@@ -272,10 +275,10 @@ fn flood(device: &OwnedFd, ends: [Ipv4Addr; 2], random: &mut Random) {
     }
 }
 
-/// Every port that the other end of a scenario's flow may not have, and whatever sequence numbers.
+/// Sends from all ports that a scenario's flow cannot have, with random sequence numbers.
 fn spoof(device: &OwnedFd, ends: [Ipv4Addr; 2], random: &mut Random) {
     for number in 0..30_000_u32 {
-        // Below the ports that Linux gives away by itself.
+        // The ports are below those that Linux assigns automatically.
         let ports = [1 + (number % 32_000) as u16, 61_000];
         let stranger = Ipv4Addr::from_bits(random.next() as u32);
         let ends = if number % 2 == 0 {

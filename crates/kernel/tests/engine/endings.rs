@@ -1,4 +1,4 @@
-//! However a run ends, nothing of it is left.
+//! Each way of ending a run leaves no process behind.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -18,10 +18,10 @@ use crate::{plain, scenario, start, turn};
 
 const LONG: &str = "[link]\nrate = \"5Mbps\"\nbuffer = \"30p\"\n[[flows]]\nrtt = \"10ms\"\nstack = \"linux\"\n[run]\nmeasure = \"600s\"";
 
-/// How long what was inside may take to be gone.
+/// Maximum time until all processes inside are gone.
 const SOON: Duration = Duration::from_secs(2);
 
-/// Where a line begins that a test says to the test that runs it.
+/// Start of a line from a test to the test that runs it.
 const MARK: &str = "<<";
 
 fn say(text: &str) {
@@ -31,7 +31,7 @@ fn say(text: &str) {
         .expect("said");
 }
 
-/// This program with one test only, in a process group of its own.
+/// This program with only one test, in a process group of its own.
 fn alone(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--ignored", "--exact", "--nocapture", test]);
@@ -50,7 +50,7 @@ fn inodes(emulation: &Emulation) -> Vec<PathBuf> {
     Side::BOTH.map(|side| of(side).expect("a link")).into()
 }
 
-/// Processes of these network namespaces.
+/// Number of processes in these network namespaces.
 fn inhabitants(namespaces: &[PathBuf]) -> usize {
     let entries = fs::read_dir("/proc").expect("proc").filter_map(Result::ok);
     let links = entries.filter_map(|entry| fs::read_link(entry.path().join("ns/net")).ok());
@@ -87,7 +87,7 @@ fn a_killed_run_leaves_nothing() {
             return;
         }
         let namespaces: Vec<PathBuf> = vec![first.into(), said.next().expect("a line").into()];
-        // Two keepers, and the programs.
+        // The processes are two keepers and the programs.
         assert!(inhabitants(&namespaces) >= 4);
         let process = Pid::from_child(&caller);
         rustix::process::kill_process(process, signal).expect("a signal");
@@ -157,7 +157,7 @@ fn have_few_descriptors() {
     let text = LONG.replace("[[flows]]", "[[flows]]\ncount = 200");
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let set = |limit| rustix::process::setrlimit(Resource::Nofile, limit).expect("a limit");
-    // A soft limit is raised to what is needed.
+    // A soft limit is raised as needed.
     set(Rlimit {
         current: Some(64),
         ..limit
@@ -168,7 +168,7 @@ fn have_few_descriptors() {
     thread::sleep(Duration::from_millis(300));
     assert!(emulation.goes_on());
     emulation.finish().expect("a report");
-    // A hard one is the end, in words.
+    // A hard limit ends the run with an error.
     set(Rlimit {
         current: Some(64),
         maximum: Some(64),
@@ -214,7 +214,7 @@ fn be_stopped() {
         lateness.frozen_s > 0.2 && lateness.freezes > 0,
         "{lateness:?}"
     );
-    // Of less than a second it stood more than may be believed.
+    // The clock was frozen for a larger share of less than a second than the verdict permits.
     assert!(
         report
             .warnings

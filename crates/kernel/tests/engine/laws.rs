@@ -1,4 +1,4 @@
-//! What links, queues and paths make of real packets.
+//! Effects of links, queues and paths on real packets.
 
 use forebay_packet::PacketEngine;
 use forebay_scenario::{Engine, Metric};
@@ -7,7 +7,7 @@ use crate::{plain, report, scenario, traced, value};
 
 const TIMES: &str = "\n[run]\nwarmup = \"300ms\"\nmeasure = \"900ms\"\n";
 
-/// Payload of a full packet whose headers carry timestamps.
+/// Payload share of a full packet whose headers carry timestamps.
 fn share(packet: f64) -> f64 {
     (packet - 52.0) / packet
 }
@@ -31,7 +31,8 @@ fn a_busy_link_sends_no_more_than_it_can_and_nothing_waits_longer_than_the_buffe
         "{mean} {max} {buffer}"
     );
     let goodput = value(&report, Metric::Goodput);
-    // What is acknowledged after the warm-up may have been sent, or have waited for a hole, before.
+    // Data that is acknowledged after the warm-up may have been sent before, or have waited for a
+    // hole.
     let before = 31.0 * 1448.0 * 8.0 / 0.9 + 64.0 * 1448.0 * 8.0 / 0.9;
     assert!(
         goodput <= used * 20e6 * share(1500.0) + before,
@@ -74,7 +75,7 @@ fn capable_packets_are_marked_and_not_dropped() {
     };
     assert!(value(&report, Metric::MarkRate) > 0.0);
     assert_eq!(value(&report, Metric::LossRate), 0.0);
-    // Who heeds the marks needs no buffer of 500 packets: 300 ms.
+    // A sender that respects the marks needs no buffer of 500 packets, which is 300 ms.
     let max = value(&report, Metric::QueueDelayMax);
     assert!(max < 0.15, "{max}");
     assert!(value(&report, Metric::Utilization) > 0.3);
@@ -88,7 +89,7 @@ fn access_links_limit() {
     };
     let used = value(&report, Metric::Utilization);
     assert!(used > 0.05 && used <= 0.2001, "{used}");
-    // Two packets at most come at once.
+    // At most two packets arrive together.
     assert!(value(&report, Metric::QueueDelayMax) <= 1500.0 * 8.0 / 50e6);
 }
 
@@ -120,7 +121,7 @@ fn acknowledgments_cross_the_links_of_their_way() {
         .expect("a link");
     let used = up.metrics[&Metric::Utilization].mean;
     assert!(used > 0.2 && used <= 1.0 + 1e-9, "{used}");
-    // An acknowledgment has 52 bytes and more, and comes once for 64 KiB at most.
+    // An acknowledgment has at least 52 bytes, and acknowledges at most 64 KiB.
     let most = 100e3 / 8.0 / 52.0 * 65_536.0 * 8.0;
     assert!(value(&report, Metric::Goodput) <= most);
 }
@@ -153,7 +154,8 @@ fn a_class_that_goes_first_waits_for_one_packet_of_others() {
         let group = report.groups.iter().find(|group| group.name == name);
         group.expect("a group").metrics[&metric].mean
     };
-    // One of theirs is on the wire, and the other two calls may come at the same instant.
+    // One packet of the downloads is on the wire, and the other two calls may arrive at the same
+    // instant.
     let one = (1500.0 + 400.0) * 8.0 / 20e6 + 1e-9;
     assert!(of("calls", Metric::QueueDelayMax) <= one);
     assert_eq!(of("calls", Metric::LossRate), 0.0);
@@ -178,7 +180,7 @@ fn a_rate_that_falls_sends_no_more_than_its_mean() {
     };
     let used = value(&report, Metric::Utilization);
     assert!(used > 0.3 && used <= 1.0 + 1e-9, "{used}");
-    // What waits is sent at the lower rate.
+    // The backlog is sent at the lower rate.
     let max = value(&report, Metric::QueueDelayMax);
     assert!(
         max > 41.0 * 1500.0 * 8.0 / 20e6 && max <= 41.0 * 1500.0 * 8.0 / 4e6,

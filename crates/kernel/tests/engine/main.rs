@@ -1,5 +1,5 @@
-//! Laws of runs with this machine's own TCP, which hold however late the machine is. Where it allows no
-//! namespaces, every test says why it was skipped.
+//! Properties of runs with this machine's own TCP that hold for any lateness of the machine. If the
+//! machine allows no namespaces, each test prints why it was skipped.
 #![cfg(target_os = "linux")]
 
 mod attacks;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use forebay_kernel::emulation::Emulation;
 use forebay_scenario::{EngineError, Format, Metric, Report, RunOptions, Scenario, Seed};
 
-/// One run at a time: two would be late for each other.
+/// Lock for one run at a time, because two runs would delay each other.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -42,12 +42,12 @@ fn plain() -> RunOptions {
     })
 }
 
-/// A path that carries packets, or nothing and why.
+/// A path that carries packets; `None` after printing why it is not available.
 fn start(text: &str, options: RunOptions) -> Option<Emulation> {
     available(Emulation::start(scenario(text), 0, options))
 }
 
-/// What came of it, or nothing where this machine lacks something.
+/// The result, or `None` if this machine lacks a requirement.
 fn available<T>(result: Result<T, EngineError>) -> Option<T> {
     match result {
         Ok(made) => Some(made),
@@ -60,7 +60,7 @@ fn available<T>(result: Result<T, EngineError>) -> Option<T> {
     }
 }
 
-/// The report of a scenario at its end, whether or not the machine was in time.
+/// The report of a scenario at its end, even if the machine was late.
 fn report(text: &str, options: RunOptions) -> Option<Report> {
     let _turn = turn();
     let emulation = start(text, options)?;

@@ -1,4 +1,4 @@
-//! Runs that are refused, ended and waited for.
+//! Runs that are refused, cancelled or queued.
 
 use std::fs;
 use std::thread;
@@ -12,7 +12,8 @@ use crate::{plain, scenario, start, turn};
 const SLOW: &str =
     "[link]\nrate = \"2Mbps\"\nbuffer = \"30p\"\n[[flows]]\nrtt = \"10ms\"\nstack = \"linux\"\n";
 
-/// A run alone; None where this machine cannot. That it is not believed on a busy machine is no failure.
+/// A run alone; `None` if this machine cannot run it. An untrusted result on a busy machine is no
+/// failure.
 fn run(text: &str, options: &RunOptions) -> Option<Result<(), EngineError>> {
     match KernelEngine.run(&scenario(text), options) {
         Err(error @ EngineError::Unavailable { .. }) => {
@@ -61,7 +62,7 @@ fn more_packets_than_the_machine_holds_are_refused_with_both_figures() {
     let Err(EngineError::TooLarge { why, .. }) = refused else {
         panic!("{refused:?}");
     };
-    // 100 Gb/s in packets of 1500 bytes, and half as many acknowledgments.
+    // The link carries 100 Gb/s in packets of 1500 bytes, with half as many acknowledgments.
     assert!(why.contains("up to 12500000 packets per second"), "{why}");
     let held = why
         .split("holds ")
@@ -84,7 +85,7 @@ fn a_canceled_run_ends_soon() {
     let ended = running.join().expect("an end");
     let took = asked.elapsed();
     let Some(ended) = ended else { return };
-    // One that the machine made untrustworthy has ended before.
+    // A run that the machine made untrustworthy has ended before.
     assert!(
         matches!(ended, Ok(()) | Err(EngineError::Interrupted)),
         "{ended:?}"
@@ -103,7 +104,7 @@ fn two_runs_at_once_wait_for_each_other() {
         runs.map(|one| one.join().expect("an end")).into()
     });
     if all.iter().all(Option::is_some) {
-        // Neither ended early: a run that the machine made untrustworthy may.
+        // Neither run ended early. A run that the machine made untrustworthy may.
         assert!(
             begun.elapsed() > Duration::from_millis(700),
             "{:?}",

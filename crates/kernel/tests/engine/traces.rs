@@ -1,4 +1,4 @@
-//! What is recorded packet by packet agrees with what is reported of them.
+//! Packet traces agree with the report.
 
 use forebay_scenario::{HeaderRecord, Metric, Segment};
 
@@ -32,7 +32,7 @@ fn every_packet_is_counted_once() {
     assert_eq!(arrived, report.cost.data_packets);
     let loss = dropped as f64 / arrived as f64;
     assert!((value(&report, Metric::LossRate) - loss).abs() < 1e-12);
-    // What was accepted has left, but for what waits or is on the wire at the end.
+    // Accepted packets have left, except those that wait or are on the wire at the end.
     let accepted = traces.packets.iter().filter(|packet| !packet.dropped);
     let bits: f64 = accepted.map(|packet| f64::from(packet.bytes) * 8.0).sum();
     let sent = value(&report, Metric::Utilization) * 20e6;
@@ -44,7 +44,7 @@ fn every_packet_is_counted_once() {
     let longest = waits.map(|packet| packet.wait_s).fold(0.0, f64::max);
     assert!((value(&report, Metric::QueueDelayMax) - longest).abs() < 1e-9);
     assert!(traces.queue.iter().all(|sample| sample.packets <= 9.0));
-    // Receive buffers are of 64 MiB at most.
+    // Receive buffers have at most 64 MiB.
     let most = 67_108_864.0 / 1448.0;
     assert!(traces.flows.iter().all(|flow| flow.cwnd_packets <= most));
 }
@@ -76,7 +76,7 @@ fn each_flow_sees_its_own_base_delay_and_none_below_it() {
         let of_group = flows.iter().filter(|sample| sample.group == group);
         let seen = of_group.map(|sample| sample.rtt_s).filter(|&rtt| rtt > 0.0);
         let least = seen.fold(f64::INFINITY, f64::min);
-        // In whole microseconds; a late machine only adds to it.
+        // The kernel reports whole microseconds, and a late machine only increases the time.
         assert!(least >= rtt - 2e-6 && least < 2.0 * rtt, "{group}: {least}");
     }
 }
@@ -108,15 +108,15 @@ fn a_flow_that_stops_sends_nothing_more() {
     let packets = &report.traces.as_ref().expect("traces").packets;
     let of = |group| packets.iter().filter(move |packet| packet.group == group);
     assert!(of(0).any(|packet| packet.time_s < 0.4));
-    // The socket closes at once; what it had sent before may still be read from its device.
+    // The socket closes at once. Packets that it sent before may still be read from its device.
     assert!(of(0).all(|packet| packet.time_s < 0.5));
     assert!(of(1).any(|packet| packet.time_s > 1.2));
     let goodput = |at: usize| report.groups[at].metrics[&Metric::Goodput].mean;
     assert!(goodput(0) == 0.0 && goodput(1) > 0.0);
 }
 
-/// Of both directions a capture has what the kernel has sent: headers of real packets, with timestamps where
-/// they belong, and acknowledgments of what has crossed the link.
+/// A capture of both directions has the packets of the kernel: real headers with timestamps, and
+/// acknowledgments of data that crossed the link.
 #[test]
 fn a_capture_of_both_directions_has_real_headers() {
     let text = r#"
@@ -159,7 +159,7 @@ fn a_capture_of_both_directions_has_real_headers() {
     for (packet, header) in seen {
         let bytes = whole(header);
         let opens = packet.segment.opens();
-        // IPv4 and TCP with timestamps, of which a SYN has more options.
+        // Headers are IPv4 and TCP with timestamps. A SYN has more options.
         assert!(
             bytes.len() >= if opens { 60 } else { 52 },
             "{packet:?} {bytes:?}"

@@ -1,4 +1,4 @@
-//! Transfers have their bytes and no more, and take their time.
+//! Transfers carry exactly their bytes and take the expected time.
 
 use std::fs;
 use std::thread::sleep;
@@ -8,7 +8,7 @@ use forebay_scenario::{Metric, Report};
 
 use crate::{plain, report, start, traced, turn};
 
-/// Transfers of the first group that were complete: how long each took, and its packets.
+/// Duration in seconds and packets of each completed transfer of the first group.
 fn taken(report: &Report) -> Vec<(f64, u64)> {
     let transfers = &report.traces.as_ref().expect("traces").transfers;
     let complete = transfers.iter().filter(|one| one.completed_s.is_finite());
@@ -49,7 +49,7 @@ fn a_transfer_delivers_its_bytes_in_no_less_than_a_handshake_a_round_trip_and_it
         (goodput * 2.0 / 8.0 - 3.0 * 144_800.0).abs() < 1e-3,
         "{goodput}"
     );
-    // All of the link's work is theirs.
+    // All traffic of the link belongs to these transfers.
     let used = report.value(Metric::Utilization).expect("a metric");
     assert!(used * 20e6 * 2.0 / 8.0 >= 3.0 * 100.0 * 1500.0, "{used}");
 }
@@ -80,8 +80,8 @@ fn users_of_a_closed_loop_transfer_again_and_again() {
         .completed;
     let taken = taken(&report);
     assert_eq!(completed, taken.len() as u64);
-    // At 10 ms a transfer, and 5 ms between them: no user can do it more often. Where packets were read
-    // once in a nap only, each would take 100 ms and more.
+    // A transfer takes 10 ms, and 5 ms pass between them, so no user completes more. If packets
+    // were read only once per sleep, each transfer would take at least 100 ms.
     assert!((40..=2 * 1000 / 15).contains(&completed), "{completed}");
     assert!(
         taken
@@ -119,9 +119,9 @@ fn transfers_one_after_the_other_on_one_connection_are_each_complete() {
         return;
     };
     let taken = taken(&report);
-    // The last begins 50 ms before the end.
+    // The last transfer begins 50 ms before the end.
     assert!((9..=11).contains(&taken.len()), "{taken:?}");
-    // Only the first waits for a handshake.
+    // Only the first transfer waits for a handshake.
     let least = 0.005 + 28_960.0 * 8.0 / 20e6;
     assert!(
         taken
@@ -159,7 +159,7 @@ fn an_application_that_writes_slowly_is_no_faster() {
     assert!(used > 0.10 && used < 0.18, "{used}");
 }
 
-/// Ports and descriptors come back while the run goes on.
+/// Ports and descriptors are released while the run continues.
 #[test]
 fn two_thousand_transfers_a_second_leak_nothing() {
     let text = r#"
@@ -185,11 +185,12 @@ fn two_thousand_transfers_a_second_leak_nothing() {
         most = most.max(descriptors());
         sleep(Duration::from_millis(20));
     }
-    // Those made beforehand, and two for each transfer under way.
+    // Descriptors are those made in advance, and two for each active transfer.
     assert!((before..before + 1000).contains(&most), "{before} {most}");
     let report = emulation.finish().expect("a report");
     let completions = report.groups[0].completions.as_ref().expect("transfers");
-    // Poisson: within six deviations, but for those that are under way at the end.
+    // The number is Poisson: it is within six deviations, except for transfers that are active at
+    // the end.
     assert!(
         (5_500..=6_500).contains(&completions.completed),
         "{completions:?}"

@@ -1,4 +1,4 @@
-//! When they end, all of it ends, however they end.
+//! When the namespaces end, all processes in them end, in each way of ending.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use crate::ignored::is_ignored;
 use crate::make;
 use crate::relay::PATIENCE;
 
-/// A program that forks twice, with a session of its own, and dies at once.
+/// A program that forks twice, with a session of its own, and exits at once.
 const DAEMON: &str = "setsid sh -c 'setsid sleep 1000 </dev/null >/dev/null 2>&1 &' & exit 0";
 
 /// The network namespaces of both sides.
@@ -27,13 +27,13 @@ fn inodes(namespaces: &Namespaces) -> [PathBuf; 2] {
     })
 }
 
-/// A process, and when it began: PIDs come back, and so do the numbers of namespaces.
+/// A process and its start time, because PIDs and numbers of namespaces are reused.
 type Process = (PathBuf, String);
 
 fn process(folder: PathBuf) -> Option<Process> {
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
-    // Field 22 (proc_pid_stat(5)); the first after the name is the third.
+    // The start time is field 22 (proc_pid_stat(5)); the first field after the name is the third.
     let start = fields.split_whitespace().nth(22 - 3)?.to_owned();
     Some((folder, start))
 }
@@ -48,7 +48,7 @@ fn inhabitants(namespaces: &[PathBuf]) -> Vec<Process> {
     folders.filter_map(process).collect()
 }
 
-/// Those of the processes that are still there.
+/// The processes that still exist.
 fn left(processes: &[Process]) -> Vec<&Process> {
     let same = |known: &&Process| process(known.0.clone()).as_ref() == Some(known);
     processes.iter().filter(same).collect()
@@ -68,7 +68,8 @@ fn daemon(namespaces: &Namespaces) -> Running {
     let mut running = namespaces.run(Side::Far, command).expect("running");
     assert!(running.wait().expect("an end").success());
     let start = Instant::now();
-    // The first process is in the caller's network namespace; a keeper for each side, and the daemon.
+    // The processes are a keeper for each side and the daemon; the first process is in the caller's
+    // network namespace.
     while inhabitants(&inodes(namespaces)).len() < 3 {
         assert!(start.elapsed() < PATIENCE, "no daemon");
         thread::sleep(Duration::from_millis(1));
@@ -90,7 +91,7 @@ fn what_a_program_left_behind_ends_with_the_namespaces() {
     let processes = inhabitants(&inodes);
     assert!(processes.len() >= 4);
     drop(namespaces);
-    // Its outer process is the caller's child and outside, until somebody waits.
+    // Its outer process is the caller's child and outside, until it is waited for.
     assert!(!waiting.wait().expect("an end").success());
     assert_eq!(left(&processes), Vec::<&Process>::new());
 }
@@ -123,7 +124,7 @@ fn make_and_drop_fifty_times() {
         assert_eq!(left(&processes), Vec::<&Process>::new());
         assert_eq!(descriptors(), before);
     }
-    // No child is left, not even one that nobody waited for.
+    // No child is left, not even a zombie.
     let children = rustix::process::waitpid(None, rustix::process::WaitOptions::NOHANG);
     assert!(children.is_err_and(|error| error == rustix::io::Errno::CHILD));
     say("done");
@@ -143,7 +144,7 @@ fn a_killed_caller_leaves_nothing() {
         assert!(processes.len() >= 4);
         let group = Pid::from_child(&caller);
         match signal {
-            // As a terminal does: to the caller and the programs inside alike.
+            // As in a terminal, the signal goes to the caller and to the programs inside.
             Signal::INT => rustix::process::kill_process_group(group, signal),
             _ => rustix::process::kill_process(group, signal),
         }
@@ -309,7 +310,7 @@ fn ignore_children() {
         say("skipped");
         return;
     };
-    // The kernel forgets how children of such a caller ended, but not that they did.
+    // The kernel discards the exit status of such a caller's children, but not their ends.
     let mut running = namespaces
         .run(Side::Near, with(Command::new("sh"), "exit 7"))
         .expect("running");
@@ -324,7 +325,7 @@ fn ignore_children() {
     say("done");
 }
 
-/// Where a line begins that a test says to the test that runs it.
+/// Start of a line from a test to the test that runs it.
 const MARK: &str = "<<";
 
 fn say(text: &str) {
@@ -334,7 +335,7 @@ fn say(text: &str) {
         .expect("said");
 }
 
-/// This program with one test only, in a process group of its own.
+/// This program with only one test, in a process group of its own.
 fn alone(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--ignored", "--exact", "--nocapture", test]);
@@ -354,7 +355,7 @@ fn another(test: &str, expected: &[&str]) {
     assert!(said == expected || said == ["skipped"], "{said:?}: {text}");
 }
 
-/// A process that has namespaces with programs inside, and does not end by itself.
+/// A process that has namespaces with programs inside and does not end on its own.
 fn caller() -> Option<(Child, Vec<PathBuf>)> {
     let mut caller = alone("endings::have_namespaces").spawn().expect("a caller");
     let out = BufReader::new(caller.stdout.take().expect("a pipe"));

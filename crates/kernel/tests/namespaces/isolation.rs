@@ -1,4 +1,4 @@
-//! What does not get out of the namespaces, nor in.
+//! Isolation of the namespaces in both directions.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use forebay_kernel::tcp::{Connection, Listener, Route};
 use crate::make;
 use crate::relay::{Relay, Transfer, connect};
 
-/// What a program prints inside.
+/// The output of a program in a namespace.
 fn output(namespaces: &Namespaces, side: Side, program: &str) -> String {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", program]).stdout(Stdio::piped());
@@ -54,7 +54,7 @@ fn nothing_inside_reaches_the_machine() {
     assert_eq!(nobody.kind(), io::ErrorKind::WouldBlock);
 }
 
-/// The machine's addresses but those of its loopback device, as its routing table has them.
+/// The addresses of the machine in its routing table, except those of its loopback device.
 fn host_addresses() -> Vec<Ipv4Addr> {
     let table = fs::read_to_string("/proc/self/net/fib_trie").expect("a table");
     let mut lines = table.lines().map(str::trim).peekable();
@@ -110,7 +110,8 @@ fn a_namespace_has_its_device_and_the_loopback_and_no_ipv6() {
         let names: Vec<_> = devices
             .lines()
             .filter_map(|line| line.split_once(':').map(|(name, _)| name.trim().to_owned()))
-            // Devices that the kernel gives every namespace when a tunnel's module is loaded; they are down.
+            // When a tunnel module is loaded, the kernel adds such devices to every namespace; they
+            // are down.
             .filter(|name| !name.ends_with('0'))
             .collect();
         assert_eq!(names, ["lo".to_owned(), side.to_string()]);
@@ -155,7 +156,7 @@ fn two_at_once_do_not_disturb_each_other() {
         done.0.and(done.1)
     });
     drop(one);
-    // The other lives on.
+    // The other pair of namespaces still works.
     let mut relay = Relay::new(&other);
     let mut transfer = Transfer::new(connect(&mut relay, (0, 0)), 13, 100_000);
     relay.until(|| transfer.step());

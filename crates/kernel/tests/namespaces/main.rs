@@ -1,5 +1,5 @@
-//! The laws of the namespaces, on this machine's kernel. Where it allows none, every test says why
-//! it was skipped.
+//! Properties of the namespaces on this machine's kernel. If the kernel allows none, each test
+//! prints why it was skipped.
 #![cfg(target_os = "linux")]
 
 mod endings;
@@ -14,7 +14,7 @@ mod relay;
 use forebay_kernel::missing::Missing;
 use forebay_kernel::namespaces::{Namespaces, Setup};
 
-/// The namespaces, or nothing and why.
+/// The namespaces; `None` after printing why they are not available.
 fn make(setup: &Setup) -> Option<Namespaces> {
     match Namespaces::make(setup) {
         Ok(namespaces) => Some(namespaces),

@@ -1,11 +1,12 @@
-//! The same laws for a user without privileges: all tests run once more as `nobody`, if this is root's run.
+//! The same tests for a user without privileges: a run of root repeats all tests as the user with
+//! ID 65534.
 
 use std::process::{Command, Stdio};
 
 use forebay_kernel::missing::Missing;
 use forebay_kernel::namespaces::{Namespaces, Setup};
 
-/// Gives the run a TUN device that anybody may open, in a mount namespace of its own.
+/// Gives the run a TUN device that any user may open, in a mount namespace of its own.
 const OPEN_TUN: &str =
     "mount -t tmpfs tmpfs /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec \"$@\"";
 const NOBODY: [&str; 4] = [
@@ -95,7 +96,7 @@ fn who_may_not_open_the_device_is_told_so() {
     tell(&command, "user.max_user_namespaces");
 }
 
-/// Runs [`say_what_is_missing`] under `command`, and holds what it says against what is expected.
+/// Runs [`say_what_is_missing`] under `command` and compares its output with the expected one.
 fn tell(command: &[&str], expected: &str) {
     let this = this();
     let test = [

@@ -1,4 +1,4 @@
-//! What goes between the namespaces.
+//! Traffic between the namespaces.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -44,7 +44,7 @@ fn twenty_megabytes_arrive_byte_for_byte_in_packets_of_at_most_the_mtu() {
         .expect("counters")
         .since(&before);
     let far = namespaces.counters(Side::Far).expect("counters");
-    // Nothing was lost, but a busy machine may let a timer run out.
+    // No packet was lost, but a timer may expire on a busy machine.
     let again = near.count(Event::SegmentsRetransmitted).expect("a count");
     for counters in [&near, &far] {
         let device = counters.device();
@@ -72,7 +72,7 @@ fn twenty_megabytes_arrive_byte_for_byte_in_packets_of_at_most_the_mtu() {
     );
     assert_eq!(u64::from(info.total_retransmissions), again);
     assert_eq!(info.not_sent, Some(Bytes::ZERO));
-    // RFC 4898 counts the SYN and the FIN in.
+    // RFC 4898 counts the SYN and the FIN.
     let acknowledged = info.bytes_acknowledged.expect("a count").get();
     assert!((0..=2).contains(&(acknowledged - all.get())), "{info:?}");
     let resent = info.bytes_retransmitted.expect("a count");
@@ -233,7 +233,7 @@ fn a_bounded_send_buffer_takes_no_more() {
     while let Some(count) = sender.write(&[7; 10_000]).expect("written") {
         taken += count;
     }
-    // Nobody carries packets, so all of it is in the buffer; the last write may exceed the bound.
+    // No packet is carried, so all data is in the buffer; the last write may exceed the bound.
     assert!((10_000..=200_000).contains(&taken), "{taken}");
     assert!(sender.info().expect("info").not_sent > Some(Bytes::ZERO));
 }

@@ -1,4 +1,4 @@
-//! Programs inside.
+//! Programs in the namespaces.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +17,7 @@ fn shell(text: &str) -> Command {
     command
 }
 
-/// How a program ends, and what it prints.
+/// The exit status and output of a program.
 fn outcome(namespaces: &Namespaces, mut command: Command) -> (ExitStatus, String) {
     command.stdout(Stdio::piped());
     let mut running = namespaces.run(Side::Far, command).expect("running");
@@ -72,7 +72,8 @@ fn a_program_is_in_the_namespaces_of_its_side() {
         );
         assert_eq!(text.trim(), link.display().to_string());
     }
-    // The first process, two keepers, the shell and what it starts; unless /proc could not be mounted.
+    // The first process, two keepers, the shell and its children are visible, unless /proc could
+    // not be mounted.
     let (_, listed) = outcome(&namespaces, shell("echo $$; ls -d /proc/[0-9]*"));
     let (own, listed) = listed.split_once('\n').expect("lines");
     if listed.lines().any(|line| line == format!("/proc/{own}")) && listed.lines().count() < 10 {
@@ -118,7 +119,7 @@ fn nsenter_enters() {
         return;
     };
     let entry = namespaces.entry(Side::Far);
-    // Who has the privileges needs no user namespace, and nobody else does without.
+    // A privileged process needs no user namespace, and an unprivileged one cannot do without.
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN | CapabilitySet::SETPCAP;
     let own = rustix::thread::capabilities(None)
         .expect("capabilities")
@@ -144,7 +145,7 @@ fn nsenter_enters() {
     );
 }
 
-/// A set of capabilities of a status in /proc.
+/// A set of capabilities in a status file of /proc.
 fn capabilities(status: &str, name: &str) -> CapabilitySet {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     let digits = line.expect("a line").trim_start_matches(':').trim();
@@ -163,7 +164,7 @@ fn a_program_of_root_keeps_what_programs_of_the_network_need() {
     {
         return eprintln!("skipped: a user's capabilities end with the user namespace");
     }
-    // The second one was executed by the first one, as root.
+    // In the second case, shells execute the program as root.
     for text in [
         "cat /proc/self/status",
         "sh -c 'sh -c \"cat /proc/self/status\"'",
@@ -190,7 +191,7 @@ fn a_program_of_root_keeps_what_programs_of_the_network_need() {
             | CapabilitySet::DAC_OVERRIDE;
         assert!(capabilities(&status, "CapEff").contains(kept), "{status}");
     }
-    // No further namespace, and no way into the machine's own.
+    // The programs cannot make another namespace or enter those of the machine.
     for text in [
         "unshare --net true",
         "unshare --mount true",

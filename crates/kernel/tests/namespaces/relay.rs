@@ -1,4 +1,5 @@
-//! The simplest path between two namespaces: whatever a side sends, the other receives at once.
+//! A minimal path between two namespaces: each packet that a side sends is received at once by the
+//! other.
 
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
@@ -10,10 +11,10 @@ use forebay_kernel::tcp::{Connection, Listener, Route};
 use forebay_kernel::wait::{Interest, Waiting};
 use forebay_units::Time;
 
-/// How long anything may take on a busy machine.
+/// Maximum time of any step on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Carries packets, and remembers how large they were.
+/// Carries packets, counts them and stores the largest size.
 pub(crate) struct Relay<'a> {
     namespaces: &'a Namespaces,
     packet: Vec<u8>,
@@ -23,7 +24,8 @@ pub(crate) struct Relay<'a> {
 
 impl<'a> Relay<'a> {
     pub(crate) fn new(namespaces: &'a Namespaces) -> Self {
-        // More room than a packet may take, so that one beyond the MTU would be seen whole.
+        // The buffer is larger than a valid packet, so that a packet beyond the MTU would be read
+        // whole.
         Self {
             namespaces,
             packet: vec![0; 70_000],
@@ -32,7 +34,7 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Carries what there is, in both directions.
+    /// Carries all waiting packets in both directions.
     pub(crate) fn carry(&mut self) {
         for side in Side::BOTH {
             let (from, to) = (
@@ -50,7 +52,7 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// Carries until `done` says so.
+    /// Carries packets until `done` returns a value.
     pub(crate) fn until<T>(&mut self, mut done: impl FnMut() -> Option<T>) -> T {
         let start = Instant::now();
         loop {
@@ -68,7 +70,7 @@ impl<'a> Relay<'a> {
     }
 }
 
-/// A connection from near to far, over a relay: the sender's end, the receiver's.
+/// A connection from near to far over a relay: the sender's end and the receiver's end.
 pub(crate) fn connect(relay: &mut Relay, addresses: (u16, u16)) -> (Connection, Connection) {
     let namespaces = relay.namespaces;
     let far = namespaces
@@ -92,7 +94,7 @@ pub(crate) fn connect(relay: &mut Relay, addresses: (u16, u16)) -> (Connection, 
     (sender, receiver)
 }
 
-/// Bytes that repeat after no short time: SplitMix64 (Steele et al. 2014) of the position.
+/// A byte of a sequence with a long period: SplitMix64 (Steele et al. 2014) of the position.
 pub(crate) fn byte(seed: u64, position: usize) -> u8 {
     let mut word = seed.wrapping_add((position as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -100,7 +102,7 @@ pub(crate) fn byte(seed: u64, position: usize) -> u8 {
     (word ^ (word >> 31)) as u8
 }
 
-/// A transfer under way: every byte that arrives is compared.
+/// A transfer in progress: every byte that arrives is compared.
 pub(crate) struct Transfer {
     pub(crate) ends: (Connection, Connection),
     seed: u64,
@@ -123,11 +125,11 @@ impl Transfer {
         }
     }
 
-    /// Moves what can be moved, and says whether all has arrived.
+    /// Writes and reads what is possible. Returns `Some` when all bytes have arrived.
     pub(crate) fn step(&mut self) -> Option<()> {
         let (sender, receiver) = &self.ends;
         while self.written < self.data.len() {
-            // Writes of 256 KB: far more than a packet.
+            // Each write has 256 KB, far more than a packet.
             let end = self.data.len().min(self.written + (1 << 18));
             let Some(count) = sender
                 .write(&self.data[self.written..end])
