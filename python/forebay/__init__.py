@@ -93,7 +93,7 @@ __all__ = [
     "translate",
 ]
 
-#: Where each public name lives: NumPy, SciPy and Matplotlib load only when something needs them.
+#: Module of each public name: NumPy, SciPy and Matplotlib load only when they are needed.
 _HOMES = {
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.report",
@@ -143,14 +143,14 @@ def __getattr__(name: str) -> Any:
 
 
 def _notebook() -> Any:
-    """What shows answers in notebooks; `forebay.display` asks for it."""
+    """The module that shows answers in notebooks; `forebay.display` requests it."""
     from importlib import import_module
 
     return import_module("forebay.views.notebook")
 
 
 def _laboratory(scenario: Any, height: int | None) -> Any:
-    """What opens the laboratory in notebooks; `forebay.display` asks for it."""
+    """The widget that shows the laboratory in notebooks; `forebay.display` requests it."""
     from importlib import import_module
 
     from forebay.extras import need

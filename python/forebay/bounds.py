@@ -1,4 +1,4 @@
-"""Numbers that somebody passes: what is none, or lies beyond its bounds, is one `InputError` before anything runs."""
+"""Numbers that callers pass: a value that is no number or out of bounds is one `InputError` before anything runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.errors import InputError
 
 __all__ = ["MOST_JOBS", "MOST_REPLICATIONS", "MOST_SEED", "real", "whole"]
 
-#: The largest seed, number of replications and number of threads that anybody may ask for.
+#: Largest allowed seed, number of replications and number of threads.
 MOST_SEED = 2**63 - 1
 MOST_REPLICATIONS = 1_000_000
 MOST_JOBS = 4096
@@ -40,7 +40,7 @@ def real(value: Any, argument: str) -> float:
 
 
 def _told(value: Any) -> str:
-    """A value in few words; of an integer of thousands of digits Python says nothing."""
+    """A value in few words; Python refuses to print an integer of thousands of digits."""
     try:
         text = repr(value) if isinstance(value, str) else str(value)
     except ValueError:

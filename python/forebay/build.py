@@ -1,7 +1,7 @@
-"""Which build of the engines this is: what is kept on a disk is named after it, so that numbers of two are never mixed.
+"""The build of the engines: stored results are named after it, so that numbers of two builds are never mixed.
 
-The version alone says too little: between two releases numbers change, and nobody who edits an engine has to remember
-to say so here. The digest is of the built extension itself, in which all that computes a number lies.
+The version is not enough, because numbers change between two releases. The digest is of the built extension itself,
+which computes every number, so that an edit of an engine needs no entry here.
 """
 
 from __future__ import annotations

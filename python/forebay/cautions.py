@@ -1,4 +1,4 @@
-"""What a reader of any packet run of a scenario must know before using the numbers."""
+"""Warnings about any packet run of a scenario that a reader must know before using the numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["cautions", "phase_effects", "rare_states"]
 WITHIN = 1e-3
 #: Occurrences of a declared state that all runs together show on average; below that the state is rare for them.
 SHOWN = 3.0
-#: Flows of one link up to which ties are told of; among many, other flows' packets break the pattern up.
+#: Largest number of flows of one link for warnings of ties; among many, other flows' packets break the pattern up.
 MOST = 20
 
 
 def cautions(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
-    """Warn of coincidences of round trips, and of declared states that so many runs can hardly show."""
+    """Warn of coincidences of round trips, and of declared states that `runs` runs can hardly show."""
     return [*phase_effects(scenario, engine), *rare_states(scenario, engine, runs)]
 
 
 def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
-    """Warn of random states that the scenario declares and that so many runs show less than a few times.
+    """Warn of random states that the scenario declares and that `runs` runs show less than a few times.
 
     Returns
     -------
@@ -53,17 +53,17 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
 
 
 def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warning]:
-    """Warn where round trips are whole multiples of the bottleneck's time for a packet, or so far apart.
+    """Warn if round trips or their differences are whole multiples of the bottleneck's time for a packet.
 
     Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
-    queue full: who loses is decided by the coincidence (Floyd and Jacobson, On traffic phase effects in packet-switched
-    gateways, 1992). Packets of flows whose listed round trips are so far apart arrive at the same instants as each
-    other, where nothing else shares the link. No network is so exact.
+    queue full. The coincidence decides which flow loses (Floyd and Jacobson, On traffic phase effects in
+    packet-switched gateways, 1992). Packets of flows whose listed round trips differ so arrive at the same instants as
+    each other, if nothing else shares the link. No network is so exact.
 
     Returns
     -------
     list of Warning
-        One for each group that is concerned; none for engines that know no packets.
+        One for each affected group; none for engines without packets.
     """
     if engine != "packet":
         return []
@@ -89,7 +89,7 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
 
 
 def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list[Warning]:
-    """Groups of which several flows' different round trips are whole packet times apart."""
+    """Warnings for groups in which several flows' round trips differ by whole packet times."""
     found = []
     for group in groups:
         phases = sorted(multiple % 1.0 for multiple in set(_multiples(scenario, group)))
@@ -109,7 +109,7 @@ def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list
 
 
 def _multiples(scenario: _core.Scenario, group: Mapping[str, Any]) -> list[float]:
-    """The listed round trips of a group's flows in packet times; none where they are not listed."""
+    """The listed round trips of a group's flows in packet times; none if they are not listed."""
     rtt, count = group["rtt"], group["count"]
     if isinstance(rtt, list):
         return [_multiple(scenario, each, group["packet"]) for each in rtt]
@@ -120,7 +120,7 @@ def _multiples(scenario: _core.Scenario, group: Mapping[str, Any]) -> list[float
 
 
 def _multiple(scenario: _core.Scenario, rtt: object, packet: object) -> float:
-    """How many of the link's times for a packet a round trip takes; 0 where either is not one number."""
+    """A round trip in units of the link's time for a packet; 0 if either is not one number."""
     if not isinstance(rtt, str) or not isinstance(packet, str):
         return 0.0
     packet_time = _core.parse_quantity(packet, "bytes") * 8 / scenario.rate_bps
@@ -128,7 +128,7 @@ def _multiple(scenario: _core.Scenario, rtt: object, packet: object) -> float:
 
 
 def _packet_times(scenario: _core.Scenario, group: Mapping[str, Any]) -> int | None:
-    """How many packet times the round trip of a group takes, where that is a whole number."""
+    """The round trip of a group in packet times, if that is a whole number; else None."""
     multiple = _multiple(scenario, group["rtt"], group["packet"])
     whole = round(multiple)
     return whole if whole >= 1 and abs(multiple - whole) < WITHIN else None

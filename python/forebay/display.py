@@ -1,6 +1,6 @@
-"""What a notebook does with an answer: it shows a table where a cell ends, and a picture where it is asked for one.
+"""The views of an answer in a notebook: a table at the end of a cell, and a picture on request.
 
-Answers stand below the views that draw them. Only the package itself knows both, so it is asked for the views.
+Answers lie below the views in the order of imports. Only the package itself knows both, and it gives the views.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong, by whose fault: the command line turns the class into its exit code."""
+"""The errors of forebay, by cause: the command line turns the class into its exit code."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class InputError(ForebayError):
     Parameters
     ----------
     text : str
-        The file, line and key, what was found and what is allowed.
+        The file, line and key, the value that was found and the values that are allowed.
     argument : str, optional
-        The argument that was wrong, where it was none of a file; the command line says the option of that name.
+        The wrong argument, if it belongs to no file; the command line prints the option of that name.
     """
 
     exit_code = 2
@@ -49,7 +49,7 @@ class InputError(ForebayError):
 
 
 class ContradictionError(InputError):
-    """Two goals that no value of their metric can meet both: nothing is wrong with either, but the answer is no."""
+    """Two goals that no value of their metric can meet both: neither is wrong, but the answer is no."""
 
     exit_code = 1
 
@@ -61,24 +61,24 @@ class UnsupportedError(ForebayError):
 
 
 class UnavailableError(ForebayError):
-    """The chosen engine cannot run on this machine; the text says what is missing and what would help."""
+    """The chosen engine cannot run on this machine; the text names the missing part and a remedy."""
 
     exit_code = 2
 
 
 class MissingPackageError(ForebayError):
-    """A package is not installed that only some answers need; the text says how to get it."""
+    """A package is not installed that only some answers need; the text gives the command that installs it."""
 
     exit_code = 2
 
 
 class UntrustedError(ForebayError):
-    """An engine that runs in real time refuses its own run: what it measured is not to be believed."""
+    """An engine that runs in real time refuses its own run, because its measurement cannot be trusted."""
 
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
-    """Let mistakes that are found inside be those of an argument."""
+    """Attribute errors that are found inside to an argument."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""`explain`: what forebay knows of every name that it takes or prints, and the glossary of them all."""
+"""`explain`: the explanation of every name that forebay takes or prints, and the glossary of them all."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a quantity of a model is a function of; `list` where it takes several numbers."""
+    """A parameter of a model's quantity; `list` if it takes several numbers."""
 
     name: str
     unit: str
@@ -63,17 +63,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a model computes, for `forebay.models.call`."""
+    """A quantity that a model computes, for `forebay.models.call`."""
 
     name: str
     unit: str
     parameters: tuple[Parameter, ...]
 
 
-#: What is said of algorithms alone.
+#: Fields of algorithms alone.
 _CHECKED = ("checked", "parameters")
 
-#: What is said of each kind, in the order of the JSON; the glossary has the kinds in this order.
+#: Fields of each kind, in the order of the JSON; the glossary has the kinds in this order.
 FIELDS: Mapping[str, Sequence[str]] = {
     "congestion controller": ("kind", "name", "aliases", "title", "formula", "usage", "source", *_CHECKED),
     "queue discipline": ("kind", "name", "aliases", "title", "formula", "usage", "source", *_CHECKED),
@@ -90,34 +90,34 @@ FIELDS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is known of one name; `str` gives it as text.
+    """The explanation of one name; `str` gives it as text.
 
     Attributes
     ----------
     kind, name, title, source : str
-        Of everything.
+        For every kind.
     summary, worked : str
-        Of models: in a sentence, and an example with its result (`example`, `example_value`).
+        For models: one sentence, and an example with its result (`example`, `example_value`).
     formula : tuple of str
-        Of models, controllers and queue disciplines: a line each.
+        For models, controllers and queue disciplines: a line each.
     assumptions, errata : tuple of str
-        Of models: a line each.
+        For models: a line each.
     usage : str
-        Where the name is written.
+        Places where the name is written.
     unit, better, scope : str
-        Of metrics: what it is counted in, which way is better, which part of a report carries it.
+        For metrics: the unit, the better direction, and the part of a report that has the metric.
     quirks : tuple of str
-        Of platforms: what to know about their configuration.
+        For platforms: notes on their configuration.
     symbols, quantities, aliases, variants
-        Of models: the letters of the formula, what can be computed, other names, other forms of the formula.
+        For models: the letters of the formula, the computed quantities, other names, other forms of the formula.
     checked : tuple of str
-        Of controllers and queue disciplines: what they were held against, a line each.
+        For controllers and queue disciplines: references with which they were compared, a line each.
     parameters : tuple of Key
-        Of controllers and queue disciplines.
+        For controllers and queue disciplines.
     allowed, default : str
-        Of scenario keys.
+        For scenario keys.
     keys : tuple of Key
-        Of scenario keys: the keys and words in it.
+        For scenario keys: the keys and words in it.
     """
 
     kind: str
@@ -147,7 +147,7 @@ class Explanation:
     quirks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What is said of this kind as plain dictionaries and lists."""
+        """The fields of this kind as plain dictionaries and lists."""
         return {name: plain(getattr(self, name)) for name in FIELDS[self.kind]}
 
     @property
@@ -193,7 +193,7 @@ class _Page:
     Parameters
     ----------
     width : int
-        Of a line.
+        Width of a line, in characters.
     """
 
     def __init__(self, width: int) -> None:
@@ -201,18 +201,18 @@ class _Page:
         self.lines: list[str] = []
 
     def gap(self) -> None:
-        """An empty line."""
+        """Add an empty line."""
         self.lines.append("")
 
     def paragraph(self, text: str, indent: int = 0, hang: int = 0) -> None:
-        """A text, its further lines hung in."""
+        """Add a text; its further lines are indented by `hang` more."""
         first, further = " " * indent, " " * (indent + hang)
         self.lines += textwrap.wrap(
             text, self.width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
         )
 
     def section(self, title: str, texts: Iterable[str]) -> None:
-        """Texts under a title, where there are some."""
+        """Texts under a title, if there are some."""
         told = [text for text in texts if text]
         if told:
             self.gap()
@@ -222,7 +222,7 @@ class _Page:
 
 
 def _say_key(page: _Page, told: Explanation) -> None:
-    """What a scenario key takes or a metric is counted in, and the keys or words in a key."""
+    """Add the allowed values of a scenario key or the unit of a metric, and the keys or words in a key."""
     said = (
         *(("allowed", told.allowed), ("default", told.default)),
         *(("unit", told.unit), ("better", told.better), ("of", told.scope)),
@@ -282,7 +282,7 @@ def _model(text: str) -> Explanation:
     return Explanation(**told)
 
 
-#: How a controller and a queue discipline are written in scenario files.
+#: Form of a controller and of a queue discipline in scenario files.
 _WRITTEN = {
     "congestion controller": 'cca = "{0}" of [[flows]], or with parameters cca = {{ kind = "{0}", ... }}',
     "queue discipline": 'queue = "{0}" of [link], or with parameters queue = {{ kind = "{0}", ... }}',
@@ -304,7 +304,7 @@ def _algorithms(kind: str, registry: Iterable[_core.Algorithm]) -> Iterator[Expl
         )
 
 
-#: What the units of metrics are called.
+#: Names of the units of metrics.
 _UNITS = {
     "share": "a fraction of 1, in goals also percent",
     "s": "seconds",
@@ -365,7 +365,7 @@ def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Ex
 
 @cache
 def _all() -> tuple[Explanation, ...]:
-    # A rule comes before the controller of its name: answers speak of rules.
+    # A rule precedes the controller of its name, because answers name rules.
     return (
         *map(_model, _core.models()),
         *_algorithms("congestion controller", _core.controllers()),
@@ -398,10 +398,10 @@ def glossary(width: int) -> str:
     Parameters
     ----------
     width : int
-        Of a line; longer sentences are cut.
+        Width of a line, in characters; longer sentences are cut.
     """
     lines: list[str] = []
-    # What a goal is called is what its metric is called.
+    # A goal has the name of its metric.
     told = [entry for entry in _all() if not entry.name.startswith("goal.")]
     for kind in FIELDS:
         entries = [entry for entry in told if entry.kind == kind]
@@ -421,14 +421,14 @@ def _cut(line: str, width: int) -> str:
 
 
 def meanings(name: str) -> tuple[Explanation, ...]:
-    """Explain all that a name means; what is called just so comes first.
+    """Explain all meanings of a name; names that match exactly come first.
 
     Keys are named as in `link.buffer`, `flows.workload.closed_loop` or `law.pareto`, or by their last part alone.
 
     Raises
     ------
     InputError
-        Where nothing has this name; the message says which was likely meant, and lists what exists.
+        If nothing has this name; the message names the likeliest one, and lists what exists.
     """
     wanted = _folded(name)
     exact = [entry for entry in _all() if wanted == _folded(entry.name)]
@@ -442,7 +442,7 @@ def meanings(name: str) -> tuple[Explanation, ...]:
 
 
 def _known_beside(name: str) -> list[str]:
-    """What else could have been meant: for a dotted name the keys of its table, for others everything."""
+    """The names that could have been meant: for a dotted name the keys of its table, for others all names."""
     keys = names()["scenario key"]
     if "." in name:
         table = name.strip().lower().partition(".")[0]
@@ -466,6 +466,6 @@ def explain(name: str) -> Explanation:
     Raises
     ------
     InputError
-        Where nothing has this name; the message says which was likely meant, and lists what exists.
+        If nothing has this name; the message names the likeliest one, and lists what exists.
     """
     return meanings(name)[0]

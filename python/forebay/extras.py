@@ -1,6 +1,6 @@
-"""Packages that only some answers need: whether they are there, and how to get them where they are not.
+"""Packages that only some answers need: whether they are installed, and how to install them.
 
-What `recommend` needs is always there. The rest is chosen as `pip` has it, by extras: `forebay[plots]`.
+The packages that `recommend` needs are always installed. Others are chosen by extras of `pip`: `forebay[plots]`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Extra:
     Attributes
     ----------
     name : str
-        In `forebay[NAME]`.
+        Name of the extra, as in `forebay[NAME]`.
     modules : tuple of str
-        What is imported of it; the first says whether it is there.
+        Modules that are imported; the first one shows whether the extra is installed.
     packages : tuple of str
-        What an index calls them.
+        Names of the packages in an index.
     purpose : str
-        What it does, as in "found no matplotlib, which draws pictures".
+        Purpose of the extra, as in "found no matplotlib, which draws pictures".
     """
 
     name: str
@@ -48,26 +48,26 @@ EXTRAS = (
 
 
 def extra_of(module: str) -> Extra | None:
-    """The extra that a module comes with; None where it is not one of these."""
+    """The extra to which a module belongs; None if it belongs to none."""
     known = (extra for extra in EXTRAS for each in extra.modules if f"{module}.".startswith(f"{each}."))
     return next(known, None)
 
 
 def there(module: str) -> bool:
-    """Whether a module could be imported; it is not."""
+    """Whether a module could be imported; it is not imported."""
     try:
         return find_spec(module) is not None
-    except (ImportError, ValueError):  # of a parent that is not there, or of one that is no module
+    except (ImportError, ValueError):  # a parent is missing, or is no module
         return False
 
 
 def need(*modules: str) -> None:
-    """Go on only where modules of extras are there: before the work that would be lost without them.
+    """Continue only if modules of extras are installed. Call it before work that would be lost without them.
 
     Raises
     ------
     MissingPackageError
-        Says what they are for, and how to get all that are not there at once.
+        If one is missing; the text gives the purpose of each, and one command to install all of them.
     """
     absent = [module for module in modules if not there(module)]
     if absent:
@@ -75,7 +75,7 @@ def need(*modules: str) -> None:
 
 
 def missing(*modules: str) -> MissingPackageError:
-    """What to raise where modules of extras are not there."""
+    """The error for missing modules of extras."""
     extras = {module: extra_of(module) for module in modules}
     told = " and ".join(f"no {module}, which {extra.purpose}" for module, extra in extras.items() if extra is not None)
     names = dict.fromkeys(extra.name for extra in extras.values() if extra is not None)
@@ -83,9 +83,9 @@ def missing(*modules: str) -> MissingPackageError:
 
 
 def how_to_get(*names: str) -> str:
-    """The command that adds extras to this installation, as whoever installed it would."""
+    """The command that adds extras to this installation, with the tool that made it."""
     packages = [package for extra in EXTRAS if extra.name in names for package in extra.packages]
-    # Each keeps its own notes in the environment that it makes for a program.
+    # Each tool stores its own notes in the environment that it makes for a program.
     if (Path(sys.prefix) / "pipx_metadata.json").is_file():
         return " ".join(["pipx inject forebay", *packages])
     if (Path(sys.prefix) / "uv-receipt.toml").is_file():

@@ -1,4 +1,4 @@
-"""Files that are there completely or not at all, whatever happens in between."""
+"""Files that exist completely or not at all, whatever happens during the writing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["between", "check_file", "check_folder", "sync", "whole", "within", "
 
 
 def check_folder(path: Path, argument: str | None = None) -> None:
-    """Refuse a directory that cannot be written into, or cannot be made, before anything is worked out for it.
+    """Refuse a directory that cannot be written into, or cannot be made, before any work is done for it.
 
     Raises
     ------
     InputError
-        Says what is in the way; `argument` is who asked for the directory.
+        Names the obstacle; `argument` is the argument that gave the directory.
     """
     try:
         there = path
@@ -29,7 +29,7 @@ def check_folder(path: Path, argument: str | None = None) -> None:
         if not there.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"`{there}` is no directory")
         os.lstat(path) if there == path else _named(path, there)
-        # Permissions, file systems and quotas say no in many ways: this is asked, and leaves nothing.
+        # Permissions, file systems and quotas refuse in many ways. This check writes, and leaves nothing.
         with tempfile.TemporaryFile(dir=there):
             pass
     except (OSError, ValueError) as error:
@@ -44,7 +44,7 @@ def check_file(path: Path, argument: str | None = None) -> None:
     try:
         ordinary = not os.path.lexists(path) or path.is_file()
     except (OSError, ValueError):
-        ordinary = True  # whose directory says why
+        ordinary = True  # the check of the directory gives the reason
     if not ordinary:
         what = "a directory" if path.is_dir() else "no regular file"
         raise InputError(f"found `{path}` ({what}); allowed: the name of a file to write", argument)
@@ -57,18 +57,18 @@ def check_file(path: Path, argument: str | None = None) -> None:
 
 
 def _named(path: Path, there: Path) -> None:
-    """Let the system refuse names that are too long, or are none, below a directory that is there."""
+    """Let the system refuse names that are too long, or are none, below a directory that exists."""
     for part in path.relative_to(there).parts:
-        # As long as the name that is written first.
+        # This name is as long as the one that is written first.
         with suppress(FileNotFoundError):
             os.lstat(there / f"{part}.{os.getpid()}.partial")
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give another name to write to; what lies there at the end is synced and takes the place of `path`.
+    """Give another name to write to; at the end the file of that name is synced and replaces `path`.
 
-    Where nothing was written nothing is replaced, and where writing fails nothing is left behind.
+    If nothing was written, nothing is replaced. If writing fails, nothing is left behind.
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
@@ -102,24 +102,24 @@ def sync(path: Path) -> None:
 
 
 def between(document: str, marks: tuple[str, str], found: str, where: str) -> str:
-    """Return a document with `found` between two marks instead of what was there.
+    """Return a document with `found` between two marks in place of the present text.
 
     Raises
     ------
     InputError
-        Where the document, called `where`, lacks a mark.
+        If the document, called `where`, lacks a mark.
     """
     head, _, tail = _parted(document, marks, where)
     return f"{head}{marks[0]}\n\n{found}\n{marks[1]}{tail}"
 
 
 def within(document: str, marks: tuple[str, str], where: str) -> str:
-    """Return what stands between two marks, as `between` put it there."""
+    """Return the text between two marks, as `between` put it there."""
     return _parted(document, marks, where)[1].removeprefix("\n\n").removesuffix("\n")
 
 
 def _parted(document: str, marks: tuple[str, str], where: str) -> tuple[str, str, str]:
-    """What comes before, between and after two marks."""
+    """The parts before, between and after two marks."""
     begin, end = marks
     head, first, rest = document.partition(begin)
     found, last, tail = rest.partition(end)

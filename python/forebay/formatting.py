@@ -27,10 +27,10 @@ __all__ = [
     "value",
 ]
 
-#: Metrics that every buffer is shown with, whatever the goals.
+#: Metrics that are shown for every buffer, whatever the goals are.
 USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
 
-#: Share of the runs from which on a mean completion time is said to be that of runs in which no transfer ended.
+#: Share of runs without a finished transfer from which on that share is printed in place of a mean completion time.
 SOME_RUNS = 2e-3
 
 #: Titles of metrics in tables and pictures.
@@ -103,7 +103,7 @@ def clock_time(seconds: float) -> str:
 
 
 def lateness(late: Lateness) -> str:
-    """How late a machine was, in a line."""
+    """The lateness of a machine, in a line."""
     quantiles = ", ".join(
         f"{duration(value)} {name}"
         for name, value in (("p50", late.p50_s), ("p99", late.p99_s), ("p99.9", late.p999_s))
@@ -134,13 +134,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def exactly(text: str) -> str:
-    """A number that somebody chose, without the zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
+    """A number that was chosen, without zeros that would claim a precision: "50 Mb/s" for "50.0 Mb/s"."""
     number, space, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.')}{space}{unit}" if "." in number and "e" not in number else text
 
 
 def confidence(probability: float, places: int = 1) -> str:
-    """A confidence in percent, rounded down so that it is never printed surer than it is; never as 0 % or 100 %."""
+    """A confidence in percent, rounded down so that it never looks higher than it is; never as 0 % or 100 %."""
     scale = 10.0**places
     # The billionth gives back what a decimal fraction loses in binary: 0.969 is 96.9 %, not 96.8 %.
     shown = math.floor(100 * probability * scale + 1e-9) / scale
@@ -170,7 +170,7 @@ def _scale(name: str, number: float) -> tuple[float, str]:
 
 
 def value(name: str, number: float) -> str:
-    """Format one value of a metric with its unit; of a mean over transfers that never end, how often that was."""
+    """Format one value of a metric with its unit; for a mean over transfers that never end, the share of such runs."""
     never = _never(name, number)
     if never:
         return f"never in {100 * never:.2g} % of runs" if never < 1 else "never"
@@ -179,9 +179,9 @@ def value(name: str, number: float) -> str:
 
 
 def _never(name: str, number: float) -> float:
-    """The share of runs in which no transfer ended, of a mean completion time; 0 where some ended in every run.
+    """The share of runs in which no transfer ended, from a mean completion time; 0 if it is below `SOME_RUNS`.
 
-    Such a run counts as `NEVER_S`, which no time that a run can measure comes near.
+    Such a run counts as `NEVER_S`, far above any time that a run can measure.
     """
     share = number / NEVER_S
     return min(share, 1.0) if name.rpartition(".")[2].startswith("completion_time_") and share >= SOME_RUNS else 0.0

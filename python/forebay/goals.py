@@ -18,7 +18,7 @@ __all__ = ["Goal", "check_bounds", "distinct", "metric_value", "named", "parts_o
 
 Sense = Literal[">=", "<="]
 
-#: How the key of a goal ends that shares its metric with others.
+#: End of the key of a goal that shares its metric with others.
 BOUND = re.compile(r"(>=|<=)(-?[0-9][0-9.e+-]*)$")
 
 #: Metrics that are a share of the packets that arrived.
@@ -32,13 +32,13 @@ class Goal:
     Attributes
     ----------
     name : str
-        As written in the scenario: "utilization", "queue_delay_p99", "background.loss_rate".
+        Name as written in the scenario: "utilization", "queue_delay_p99", "background.loss_rate".
     sense : {">=", "<="}
-        Which side of the threshold is good.
+        Side of the threshold on which the goal is met.
     threshold : float
-        In the metric's base unit: a fraction, seconds, bits per second, packets.
+        Threshold in the metric's base unit: a fraction, seconds, bits per second, packets.
     key : str
-        What answers call it: its name, or "utilization>=0.7" where several goals are about one metric (`distinct`).
+        Key in answers: the name, or "utilization>=0.7" if several goals are about one metric (`distinct`).
     """
 
     name: str
@@ -51,11 +51,11 @@ class Goal:
             object.__setattr__(self, "key", self.name)
 
     def to_dict(self) -> dict[str, Any]:
-        """As in the JSON: what was asked for."""
+        """The goal as it was requested, in the form of the JSON."""
         return {"name": self.name, "sense": self.sense, "threshold": self.threshold}
 
     def margin(self, value: float) -> float:
-        """By how much `value` is on the good side; negative where the goal is missed."""
+        """The distance of `value` to the threshold on the good side; negative if the goal is missed."""
         return value - self.threshold if self.sense == ">=" else self.threshold - value
 
 
@@ -65,7 +65,7 @@ def split_goal(text: str) -> tuple[str, Sense, str]:
     Raises
     ------
     InputError
-        Where one of the three is missing.
+        If one of the three is missing.
     """
     for sense in (">=", "<="):
         name, found, threshold = (part.strip() for part in text.partition(sense))
@@ -83,9 +83,10 @@ def named(goal: str) -> str:
 
 
 def distinct(goals: Iterable[Goal]) -> list[Goal]:
-    """The goals without those that say the same again, each under a key of its own.
+    """The goals without duplicates, each under a key of its own.
 
-    A goal that is alone on its metric keeps its key, which is its name; of several each is called by all that it says.
+    A goal that is alone on its metric keeps its key, which is its name. The keys of others have side and threshold,
+    too.
     """
     once = list(dict.fromkeys(goals))
     shared = Counter(goal.name for goal in once)
@@ -98,7 +99,7 @@ def distinct(goals: Iterable[Goal]) -> list[Goal]:
 
 
 def parts_of_key(key: str) -> tuple[str, Sense | None, float | None]:
-    """The metric or "group.metric" of a goal's key, and its bound where the key has one."""
+    """The metric or "group.metric" of a goal's key, and its bound if the key has one."""
     bound = BOUND.search(key)
     if bound is None:
         return key, None, None
@@ -111,14 +112,14 @@ def check_bounds(goals: Iterable[tuple[Goal, str]], places: Mapping[str, str] | 
     Parameters
     ----------
     goals : iterable of (Goal, str)
-        Each with its text, as it was asked for.
+        Each goal with its text, as it was requested.
     places : mapping, optional
-        File, line and key of goals that stand in a file, by their names.
+        File, line and key of goals that come from a file, by their names.
 
     Raises
     ------
     ContradictionError
-        Names the highest of the lower and the lowest of the upper bounds of the first such metric.
+        If there is such a metric; the text names the highest lower and the lowest upper bound of the first one.
     """
     by_name: dict[str, list[tuple[Goal, str]]] = {}
     for goal, text in goals:
@@ -133,14 +134,14 @@ def check_bounds(goals: Iterable[tuple[Goal, str]], places: Mapping[str, str] | 
 
 
 def metric_value(goal_name: str, report: Report) -> float:
-    """Look up what one report says about the metric that a goal names.
+    """Look up the metric that a goal names in one report.
 
     Parameters
     ----------
     goal_name : str
         A metric, or "group.metric".
     report : Report
-        Of one replication or several.
+        Report of one replication or several.
 
     Returns
     -------
@@ -150,7 +151,7 @@ def metric_value(goal_name: str, report: Report) -> float:
     Raises
     ------
     InputError
-        Where the report has no such group or metric; the message lists those it has.
+        If the report has no such group or metric; the message lists those it has.
     """
     group_name, dot, metric = goal_name.rpartition(".")
     metrics = report.metrics
@@ -171,7 +172,7 @@ def metric_value(goal_name: str, report: Report) -> float:
 
 
 def _missing(goal_name: str, engine: str, reported: Sequence[str]) -> str:
-    """What is said of a metric that a run did not report, and why it did not."""
+    """The error text for a metric that a run did not report, with the reason."""
     group, dot, metric = goal_name.rpartition(".")
     if metric == "drain_time_max":
         why = "the link's rate did not fall in the measured time of the run"
@@ -186,7 +187,7 @@ def _missing(goal_name: str, engine: str, reported: Sequence[str]) -> str:
 
 
 def _quantile(metric: str, group: GroupReport) -> float | None:
-    """A quantile over a group's transfers or flows, or None where the metric is none."""
+    """A quantile over a group's transfers or flows; `NEVER_S` if no transfer ended, None for no such metric."""
     for family, quantiles in (
         ("completion_time_", group.completion_time_s),
         ("flow_goodput_", group.flow_goodput_bps),

@@ -1,7 +1,7 @@
-"""The hashes of a folder's files, in the folder: whether it is whole, and what it was written as.
+"""The hashes of a folder's files, in the folder: they show whether it is complete, unchanged and under its own name.
 
-A folder that appears under its name at once has all of its files or none; this finds out which were changed since, and
-folders that took each other's names.
+A folder that appears under its name at once has all of its files or none. The hashes reveal files that were changed
+since, and folders that exchanged their names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def check_hashes(folder: Path, identity: str) -> None:
     Raises
     ------
     DamagedError
-        Where one differs or is missing, or the folder was written as something else.
+        If one differs or is missing, or if the folder was written under another name.
     """
     path = folder / FILE
     told = document(content(path, ALLOWED, MOST_BYTES), str(path), ALLOWED)

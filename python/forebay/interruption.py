@@ -1,7 +1,7 @@
 """Ctrl-C of the command before it works: one line and its exit code.
 
-This is the first that the command loads, and needs nothing that Python does not have at hand: whatever is imported
-before it cannot be interrupted politely. The library never does this: elsewhere Ctrl-C is what Python makes of it.
+The command loads this module first. The module imports only what Python has loaded already, because Ctrl-C during
+earlier imports would not end the command with one line. The library never changes the handling of Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ __all__ = ["EXIT_CODE", "LINE", "leave", "untouched", "while_starting"]
 EXIT_CODE = 130
 LINE = "interrupted"
 
-#: Taken by whoever ends the process first.
+#: Lock for the end of the process; the first to take it ends the process.
 _leaving = _thread.allocate_lock()
 
 
 def while_starting() -> None:
-    """Let Ctrl-C end the process: so far there is nothing to tidy up, and imports swallow exceptions."""
+    """Let Ctrl-C end the process: there is nothing to clean up yet, and imports swallow exceptions."""
     if untouched():
         signal.signal(signal.SIGINT, leave)
 
 
 def untouched() -> bool:
-    """Whether nobody has asked for something else: a shell that starts us in the background ignores the signal."""
+    """Whether the signal still has Python's own handler. A shell that starts us in the background ignores it."""
     return signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def leave(_number: int, _frame: object) -> None:
     """End the process with one line."""
-    # Further signals find the lock taken; who has it does not come back.
+    # Further signals find the lock taken; its holder does not return.
     if _leaving.acquire(False):
         try:
             os.write(2, f"forebay: {LINE}\n".encode())

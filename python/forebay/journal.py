@@ -1,6 +1,6 @@
-"""Lines with checksums: what a file that is added to says, whatever was being written when a process died.
+"""Lines with checksums: the lines of a file that is appended to stay readable if a process dies while it writes.
 
-A line is the CRC-32 of a JSON text, a space and the text. The last one counts where it ends as lines do.
+A line is the CRC-32 of a JSON text, a space and the text. The last line counts if it ends with a newline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def complete(raw: bytes) -> bytes:
 
 
 def entries(raw: bytes) -> Iterator[tuple[bytes, Any]]:
-    """Each complete line with its entry; None for the entry of a damaged one."""
+    """Each complete line with its entry; None for the entry of a damaged line."""
     for each in complete(raw).split(b"\n")[:-1]:
         checksum, _, text = each.partition(b" ")
         entry = None

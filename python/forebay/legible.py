@@ -17,17 +17,17 @@ _IN_LINES = re.compile(f"(?![\t\n\u2028\u2029])[{_CONTROLS}]")
 
 
 def legible(text: str) -> str:
-    """One line of bounded length in which no character does anything: controls are told by their numbers."""
+    """One line of bounded length without active characters: control characters are written as their numbers."""
     return _shortened(_IN_A_LINE.sub(_told, _shortened(text)))
 
 
 def legible_lines(text: str) -> str:
-    """The same of a text of several lines, whatever its length: line ends and tabs stay."""
+    """The same for a text of several lines, whatever its length: line ends and tabs stay."""
     return _IN_LINES.sub(_told, text.replace("\r\n", "\n"))
 
 
 def control(line: str) -> str | None:
-    """The first character of a line that would do something, told by its number."""
+    """The first active character of a line, written as its number; None if there is none."""
     found = _IN_A_LINE.search(line)
     return found and _told(found)
 

@@ -1,7 +1,7 @@
-"""Rates and delays of links that stand in a file beside the scenario: a table over time, or a trace of Mahimahi's.
+"""Rates and delays of links from a file beside the scenario: a table over time, or a trace of Mahimahi's.
 
-The engines read no files. What the file says is put in its place, as steps or opportunities, before the scenario is
-read; so it is part of the resolved scenario, of its SHA-256 and of every bundle.
+The engines read no files. The content of a file replaces its name, as steps or opportunities, before the scenario is
+read. It is therefore part of the resolved scenario, of its SHA-256 and of every bundle.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from forebay.untrusted import content
 
 __all__ = ["MOST_BYTES", "MOST_ROWS", "changes_of_files", "opportunities_of", "steps_of"]
 
-#: Of a file, and how many times and rates it may have.
+#: Largest size of a file, in bytes, and largest number of its times and rates.
 MOST_BYTES, MOST_ROWS = 16 << 20, 100_000
 
 TRACE = "a millisecond in each line"
 TIMES = {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3}
 RATES = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "mbps": 10**6, "gbps": 10**9}
 
-#: What may be read from files: in the place of which key, and what else may stand beside the name of the file.
+#: Keys that a file may give: the key that replaces the name of the file, and the keys that may lie beside that name.
 KINDS: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "rate": {"file": ("steps", ("repeat",)), "mahimahi": ("opportunities", ("as",))},
     "delay": {"file": ("steps", ("repeat", "in_order"))},
@@ -37,7 +37,7 @@ KINDS: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The second column of a table: its units, the most of its smallest one, and how it is said."""
+    """The second column of a table: its units, the largest value in the smallest unit, and its words in errors."""
 
     units: Mapping[str, int]
     most: float
@@ -57,22 +57,22 @@ def _allowed(field: str) -> str:
 
 
 def changes_of_files(text: str, kind: str, folder: Path | None, name: str) -> Iterator[_core.Change]:
-    """Changes that put what files say in the place of their names, in each link's `rate` and `delay`.
+    """Changes that replace the names of files by their content, in each link's `rate` and `delay`.
 
     Parameters
     ----------
     text : str
-        The scenario; what cannot be read is left to whoever reads it next.
+        The scenario; a text that cannot be parsed is left to its next reader.
     kind : {"toml", "json"}
     folder : Path or None
-        Which names of files are relative to; None where the scenario is no file.
+        Folder to which names of files are relative; None if the scenario is no file.
     name : str
-        What the scenario is called in errors.
+        Name of the scenario in errors.
 
     Raises
     ------
     InputError
-        Where there is no such file, or it is no such table.
+        If there is no such file, or if it is no such table.
     """
     if not any(kind in text for kind in ("file", "mahimahi")):
         return
@@ -88,7 +88,7 @@ def changes_of_files(text: str, kind: str, folder: Path | None, name: str) -> It
 
 
 def _read(key: str, told: dict[str, Any], given: str, place: str, folder: Path | None) -> str:
-    """What stands in the place of a rate or a delay of a file."""
+    """The value that replaces the name of a file, for a rate or a delay."""
     field = key.rpartition(".")[2]
     instead, beside = KINDS[field][given]
     if folder is None:
@@ -118,25 +118,26 @@ def _list(value: Any) -> list[Any]:
 
 
 def _line(text: str, found: str) -> int:
-    """Where a file is first named."""
+    """The line in which a file is first named."""
     return next((number for number, line in enumerate(text.splitlines(), 1) if found in line), 1)
 
 
 def steps_of(path: Path, place: str, field: str = "rate") -> list[tuple[str, str]]:
-    """The steps of a file: when, from its first row on, which rate or delay begins.
+    """The steps of a file: times since its first row, each with the rate or delay that begins.
 
     Parameters
     ----------
     path : Path
-        Of a table with a time and a rate (or a delay) in each row, and their units in its head: "time_ms,rate_Mbps".
+        Path of a table with a time and a rate (or a delay) in each row, and their units in its head:
+        "time_ms,rate_Mbps".
     place : str
-        Where it is named, for errors.
+        Place where the file is named, for errors.
     field : {"rate", "delay"}
 
     Raises
     ------
     InputError
-        Where it is no such table; the line and what is wrong with it.
+        If it is no such table; the text gives the line and what is wrong with it.
     """
     column, allowed = COLUMNS[field], _allowed(field)
     rows = _rows(_text(path, place, allowed), f"{place}: {path.name}", allowed)
@@ -168,18 +169,18 @@ def steps_of(path: Path, place: str, field: str = "rate") -> list[tuple[str, str
 
 
 def opportunities_of(path: Path, place: str) -> str:
-    """The milliseconds of a trace of Mahimahi's, one in each line; whether they are such, the engines say.
+    """The milliseconds of a trace of Mahimahi's, one in each line of the file; the engines check them further.
 
     Parameters
     ----------
     path : Path
     place : str
-        Where it is named, for errors.
+        Place where the file is named, for errors.
 
     Raises
     ------
     InputError
-        Where it is no such trace; the line and what is wrong with it.
+        If it is no such trace; the text gives the line and what is wrong with it.
     """
     lines = _text(path, place, TRACE).splitlines()
     before = 0
@@ -216,7 +217,7 @@ def _rows(text: str, where: str, allowed: str) -> Iterator[list[str]]:
 
 
 def _units(head: list[str], field: str) -> tuple[int, int] | None:
-    """Picoseconds, and bits per second or picoseconds, of what the head's columns are counted in."""
+    """The units of the head's columns: in picoseconds, and in bits per second or picoseconds."""
     if len(head) != 2:
         return None
     (time, _, of_time), (name, _, unit) = (title.strip().partition("_") for title in head)

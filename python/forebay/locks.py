@@ -1,7 +1,7 @@
-"""A folder that one process at a time works in, and what it says of who does.
+"""A folder in which one process at a time works, and the description of that process for others.
 
-The lock is one of the operating system on a file in the folder, and goes with the process however that ends; the file's
-text only tells others whose it is.
+The lock is one of the operating system on a file in the folder, and ends with the process in every case. The file's
+text only describes its holder.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from forebay.errors import InputError
 __all__ = ["FILE", "alone_in"]
 
 FILE = ".lock"
-#: Of the text that is read of a lock's file.
+#: Largest number of bytes that are read of a lock's file.
 MOST_BYTES = 200
 
 
 @contextmanager
 def alone_in(folder: Path, what: str) -> Iterator[None]:
-    """Work alone in a folder that is there.
+    """Work alone in an existing folder.
 
     Parameters
     ----------
     folder : Path
-        Where the lock's file is made.
+        Folder in which the lock's file is made.
     what : str
-        What works there, for others, as in "a sweep".
+        Description of the work for other processes, as in "a sweep".
 
     Raises
     ------
     InputError
-        Where another process works there: it says which.
+        If another process works there; the text names it.
     """
     path = folder / FILE
     handle = _taken(path, what)
@@ -45,7 +45,7 @@ def alone_in(folder: Path, what: str) -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            if sys.platform == "win32":  # no file is removed there that is open
+            if sys.platform == "win32":  # an open file cannot be removed there
                 os.close(handle)
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -54,7 +54,7 @@ def alone_in(folder: Path, what: str) -> Iterator[None]:
 
 
 def _taken(path: Path, what: str) -> int | None:
-    """The open file of the lock; None where the file system has no locks: then whoever starts two is not told."""
+    """The open file of the lock; None without locks of the file system: two processes then do not notice each other."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
@@ -68,9 +68,9 @@ def _taken(path: Path, what: str) -> int | None:
             return None
         if _same(handle, path):
             break
-        os.close(handle)  # whoever had it took it away between our opening and locking it
+        os.close(handle)  # its holder removed it between our opening and locking it
     os.ftruncate(handle, 0)
-    # Behind the byte that Windows locks, which nobody else could read.
+    # The text begins after the byte that Windows locks, because other processes cannot read that byte.
     os.pwrite(handle, _told(what), 0) if hasattr(os, "pwrite") else os.write(handle, b" " + _told(what))
     return handle
 
@@ -81,7 +81,7 @@ def _told(what: str) -> bytes:
 
 
 def _holder(handle: int) -> str:
-    """Who has the lock, as its file says."""
+    """The holder of the lock, from its file."""
     try:
         os.lseek(handle, 1 if sys.platform == "win32" else 0, os.SEEK_SET)
         text = os.read(handle, MOST_BYTES).decode("utf-8", errors="replace").strip()

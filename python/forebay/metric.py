@@ -1,4 +1,4 @@
-"""Metrics by their names: what each is counted in and which way is better, as the core declares it."""
+"""Metrics by their names: the unit and the better direction of each, as the core declares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from forebay._core import Metric, american, metrics
 
 __all__ = ["NEVER_S", "Metric", "find", "key_among", "unit_of"]
 
-#: Completion time of transfers none of which ended: a goal on it is missed, and a mean of it stays finite.
+#: Completion time of transfers if none ended, in seconds: a goal on it is missed, and a mean of it stays finite.
 NEVER_S = 1e6
 
 
@@ -20,7 +20,7 @@ def _named() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The metric that a report or a goal calls so, or calls "group.name"; None for other names."""
+    """The metric of this name in a report or a goal, also after "group."; None for other names."""
     return _named().get(american(name.rpartition(".")[2]))
 
 
@@ -31,7 +31,7 @@ def unit_of(name: str) -> str:
 
 
 def key_among(name: str, keys: Container[str]) -> str | None:
-    """The one of a report's keys that is meant by a name with or without its unit, or None."""
+    """The key of a report that matches a name with or without its unit, or None."""
     if name in keys:
         return name
     found = find(name)

@@ -16,7 +16,7 @@ __all__ = ["call", "names"]
 
 
 def names() -> dict[str, list[str]]:
-    """Quantities by model; `forebay.explain(model)` says what they mean."""
+    """Quantities by model; `forebay.explain(model)` explains them."""
     models = [json.loads(text) for text in _core.models()]
     return {model["name"]: [quantity["name"] for quantity in model["quantities"]] for model in models}
 
@@ -27,19 +27,19 @@ def call(model: str, quantity: str, **parameters: ArrayLike) -> NDArray[np.float
     Parameters
     ----------
     model, quantity : str
-        As in `names`.
+        Names from `names`.
     **parameters : array_like
-        By the names and in the units that `explain` states; arrays are broadcast against each other.
+        Parameters by the names and in the units that `explain` gives; arrays are broadcast against each other.
 
     Returns
     -------
     numpy.ndarray
-        Of the broadcast shape.
+        Values in the broadcast shape.
 
     Raises
     ------
     InputError
-        An unknown or missing name, or the first element outside of the model's domain.
+        If a name is unknown or missing, or for the first element outside of the model's domain.
 
     Examples
     --------

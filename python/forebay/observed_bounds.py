@@ -1,7 +1,7 @@
-"""Keys that `observe` leaves out of a scenario, with the bounds that are known of them.
+"""Keys that `observe` leaves out of a scenario, with their known bounds.
 
-A scenario's reader refuses such a file and names the first missing key. `recommend --assume-lower-bounds` takes the
-bounds for the values, and `recommend` needs no buffer, because it varies it.
+A scenario's reader refuses such a file and names the first missing key. `recommend --assume-lower-bounds` uses the
+bounds as values. `recommend` needs no buffer, because it varies the buffer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["Bound", "beginnings", "bounds_of", "missing", "taken_for_values"]
 
 #: The argument that a change by a bound names in errors.
 ARGUMENT = "assume_lower_bounds"
-#: The key of the buffer that `recommend` varies, and where it begins with flows that yield and without.
+#: The key of the buffer that `recommend` varies, and its first values with flows that yield and without.
 BUFFER = "link.buffer"
 BEGINNINGS = ("1BDP", "100p")
-#: The ends of a bound, the one that is taken for the value first.
+#: The ends of a bound; the first one that is known replaces the value.
 ENDS = ("at_least", "at_most")
 
 
@@ -33,11 +33,11 @@ class Bound:
     Attributes
     ----------
     key : str
-        As a change names it: "link.rate".
+        Key as a change names it: "link.rate".
     at_least, at_most : str or None
-        What is known of its value, as a scenario writes it.
+        Bounds on its value, as a scenario writes them; None if unknown.
     find : str
-        How to find the value.
+        Way to find the value.
     """
 
     key: str
@@ -47,24 +47,24 @@ class Bound:
 
     @property
     def value(self) -> str | None:
-        """The end that is nearest to a value: the lower one where there is one."""
+        """The bound that can replace the value: the lower one if there is one."""
         return self.at_least if self.at_least is not None else self.at_most
 
     @property
     def known(self) -> str:
-        """The bounds in words, "at least 9.97Mbps"; empty where there is none."""
+        """The bounds in words, "at least 9.97Mbps"; empty if there is none."""
         ends = (("at least", self.at_least), ("at most", self.at_most))
         return " and ".join(f"{words} {end}" for words, end in ends if end is not None)
 
     @property
     def sentence(self) -> str:
-        """What it means to take the bound for the value."""
+        """The meaning of the bound as a value, in words."""
         side, other = ("lower", "larger") if self.at_least is not None else ("upper", "smaller")
         return f"{self.key} = {self.value} is a {side} bound: the true value may be {other}"
 
 
 def bounds_of(text: str, kind: str = "toml") -> tuple[Bound, ...]:
-    """The bounds of keys that have no value in a scenario's text; none of a text that is no scenario.
+    """The bounds of keys that have no value in a scenario's text; none for a text that is no scenario.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _is_set(tables: Mapping[str, Any], key: str) -> bool:
 def taken_for_values(
     bounds: Sequence[Bound], overrides: Iterable[_core.Change]
 ) -> tuple[tuple[Bound, ...], tuple[_core.Change, ...]]:
-    """The bounds that stand for missing values, and the changes that put them there."""
+    """The bounds that replace missing values, and the changes that set them."""
     given = {_key(change) for change in overrides}
     taken = tuple(bound for bound in bounds if bound.value is not None and bound.key not in given)
     return taken, tuple((ARGUMENT, bound.key, bound.value or "") for bound in taken)
@@ -124,7 +124,7 @@ def _key(change: _core.Change) -> str:
 
 
 def beginnings(bounds: Sequence[Bound], overrides: Iterable[_core.Change]) -> tuple[tuple[_core.Change, ...], ...]:
-    """Changes with a buffer to begin a search with, of which the first that fits counts; none where there is one."""
+    """Changes with a first buffer for a search, of which the first that fits counts; no change if none is missing."""
     given = {_key(change) for change in overrides}
     if BUFFER in given or all(bound.key != BUFFER for bound in bounds):
         return ((),)

@@ -1,4 +1,4 @@
-"""Answers as plain dictionaries and lists, in the order of their fields: what their JSON is made of."""
+"""Answers as plain dictionaries and lists, in the order of their fields, for their JSON."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from forebay.errors import InputError
 
 __all__ = ["Scale", "scale_of", "split_list"]
 
-#: What a quantity with a unit may be, and its base unit.
+#: Dimensions of a quantity with a unit, and their base units.
 _DIMENSIONS: tuple[tuple[Literal["time", "rate", "bytes", "packets", "share"], str], ...] = (
     ("time", "s"),
     ("rate", "bps"),
@@ -28,7 +28,7 @@ class Scale:
     Attributes
     ----------
     numbers : tuple of float
-        In the order of the values.
+        Numbers in the order of the values.
     unit : str
         "s", "bps", "bytes", "packets", "BDP", or none for numbers and shares.
     """
@@ -38,7 +38,7 @@ class Scale:
 
 
 def scale_of(values: Iterable[object]) -> Scale | None:
-    """Values such as "100p" or "2Gbps" as numbers in one base unit; None where they are no quantities of one kind."""
+    """Values such as "100p" or "2Gbps" as numbers in one base unit; None if they are not quantities of one kind."""
     texts = [str(value) for value in values]
     split = [split_quantity(text) for text in texts]
     if not texts or None in split:

@@ -1,6 +1,6 @@
-"""Engines that run in real time: how long their runs take, and who may not ask them.
+"""Engines that run in real time: the duration of their runs, and the requests that they refuse.
 
-A run of such an engine takes as long as it says by this machine's clock, and whatever runs beside it would falsify it;
+A run of such an engine takes as long as its scenario by this machine's clock, and other work would falsify it.
 `_core.run_batch` runs such jobs one at a time.
 """
 
@@ -37,7 +37,7 @@ def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = Non
     Raises
     ------
     InputError
-        Where more than one thread or a scheduler is asked for.
+        If more than one thread or a scheduler is requested.
     """
     if not in_real_time(engine):
         return
@@ -49,7 +49,7 @@ def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = Non
 
 
 def forecast(engine: str, each_s: float, runs: int | None) -> str:
-    """How long so many replications take, in a line; None where nobody knows how many it takes."""
+    """The duration of `runs` replications, in a line; the duration of each if `runs` is None."""
     told = f"the {engine} engine runs in real time, one replication at a time: "
     if runs is None:
         return f"{told}{clock_time(each_s)} each"
@@ -58,12 +58,12 @@ def forecast(engine: str, each_s: float, runs: int | None) -> str:
 
 
 class Pace:
-    """How far runs of a known length are, by the clock.
+    """The progress of runs of a known length, by the clock.
 
     Parameters
     ----------
     each_s : float
-        Seconds that one takes, at least.
+        Least duration of one run, in seconds.
     now : callable
         The clock, in seconds.
     """
@@ -74,24 +74,24 @@ class Pace:
         self._done = self._expected = 0
 
     def note(self, done: int, expected: int) -> None:
-        """Take note of how many are done, and expected in all."""
+        """Record the number of finished runs, and of all that are expected."""
         if done > self._done:
             self._last = self._now()
         self._done, self._expected = done, expected
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the beginning."""
+        """The time since the beginning, in seconds."""
         return self._now() - self._begun
 
     @property
     def known_s(self) -> float:
-        """Seconds that all of them take, at least."""
+        """The least duration of all runs, in seconds."""
         return self._expected * self._each
 
     @property
     def left_s(self) -> float:
-        """Seconds to come, as long for each as those before took; never less than it says that it takes."""
+        """The remaining time in seconds, by the mean duration of finished runs, but at least by the known one."""
         left = self._expected - self._done
         if left <= 0:
             return 0.0
@@ -100,6 +100,6 @@ class Pace:
 
     @property
     def share(self) -> float:
-        """The part of all of them that is over, 0 to 1."""
+        """The finished part of the whole time, 0 to 1."""
         whole = self.elapsed_s + self.left_s
         return self.elapsed_s / whole if self._expected and whole > 0 else 0.0

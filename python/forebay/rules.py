@@ -1,4 +1,4 @@
-"""Sizing rules: what each closed-form model says of a scenario, and whether what it assumes holds there."""
+"""Sizing rules: the answer of each closed-form model to a scenario, and whether its assumptions hold there."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Holds = Literal["yes", "partly", "no", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What a model assumes, whether it holds for a scenario, and why.
+    """An assumption of a model, whether it holds for a scenario, and why.
 
     Attributes
     ----------
     assumption : str
-        In a few words.
+        The assumption in a few words.
     holds : {"yes", "partly", "no", "unknown"}
         "partly" for more than half of the flows, or of the load; "no" for half of them at most.
     why : str
-        With the scenario's figures; reads behind "applies: " or "does not apply: ".
+        Reason with the scenario's figures; it reads after "applies: " or "does not apply: ".
     share : float or None
-        Of the flows, or of the load, for which it holds; None where it is about neither.
+        Share of the flows, or of the load, for which it holds; None if it is about neither.
     """
 
     assumption: str
@@ -45,17 +45,17 @@ class Rule:
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     packets : float or None
-        The buffer that it asks for; None where it asks for none.
+        Buffer of the rule, in packets; None if it gives none.
     refusal : str or None
-        Why it says nothing.
+        Reason why it gives no answer; None if it gives one.
     assumptions : tuple of Assumption
-        What it rests on.
+        Assumptions of the model.
     predicted : mapping
         Metrics at the scenario's own buffer.
     notes : tuple of str
-        What to know of its numbers.
+        Notes on its numbers.
     """
 
     name: str
@@ -67,32 +67,32 @@ class Rule:
 
     @property
     def failing(self) -> list[str]:
-        """Why assumptions do not hold."""
+        """The reasons why assumptions do not hold."""
         return self._reasons("no")
 
     @property
     def partial(self) -> list[str]:
-        """For which part of the traffic assumptions hold that do so for most of it only."""
+        """The reasons of assumptions that hold for most of the traffic but not for all."""
         return self._reasons("partly")
 
     @property
     def unknown(self) -> list[str]:
-        """What is taken where nothing is known of an assumption."""
+        """The reasons of assumptions of which it is unknown whether they hold."""
         return self._reasons("unknown")
 
     @property
     def applies(self) -> bool:
-        """Whether it answers, fits more than half of the flows, and nothing else that it assumes fails."""
+        """Whether it answers and no assumption fails; one that holds for more than half of the flows does not."""
         return self.refusal is None and not self.failing
 
     @property
     def share(self) -> float:
-        """Of the flows, or of the load, that it fits: the least that any assumption holds for."""
+        """Share of the flows, or of the load, that it fits: the least over its assumptions."""
         return min((each.share for each in self.assumptions if each.share is not None), default=1.0)
 
     @property
     def why(self) -> str:
-        """What speaks against it, or which part it fits and what is taken for it, or that all is well."""
+        """The reasons against it, or the part that it fits and its unknown assumptions, or that all hold."""
         if self.failing:
             return "; ".join(self.failing + self.partial)
         if self.refusal is not None:
@@ -104,7 +104,7 @@ class Rule:
 
 
 def rules(scenario: _core.Scenario) -> list[Rule]:
-    """What every model says of a scenario, in the order of the catalog."""
+    """Evaluate every model for a scenario, in the order of the catalog."""
     return [
         Rule(
             rule.name,

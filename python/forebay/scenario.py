@@ -1,4 +1,4 @@
-"""Scenarios: a link, its traffic and what is asked of it, read from TOML or JSON."""
+"""Scenarios: a link, its traffic and its goals, read from TOML or JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_PACKETS = 10**12
 #: The key of the target link's own buffer.
 TARGET = "link.buffer"
 
-#: Told how many of how many jobs are done.
+#: Called with the number of finished jobs and of all jobs.
 Progress = Callable[[int, int], object]
 
 
@@ -42,7 +42,7 @@ def cores() -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """How a scenario was written: a text, and what was changed in it."""
+    """The text from which a scenario was made, and its changes."""
 
     text: str
     kind: str
@@ -62,11 +62,11 @@ class Laboratory(Protocol):
     Attributes
     ----------
     scenario : Scenario
-        What the page shows.
+        The scenario that the page shows.
     text : str
         The same as TOML.
     height : int or None
-        Pixels; None is as high as what is in it.
+        Height in pixels; None is the height of the content.
     """
 
     scenario: Scenario
@@ -74,7 +74,7 @@ class Laboratory(Protocol):
     height: int | None
 
     def observe(self, handler: Callable[[Any], object], names: str) -> None:
-        """Call back when one of the attributes has changed, as traitlets do."""
+        """Call `handler` when one of the attributes has changed, as traitlets do."""
 
 
 class Scenario:
@@ -83,7 +83,7 @@ class Scenario:
     Parameters
     ----------
     core : forebay._core.Scenario
-        As the Rust side read it, with its goals.
+        The scenario as the engines read it, with its goals.
     bounds : sequence of Goal
         Further goals on the metrics of these.
     """
@@ -100,15 +100,15 @@ class Scenario:
         Parameters
         ----------
         path : path-like
-            TOML, or JSON where the name ends in ".json"; or the name of a scenario that comes with forebay, as in
-            "@campus-uplink", as text.
+            TOML, or JSON if the name ends in ".json"; or, as text, the name of a scenario that comes with forebay, as
+            in "@campus-uplink".
         overrides : iterable of str
             Changes such as "link.buffer=100p", applied in order.
 
         Raises
         ------
         InputError
-            The first mistake: file, line, key, what was found and what is allowed.
+            If the scenario is wrong: file, line and key of the first error, what was found and what is allowed.
         """
         if isinstance(path, str) and path.startswith(SIGN):
             return cls.parse(shipped(path).text, "toml", overrides, path, FOLDER)
@@ -134,14 +134,14 @@ class Scenario:
         overrides : iterable of str
             Changes such as "link.buffer=100p", applied in order.
         name : str
-            What stands for the file in errors.
+            Name in place of a file's in errors.
         folder : Path, optional
-            Which files that the scenario names are relative to; without one it may name none.
+            Folder to which files that the scenario names are relative; without one it may name none.
 
         Raises
         ------
         InputError
-            As `load`.
+            As in `load`.
         """
         changes = (*changes_of_files(text, kind, folder, name), *overrides)
         return cls(_core.Scenario.parse(text, kind, name, changes))._as_written(_Written(text, kind, name, changes))
@@ -156,10 +156,10 @@ class Scenario:
     def changed(self, *overrides: _core.Change) -> Scenario:
         """Return the same scenario with changes such as "link.buffer=100p".
 
-        A change may say whose argument it is, for its mistakes: ("also", "link.buffer", "100p").
+        A change may give the argument that it belongs to, for errors: ("also", "link.buffer", "100p").
         """
         changed = self.core.with_overrides(overrides)
-        # A goal that was changed stands for all that was asked of its metric.
+        # A changed goal replaces all goals on its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)
         kept = [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)]
         return Scenario(changed, kept)._as_written(self._written and self._written.changed(*overrides))
@@ -198,7 +198,7 @@ class Scenario:
 
     @property
     def goals(self) -> list[Goal]:
-        """What `recommend` must meet: all of them, also where several are about one metric."""
+        """The goals that `recommend` must meet: all of them, also several on one metric."""
         found: list[Goal] = []
         for name, sense, threshold in self.core.goals:
             found.append(Goal(name, ">=" if sense == ">=" else "<=", threshold))
@@ -213,21 +213,21 @@ class Scenario:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What its text says that it assumes, under the key `assumed`: nothing has measured it."""
+        """The assumptions that the scenario's text lists under the key `assumed`; nothing has measured them."""
         if self._written is None:
             return ()
         read = json.loads if self._written.kind == "json" else tomllib.loads
         try:
             found = read(self._written.text).get("assumed", [])
-        except (ValueError, RecursionError):  # what the engines' reader takes and Python's does not
+        except (ValueError, RecursionError):  # the engines' reader accepts it and Python's does not
             return ()
         return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
 
     @property
     def toml(self) -> str:
-        """The scenario as TOML without other files: as it was written, with later changes where their keys stand.
+        """The scenario as TOML without other files: the original text, with later changes at their keys.
 
-        One that was not written, or not so, is told with every default. Goals of `with_bounds` are no part of it.
+        A scenario without such a text is written with every default. Goals of `with_bounds` are no part of it.
         """
         if self._written is not None:
             try:
@@ -235,7 +235,7 @@ class Scenario:
                 if _core.Scenario.parse(text, "toml", self._written.name, ()).sha256 == self.core.sha256:
                     return text
             except InputError:
-                pass  # a change that says more than its text, as one of a `stack`
+                pass  # a change that does more than its text, such as one of a `stack`
         return _core.Scenario.as_toml(self.core.canonical_json(), "json", "<scenario>", ())
 
     def lab(self, *, height: int | None = None) -> Laboratory:
@@ -244,19 +244,19 @@ class Scenario:
         Parameters
         ----------
         height : int, optional
-            Pixels; by default as high as what is in it.
+            Height in pixels; by default the height of the content.
 
         Returns
         -------
         Laboratory
-            What anywidget shows.
+            The widget, for anywidget.
 
         Raises
         ------
         MissingPackageError
-            Where anywidget is not installed.
+            If anywidget is not installed.
         UnsupportedError
-            Where the page was not built.
+            If the page was not built.
         """
         widget: Laboratory = display.laboratory(self, height)
         return widget
@@ -283,21 +283,21 @@ class Scenario:
         engine : str
             "packet", "fluid", "closed_form" or "kernel", which runs in real time and alone.
         seed, replications : int, optional
-            Instead of the scenario's own.
+            In place of the scenario's own.
         jobs : int, optional
             Threads; all cores by default. The answer does not depend on it. An engine in real time takes one.
         progress : callable, optional
             Called with the numbers of finished and of all replications.
         traces : bool
-            Whether the first replication also records what `[trace]` asks for.
+            Whether the first replication also records the traces that `[trace]` requests.
         model : str, optional
-            The closed-form model to use, instead of the one that fits the scenario.
+            The closed-form model to use, in place of the one that fits the scenario.
 
         Returns
         -------
         Report
-            Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and where its
-            packets would meet by a coincidence of round trips, or a declared state is rare (`forebay.cautions`).
+            Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and those of
+            `forebay.cautions`: coincidences of round trips, and rare declared states.
         """
         count = self.core.replications if replications is None else replications
         count = whole(count, (1, MOST_REPLICATIONS), "replications")
@@ -325,7 +325,7 @@ def _by_name(goals: Iterable[tuple[str, str, float]]) -> dict[str, list[tuple[st
 
 
 def read(path: Path) -> str:
-    """Read a text file of at most `_core.MAX_TEXT` bytes, or say why it cannot be read."""
+    """Read a text file of at most `_core.MAX_TEXT` bytes, or give the reason why it cannot be read."""
     try:
         with path.open("rb") as file:
             return bounded(file, str(path))
@@ -336,7 +336,7 @@ def read(path: Path) -> str:
 
 
 def bounded(file: BinaryIO, name: str) -> str:
-    """Read a text of at most `_core.MAX_TEXT` bytes; of a longer one not the end, which it may not have."""
+    """Read a text of at most `_core.MAX_TEXT` bytes; refuse a longer one without reading it to its end."""
     content = file.read(_core.MAX_TEXT + 1)
     if len(content) > _core.MAX_TEXT:
         raise InputError(f"{name}: found more than {_core.MAX_TEXT} bytes; allowed: at most {_core.MAX_TEXT} bytes")
@@ -344,7 +344,7 @@ def bounded(file: BinaryIO, name: str) -> str:
 
 
 def utf8(content: bytes, name: str) -> str:
-    """Text out of a file of this name, or an error that says where it is none."""
+    """Decode the text of a file of this name; raise an error with the place if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -370,12 +370,13 @@ def run_jobs(
 ) -> list[Report]:
     """Run jobs over the cores; reports in job order.
 
-    `progress` is told how many of how many are done, `finished` the number of each job with its report, as it ends.
+    `progress` is called with the numbers of finished and of all jobs. `finished` is called with the number of each job
+    and its report, as it ends.
 
     Raises
     ------
     ForebayError
-        As soon as one job fails; the others are given up.
+        As soon as one job fails; the others are dropped.
     TimeoutError
         After `within` seconds, by wall clock, if not all have ended.
     """
@@ -396,5 +397,5 @@ def run_jobs(
 
 
 def threads(jobs: int | None) -> int:
-    """The number of threads that an option asks for: all cores by default."""
+    """The number of threads of an option: all cores by default."""
     return cores() if jobs is None else whole(jobs, (1, MOST_JOBS), "jobs")

@@ -1,4 +1,4 @@
-"""The scenarios that come with forebay, by name: `@campus-uplink` stands for one wherever a scenario's file may stand.
+"""The scenarios that come with forebay, by name: `@campus-uplink` can replace the path of a scenario's file.
 
 They are data of the package. In a checkout their folder is a link to the one in the root.
 """
@@ -16,7 +16,7 @@ __all__ = ["FOLDER", "SIGN", "Shipped", "shipped", "shipped_names"]
 
 FOLDER = Path(__file__).with_name("scenarios")
 
-#: What a name begins with where a file may stand, too; a file of such a name is `./@name`.
+#: First character of a name in place of a file; a file of such a name is `./@name`.
 SIGN = "@"
 
 
@@ -36,12 +36,12 @@ class Shipped:
 
     @property
     def text(self) -> str:
-        """As it is in the file."""
+        """The text of the file."""
         return self.path.read_text(encoding="utf-8")
 
     @property
     def title(self) -> str:
-        """What it says that it is."""
+        """Title of the scenario, from its text."""
         return str(tomllib.loads(self.text)["title"])
 
     @property
@@ -63,7 +63,7 @@ def shipped(name: str) -> Shipped:
     Raises
     ------
     InputError
-        Where none has the name: the likeliest that was meant, and all that there are.
+        If none has the name; the text names the likeliest one and the command that lists all.
     """
     bare, known = name.removeprefix(SIGN), shipped_names()
     if bare not in known:

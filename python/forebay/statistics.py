@@ -49,11 +49,11 @@ class Interval:
     mean : float
         The point estimate.
     low, high : float
-        Ends of the interval; infinite where the sample is too small to say anything.
+        Ends of the interval; infinite if the sample is too small for one.
     confidence : float
         Probability with which the method's intervals cover the truth.
     count : int
-        Independent observations (replications or batches) that the interval rests on.
+        Number of independent observations (replications or batches) behind the interval.
     """
 
     mean: float
@@ -64,7 +64,7 @@ class Interval:
 
     @property
     def half_width(self) -> float | None:
-        """Half the interval's width, or None where one observation gives no interval."""
+        """Half the interval's width, or None if one observation gives no interval."""
         width = (self.high - self.low) / 2
         return width if math.isfinite(width) else None
 
@@ -75,19 +75,19 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """Where a series stops depending on its start, as MSER-5 sees it.
+    """The place where a series stops depending on its start, by MSER-5.
 
     Attributes
     ----------
     cut : int
         Observations to drop at the front.
     statistic : float
-        The value that the rule minimizes: the squared standard error of the mean of what is kept.
+        The value that the rule minimizes: the squared standard error of the mean of the kept part.
     whole : float
         The same for the whole series.
     trusted : bool
-        False where the cut falls at the end of the first half of the series: then the series is too short to tell
-        its transient from its noise, and a longer run is needed (White, Cobb and Spratt 2000).
+        False if the cut falls at the end of the first half of the series. The series is then too short to separate its
+        transient from its noise, and a longer run is needed (White, Cobb and Spratt 2000).
     """
 
     cut: int
@@ -167,7 +167,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        With infinite ends where there is a single observation.
+        With infinite ends for a single observation.
     """
     sample = _sample(values)
     _open_unit("confidence", confidence)
@@ -181,7 +181,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 def mean_intervals(samples: NDArray[np.float64], confidence: float = 0.95) -> tuple[NDArray[np.float64], ...]:
     """Means and half widths of many samples of one size, a sample a row: as `mean_interval`, to the last bit.
 
-    Half widths are NaN where a sample is a single observation.
+    Half widths are NaN if a sample is a single observation.
     """
     _sample(samples.ravel())
     size = samples.shape[1]
@@ -193,7 +193,7 @@ def mean_intervals(samples: NDArray[np.float64], confidence: float = 0.95) -> tu
     return means, ((means + half) - (means - half)) / 2
 
 
-#: Nodes of the quadrature of `bootstrap_confidence`: nine digits where margins are of one size, four where not.
+#: Nodes of the quadrature of `bootstrap_confidence`: nine digits if margins are of one size, four if not.
 _NODES = 240
 
 
@@ -213,7 +213,7 @@ def bootstrap_confidence(margins: ArrayLike, pessimistic: float) -> float:
     support as the pessimistic observation this is Gaffke's bound (Three test statistics for a nonparametric one-sided
     hypothesis on the mean of a nonnegative variable, 2005), which keeps its level for every bounded distribution that
     was tried (Learned-Miller and Thomas, A new confidence interval for the mean of a bounded random variable, 2020).
-    Forebay takes the worst value that was seen where the mean is at least as good: `docs/checking.md` has its coverage.
+    Forebay uses the worst observed value if the mean is at least as good: `docs/checking.md` has its coverage.
 
     The weights are independent exponentials over their sum, so the probability is that of a weighted sum of
     exponentials, by the inversion of its characteristic function (Imhof, Computing the distribution of quadratic forms
@@ -222,14 +222,14 @@ def bootstrap_confidence(margins: ArrayLike, pessimistic: float) -> float:
     Parameters
     ----------
     margins : array_like
-        How far each independent observation is on the good side, in any unit.
+        Distance of each independent observation on the good side, in any unit.
     pessimistic : float
         A margin that further observations will hardly fall below; a better one than the worst margin counts as that.
 
     Returns
     -------
     float
-        In [0, 1]; 1 where nothing, the pessimistic observation included, is below zero.
+        Confidence in [0, 1]; 1 if nothing, the pessimistic observation included, is below zero.
     """
     sample = _sample(margins)
     worst = min(pessimistic, float(np.min(sample)))
@@ -249,16 +249,16 @@ def bootstrap_confidence(margins: ArrayLike, pessimistic: float) -> float:
 
 
 def most_confidence(runs: int) -> float:
-    """The largest confidence that so many runs carry, however well they agree: n / (n + 1).
+    """The largest confidence that `runs` runs support, however well they agree: n / (n + 1).
 
-    The chance that the next of n + 1 exchangeable runs is the worst of them is 1 / (n + 1): n runs cannot exclude a
-    state that occurs that often.
+    The chance that the next of n + 1 exchangeable runs is the worst of them is 1 / (n + 1). Therefore n runs cannot
+    exclude a state that occurs that often.
     """
     return runs / (runs + 1)
 
 
 def runs_for_confidence(confidence: float) -> int:
-    """The fewest runs that carry a confidence: the inverse of `most_confidence`."""
+    """The fewest runs that support a confidence: the inverse of `most_confidence`."""
     return math.ceil(_open_unit("confidence", confidence) / (1 - confidence) * (1 - 1e-9))
 
 
@@ -271,9 +271,9 @@ def confidence_that_share(successes: int, count: int, share: float) -> tuple[flo
     Parameters
     ----------
     successes, count : int
-        Of so many independent trials.
+        Numbers of successes and of independent trials.
     share : float
-        Strictly between 0 and 1.
+        The share, strictly between 0 and 1.
     """
     from scipy.special import bdtr, bdtrc
 
@@ -306,23 +306,23 @@ def replications_for(
     relative: float | None = None,
     confidence: float = 0.95,
 ) -> int:
-    """Replications that a wanted half width needs, judged by the ones at hand (sequential stopping).
+    """Replications that a requested half width needs, by those at hand (sequential stopping).
 
     Parameters
     ----------
     values : array_like
         Replications so far, at least two.
     absolute : float, optional
-        Wanted half width in the metric's unit.
+        Requested half width in the metric's unit.
     relative : float, optional
-        Wanted half width as a fraction of the mean's magnitude. Where both are given the wider one counts.
+        Requested half width as a fraction of the mean's magnitude. If both are given, the wider one counts.
     confidence : float
         Coverage of the interval.
 
     Returns
     -------
     int
-        Total number of replications; at most the present number where the goal is met already. Never below the
+        Total number of replications; at most the present number if the goal is met already. Never below the
         smallest number whose t quantile reaches the goal with the present standard deviation (Law and Kelton's
         sequential procedure, one look ahead).
     """

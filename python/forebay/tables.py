@@ -1,7 +1,7 @@
-"""Tables on a disk: Parquet files with a seal, so that one that is cut or changed is found out before it is read.
+"""Tables on a disk: Parquet files with a seal, so that a cut or changed file is detected before it is read.
 
 A Parquet file ends with its footer, the footer's length and a magic word, and all other places are counted from the
-beginning. The seal stands right before the footer, where no reader looks: a word and the SHA-256 of all the rest.
+beginning. The seal lies right before the footer, where no reader looks: a word and the SHA-256 of all the rest.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ CHUNK = 2**20
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table with its seal; not at once, see `forebay.files.whole`."""
+    """Write a table with its seal; the file does not appear at once, see `forebay.files.whole`."""
     need("polars")
     import polars as pl
 
     try:
         table.write_parquet(path)
     except pl.exceptions.PolarsError as error:
-        # Polars tells what the system refused in words only.
+        # Polars gives the system's error in words only.
         refused = re.search(r"os error (\d+)", str(error))
         if refused is None:
             raise
@@ -56,16 +56,16 @@ def read_table(path: Path, again: str) -> pl.DataFrame:
     Parameters
     ----------
     path : Path
-        As `write_table` had it.
+        Path of a table that `write_table` wrote.
     again : str
-        How to get another one, for errors.
+        Way to get another one, for errors.
 
     Raises
     ------
     DamagedError
-        Where there is none, or it is not as it was written.
+        If there is none, or if it is damaged.
     MissingPackageError
-        Without polars.
+        If polars is not installed.
     """
     need("polars")
     import polars as pl
@@ -81,7 +81,7 @@ def read_table(path: Path, again: str) -> pl.DataFrame:
 
 
 def _fault(file: BinaryIO) -> str | None:
-    """What is wrong with a table; None where its seal is right."""
+    """The fault of a table; None if its seal is right."""
     size = file.seek(0, os.SEEK_END)
     if not size:
         return "an empty file"
@@ -99,7 +99,7 @@ def _fault(file: BinaryIO) -> str | None:
 
 
 def _footer(file: BinaryIO, size: int) -> int | None:
-    """Where the footer begins."""
+    """The position at which the footer begins."""
     file.seek(max(0, size - 8))
     end = file.read(8)
     at = size - 8 - int.from_bytes(end[:4], "little")

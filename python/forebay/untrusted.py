@@ -1,7 +1,7 @@
-"""Reads back what somebody may have damaged or forged: files, JSON texts and archives of forebay's own come in here.
+"""Reads data that may be damaged or forged: files, JSON texts and archives of forebay's own.
 
-Whatever is read is bounded in size and depth before it is taken apart, and what is wrong is one `DamagedError`. It says
-what was found; nothing of the content reaches a message but short names with their control characters escaped.
+All data is bounded in size and depth before it is parsed, and every fault is one `DamagedError`. Its text says what was
+found. Of the content, only short names with their control characters escaped reach a message.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from forebay.legible import legible
 
 __all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack", "unpacked"]
 
-#: Bytes of a file and of one line, and levels of a JSON text, unless a caller says otherwise.
+#: Largest size of a file and of one line, in bytes, and most levels of a JSON text, unless a caller sets others.
 MOST_BYTES = 64 * 2**20
 MOST_BYTES_OF_LINE = 16 * 2**20
 MOST_LEVELS = 64
-#: Bytes that an archive and all of its members may have, and its list of members.
+#: Largest size of an archive and of all of its members, and of its list of members, in bytes.
 MOST_BYTES_OF_ARCHIVE = 2**30
 MOST_BYTES_OF_DIRECTORY = 2**16
-#: Bytes that are read at once where nothing is kept.
+#: Bytes that are read at once if nothing is stored.
 CHUNK = 2**20
 
 
 class DamagedError(InputError):
-    """A file of forebay's own that is not as it was written.
+    """A file of forebay's own that was damaged or changed.
 
     Parameters
     ----------
     where : str
         The file.
     found : str
-        What is wrong with it.
+        Fault of the file.
     allowed : str
-        What it should be.
+        Expected content.
     """
 
     def __init__(self, where: str, found: str, allowed: str) -> None:
@@ -60,7 +60,7 @@ class DamagedError(InputError):
 
 
 def shown(name: object) -> str:
-    """A name out of a file as a message may show it: short, and without control characters."""
+    """A name from a file in a form for messages: short, and without control characters."""
     text = str(name)
     return f"`{legible(text if len(text) <= 60 else f'{text[:57]}...')}`"
 
@@ -69,12 +69,12 @@ def shown(name: object) -> str:
 
 
 def regular(path: Path, allowed: str) -> BufferedReader:
-    """Open a regular file; devices, pipes and directories are none.
+    """Open a regular file; refuse devices, pipes and directories.
 
     Raises
     ------
     DamagedError
-        Where there is none, or it cannot be read.
+        If there is none, or if it cannot be read.
     """
     try:
         # Opening a pipe would wait for its other end.
@@ -111,9 +111,9 @@ def content(path: Path, allowed: str, most: int = MOST_BYTES) -> bytes:
 
 
 def document(raw: bytes, where: str, allowed: str) -> Any:
-    """What a JSON text says, of which every reader would say the same.
+    """Parse a JSON text that every reader would parse alike.
 
-    Bounded levels, finite numbers, no key twice, UTF-8.
+    It has bounded levels, finite numbers, no key twice, and UTF-8.
     """
     if not raw.strip():
         raise DamagedError(where, "an empty file" if not raw else "nothing but white space", allowed)
@@ -133,11 +133,11 @@ def document(raw: bytes, where: str, allowed: str) -> Any:
 
 
 def lines(raw: bytes, where: str, allowed: str) -> list[Any]:
-    """What every line of JSON texts says."""
+    """Parse every line of JSON texts."""
     found = []
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if not line and number > raw.count(b"\n"):
-            break  # behind the last line's end
+            break  # after the last line's end
         if len(line) > MOST_BYTES_OF_LINE:
             raise DamagedError(f"{where}, line {number}", f"more than {MOST_BYTES_OF_LINE} bytes", allowed)
         found.append(document(line, f"{where}, line {number}", allowed))
@@ -145,10 +145,11 @@ def lines(raw: bytes, where: str, allowed: str) -> list[Any]:
 
 
 class _Refused(Exception):  # noqa: N818 - never leaves this file
-    """A JSON text that Python would read and that is refused."""
+    """A JSON text that Python would parse and that is refused."""
 
 
-#: Strings, also one that does not end, and brackets. No way of matching is tried twice: the time is linear.
+#: Pattern of strings, also of one that does not end, and of brackets. No match is tried twice, so that the time is
+#: linear.
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 
 
@@ -189,12 +190,12 @@ def _finite(digits: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What an archive holds.
+    """The content of an archive.
 
     Attributes
     ----------
     kept : mapping
-        Bytes of the members that were asked for.
+        Bytes of the requested members.
     digests : mapping
         SHA-256 of every member.
     """
@@ -209,13 +210,13 @@ def unpack(path: Path, members: Mapping[str, int], keep: frozenset[str], allowed
     Parameters
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     members : mapping
-        Most bytes of each member that there may be, by its name.
+        Largest size of each allowed member, in bytes, by its name.
     keep : frozenset of str
-        Members whose bytes are wanted; of the others only the digest is.
+        Members whose bytes are returned; the others give only their digests.
     allowed : str
-        For errors.
+        Expected content, for errors.
     """
     where = str(path)
     with regular(path, allowed) as file:
@@ -241,7 +242,7 @@ def unpack(path: Path, members: Mapping[str, int], keep: frozenset[str], allowed
 
 
 def unpacked(path: Path, member: str, target: Path, allowed: str) -> Path:
-    """Write a member of an archive that `unpack` has read into a folder, in pieces; returns where it is."""
+    """Write a member of an archive that `unpack` has read into a folder, in pieces; return its path."""
     found = target / Path(member).name
     try:
         with (
@@ -251,13 +252,13 @@ def unpacked(path: Path, member: str, target: Path, allowed: str) -> Path:
             found.open("wb") as copy,
         ):
             shutil.copyfileobj(source, copy, CHUNK)
-    except (zipfile.BadZipFile, EOFError, RuntimeError, KeyError, zlib.error) as error:  # somebody changed it meanwhile
+    except (zipfile.BadZipFile, EOFError, RuntimeError, KeyError, zlib.error) as error:  # it was changed meanwhile
         raise DamagedError(str(path), f"no bundle ({_reason(error)})", allowed) from None
     return found
 
 
 def _check_end(file: BinaryIO, where: str, allowed: str) -> None:
-    """Refuse what does not end as a small ZIP file does, before its list of members is read into memory."""
+    """Refuse a file without the end of a small ZIP file, before its list of members is read into memory."""
     size = file.seek(0, os.SEEK_END)
     if size > MOST_BYTES_OF_ARCHIVE:
         raise DamagedError(where, f"{size} bytes", f"{allowed}, of at most {MOST_BYTES_OF_ARCHIVE} bytes")
@@ -273,7 +274,7 @@ def _check_end(file: BinaryIO, where: str, allowed: str) -> None:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], members: Mapping[str, int], where: str, allowed: str) -> None:
-    """Refuse members by what the archive's list says of them."""
+    """Refuse members by the archive's list of them."""
     seen = set()
     for entry in entries:
         name = shown(entry.filename)
@@ -292,7 +293,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], members: Mapping[str, int], w
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, keep: bool) -> tuple[str, bytes]:
-    """A member's digest, and its bytes where they are kept; never more than the archive's list says."""
+    """A member's digest, and its bytes if `keep`; never more than the archive's list states."""
     digest, parts = hashlib.sha256(), []
     with archive.open(entry) as file:
         while part := file.read(CHUNK):

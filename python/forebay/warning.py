@@ -1,4 +1,4 @@
-"""What a reader must know before using an answer's numbers: a sentence for people, a kind and figures for programs."""
+"""Warnings about an answer's numbers: a sentence for people, a kind and figures for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Kind", "Warning", "of_engine"]
 class Kind(StrEnum):
     """Every kind of warning. Programs may rely on their names."""
 
-    # Of the engines, as in crates/scenario/src/warning.rs.
+    # Warnings of the engines, as in crates/scenario/src/warning.rs.
     FEW_DROPS = "few_drops"
     FEW_CONGESTION_EVENTS = "few_congestion_events"
     NOT_STARTED = "not_started"
@@ -33,37 +33,38 @@ class Kind(StrEnum):
     METRIC_LEFT_OUT = "metric_left_out"
     LATE = "late"
     HOST_STACK = "host_stack"
-    # Of scenarios: a group (the subject) whose packets arrive as others leave (`packet_times`), or with each other.
+    # Warnings about scenarios: a group (the subject) whose packets arrive as others leave (`packet_times`), or
+    # together.
     PHASE_EFFECT = "phase_effect"
     TIED_ROUND_TRIPS = "tied_round_trips"
-    # Of measuring: a metric or a recorded series (the subject).
+    # Warnings about measurements: a metric or a recorded series (the subject).
     STILL_STARTING = "still_starting"
     NOT_SETTLED = "not_settled"
     IMPRECISE = "imprecise"
     CORRELATED_BATCHES = "correlated_batches"
     TRACED_IN_PART = "traced_in_part"
-    # Of the search: a goal (the subject) and buffers in packets.
+    # Warnings of the search: a goal (the subject) and buffers in packets.
     MISSED_AGAIN = "missed_again"
     MET_BELOW = "met_below"
     REFUSED = "refused"
     NO_MARGIN = "no_margin"
-    # Of the sizing of all classes: a class (the subject) whose buffer no goal asks for room, or holds few packets.
+    # Sizing of all classes: a class (the subject) whose buffer no goal requires, or holds few packets.
     UNDEMANDED = "undemanded"
     FEW_PACKETS = "few_packets"
-    # Of an answer that was not waited for: measured seconds of each run, and of how many; replications so far.
+    # An answer before the end of its search: measured seconds of each run, and number of runs; replications so far.
     QUICK = "quick"
     TIME_OVER = "time_over"
-    # Of a quick look: between which packets the atlas of smallest buffers let it look first.
+    # A quick look: the range of packets in which it looked first, by the atlas of smallest buffers.
     PRIOR = "prior"
-    # Of smaller links of the same kind: between which packets they place the answer.
+    # Smaller links of the same kind: the range of packets in which they place the answer.
     SCALED = "scaled"
-    # Of what its confidence rests on: replications that repeat each other (`replications`, `different`), flows of a
-    # group (the subject) that move as one, and what `--jitter` changed.
+    # The basis of the confidence: replications that repeat each other (`replications`, `different`), flows of a group
+    # (the subject) that move as one, and changes by `--jitter`.
     IDENTICAL = "identical"
     LOCK_STEP = "lock_step"
     JITTERED = "jittered"
-    # Of the port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through,
-    # and few packets at a high rate. Of the scenario: a random state that decides a goal and that runs see rarely.
+    # The port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through, and
+    # few packets at a high rate. The scenario: a random state that decides a goal and that runs see rarely.
     HIGH_LOSS = "high_loss"
     STARVED_GROUP = "starved_group"
     TINY_BUFFER = "tiny_buffer"
@@ -71,23 +72,23 @@ class Kind(StrEnum):
     STRATA = "strata"
     LENGTHENED = "lengthened"
     SHORT_RUN = "short_run"
-    # Of a scenario that says what it assumes: one of these.
+    # A scenario that lists assumptions: one of these.
     ASSUMED_ENTRY = "assumed_entry"
-    # Of a scenario that leaves a key out: a bound of it that was taken for its value (the subject is the key).
+    # A scenario without a key: a bound that was used as its value (the subject is the key).
     ASSUMED_BOUND = "assumed_bound"
     # A sentence that was read back from JSON, which carries no kinds.
     UNKNOWN = "unknown"
 
 
 class Warning(str):
-    """A sentence that knows what it is about; prints, compares and serializes as the sentence.
+    """A sentence with a kind, a subject and figures; prints, compares and serializes as the sentence.
 
     Attributes
     ----------
     kind : Kind
-        What it is about, in general.
+        General topic of the warning.
     subject : str
-        What it is about, in particular: a metric, a group, a model; empty where the kind says all.
+        Particular topic: a metric, a group, a model; empty if the kind is enough.
     values : mapping
         The figures of the sentence by name.
     """
@@ -106,7 +107,7 @@ class Warning(str):
 
     @property
     def urgent(self) -> bool:
-        """Whether it changes the decision, and stands in the first three lines."""
+        """Whether it changes the decision, so that it belongs in the first three lines."""
         return self.kind in URGENT
 
     @property
@@ -115,7 +116,7 @@ class Warning(str):
         return str(self)
 
     def saying(self, text: str) -> Warning:
-        """The same in other words."""
+        """Return the same warning with another text."""
         return Warning(self.kind, text, subject=self.subject, values=self.values)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -143,7 +144,7 @@ def _restore(kind: str, text: str, subject: str, values: Mapping[str, float]) ->
 
 
 def of_engine(report: _core.Report) -> tuple[Warning, ...]:
-    """What an engine warned of."""
+    """The warnings of an engine's report."""
     return tuple(
         Warning(kind, text, subject=subject, values=values) for kind, subject, values, text in report.warnings()
     )

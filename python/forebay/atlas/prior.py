@@ -1,7 +1,8 @@
-"""Where the atlas says that a scenario's answer will lie, so that a search looks there first.
+"""The range in which the atlas expects a scenario's answer, so that a search starts there.
 
-Between the links of the table the ends of the interval are taken as linear in the logarithms of rate, round trip and
-number of flows, in the background's share and in the logarithm of what may stay unused. Nothing is said beyond it.
+Between the links of the table, the ends of the interval are interpolated linearly. The coordinates are the logarithms
+of
+rate, round trip, number of flows and unused share, and the background's share. The atlas expects nothing beyond them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from forebay.untrusted import DamagedError
 
 __all__ = ["Place", "Prior", "between", "prior"]
 
-#: Longest round trip of several flows over their mean, which is 1.2 in the atlas: of equal ones losses come together,
-#: and of very different ones those with long round trips do not count.
+#: Range of the ratio of the longest round trip of several flows to their mean; it is 1.2 in the atlas. With equal round
+#: trips losses coincide, and with very different ones the flows with long round trips do not count.
 SPREAD = (1.02, 1.6)
 
 
@@ -36,14 +37,14 @@ class Place:
     utilization: float
 
     def coordinates(self) -> tuple[float, ...]:
-        """Where it lies between others of its controller."""
+        """The coordinates among the links of its controller."""
         logarithms = (math.log(each) for each in (self.rate_bps, self.rtt_s, self.flows, 1 - self.utilization))
         return *logarithms, self.background
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Between which buffers, in packets, the smallest for a utilization is expected."""
+    """The interval, in packets, in which the smallest buffer for a utilization is expected."""
 
     place: Place
     low: int
@@ -56,7 +57,7 @@ class Prior:
 
 
 def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
-    """What the atlas expects; None where the scenario is none of its links, or lies beyond them."""
+    """The atlas's expectation; None if the scenario lies beyond the atlas's links, or if the table is damaged."""
     place = _place(scenario, goals)
     if place is None:
         return None
@@ -68,7 +69,7 @@ def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
 
 
 def between(place: Place, rows: Iterable[Row]) -> tuple[float, float] | None:
-    """The ends of the interval there; None where a link that it lies between has none."""
+    """The ends of the interval at a place; None if a link next to it has none."""
     known = dict(_known(place.controller, rows))
     at, found = place.coordinates(), [0.0, 0.0]
     axes = [sorted(set(values)) for values in zip(*known, strict=True)]
@@ -95,7 +96,7 @@ def _known(controller: str, rows: Iterable[Row]) -> Iterator[tuple[tuple[float, 
 
 
 def _side(axis: Sequence[float], value: float) -> list[tuple[float, float]]:
-    """The neighbors of a value with their shares; none where it lies beyond all of them."""
+    """The neighbors of a value with their weights; none if it lies beyond all of them."""
     slack = 1e-9 * (1 + abs(value))
     if not axis[0] - slack <= value <= axis[-1] + slack:
         return []

@@ -1,6 +1,6 @@
-"""What the atlas says of each link, and the table that keeps it.
+"""The smallest buffers of the atlas's links, and the table that stores them.
 
-The table is CSV below a line with its checksum: `recommend` reads it each time, on machines without data frames, too.
+The table is CSV below a line with its checksum: `recommend` reads it each time, also on machines without data frames.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from forebay.untrusted import DamagedError, content
 
 __all__ = ["CONTROLLERS", "PACKET_BITS", "TABLE", "Row", "read", "write"]
 
-#: Of all packets; links of others are compared by packets.
+#: Size of every packet of the atlas, in bits; links with other packets are compared by packets.
 PACKET_BITS = 12_000
 CONTROLLERS = ("newreno", "cubic", "bbr", "bbr3")
 
 #: The table that comes with forebay.
 TABLE = Path(__file__).with_name("atlas.csv")
 
-#: What the first line begins with; the SHA-256 of all that follows it comes next.
+#: Beginning of the first line; the SHA-256 of all that follows the line comes next.
 WORD = b"# forebay sha256 "
 AGAIN = "make atlas"
 
@@ -37,27 +37,27 @@ class Row:
     Attributes
     ----------
     rate_bps, rtt_s : float
-        Of the link, and the middle of its flows' round trips.
+        Rate of the link, in bits per second, and middle of its flows' round trips, in seconds.
     bdp_packets : float
-        Their product.
+        Their product, in packets.
     flows : int
-        How many persistent ones.
+        Number of persistent flows.
     controller : str
-        Of all of them.
+        Congestion control of all flows.
     background : float
         Share of the rate that unresponsive traffic offers.
     utilization : float
-        That the buffer is for.
+        Utilization that the buffer must reach.
     buffer_packets : int or None
-        One that reached it on fresh replications; None where none did, up to 16 bandwidth-delay products.
+        A buffer that reached it on fresh replications; None if none did, up to 16 bandwidth-delay products.
     low_packets, high_packets : int or None
-        Between which the smallest lies (80 % confidence).
+        Ends of the interval of the smallest buffer (80 % confidence).
     confidence : float or None
-        One-sided, of the fresh replications; None where they carry none.
+        One-sided confidence from the fresh replications; None if they give none.
     replications : int
-        In all.
+        Number of all replications.
     data_packets : int
-        Simulated.
+        Number of simulated data packets.
     """
 
     rate_bps: float
@@ -75,7 +75,7 @@ class Row:
     data_packets: int
 
 
-#: How each kind of column is read; an empty field is a number that is not known.
+#: Reader of each kind of column; an empty field is an unknown number.
 READERS: Mapping[str, Callable[[str], Any]] = {
     "str": str,
     "int": int,
@@ -91,7 +91,7 @@ def read(path: Path = TABLE) -> list[Row]:
     Raises
     ------
     DamagedError
-        Where it is none, or another one than was written.
+        If the file is no such table, or if it was changed.
     """
     seal, _, body = content(path, AGAIN).partition(b"\n")
     if seal != _seal(body):

@@ -1,1 +1,1 @@
-"""How we know it is right, and how fast it is: what `make reference`, `make checks` and `make bench` run."""
+"""Checks of correctness and of speed, which `make reference`, `make checks` and `make bench` run."""

@@ -1,9 +1,9 @@
-"""`make captured`: captures of real kernels, as tcpdump makes them, and what programs and the kernel say of the same.
+"""`make captured`: captures of real kernels by tcpdump, compared with what other programs and the kernel report.
 
-Sockets of this machine's kernel send through links of `forebay emulate`; tcpdump captures them at the sender and at the
-receiver, the emulated router before and behind its queue, and `ss -tin` is asked meanwhile. Each number of the
-observation is held to tcptrace's, tshark's, capinfos' and the sockets' own, and what it takes the link for to what the
-link was: of both ends together, and of each of the four places alone.
+Sockets of this machine's kernel send through links of `forebay emulate`. tcpdump captures them at the sender and at the
+receiver, and the emulated router captures them before and after its queue. `ss -tin` reports meanwhile. Each number of
+the observation is compared with those of tcptrace, tshark, capinfos and the sockets. Its findings about the link are
+compared with the true link. There are findings from both ends together, and from each of the four places alone.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from forebay.observation.streams import Place
 
 __all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
 
-#: Where the tables stand in docs/checking.md.
+#: Marks around the tables in docs/checking.md.
 MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
-#: Where the table of captures of one place stands.
+#: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- captured places: begin -->", "<!-- captured places: end -->")
-#: Numbers of a connection, and how far two programs may differ in them, as a share: what is counted is equal.
+#: Numbers of a connection, and the largest difference between two programs, as a share; counts must be equal.
 NUMBERS: Mapping[str, float] = {
     "packets of the file": 0.0,
     "bytes of the file": 0.0,
@@ -61,14 +61,14 @@ NUMBERS: Mapping[str, float] = {
     "least round trip": 0.005,
     "median round trip": 0.02,
 }
-#: Programs print times to so many seconds.
+#: Resolution of the times that programs print, in seconds.
 _PRINTED_S: Mapping[str, float] = {"tcptrace": 1e-4, "tshark": 1e-6, "ss": 1e-3}
-#: How late a path in real time may hand packets over.
+#: Largest lateness of a path in real time, in seconds.
 _LATE_S = 0.0005
-#: The sockets, beside the programs.
+#: Name of the sockets, beside the programs.
 _SOCKETS = "ss"
 _SIDES = ("sender", "receiver")
-#: The folder of what the router records.
+#: Folder of the router's records.
 _ROUTER = "router"
 _FAMILIES: Mapping[str, str] = {"reno": "newreno"}
 _LIMITS: Mapping[str, frozenset[Limit]] = {
@@ -101,7 +101,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Told:
-    """What an observation says of a link, beside what is true; None where it says that it is not known."""
+    """A finding about a link beside the truth; `found` is None if the observation reports it as unknown."""
 
     case: str
     of: str
@@ -111,21 +111,21 @@ class Told:
 
     @property
     def is_right(self) -> bool:
-        """Whether what is told is kept."""
+        """Whether the finding is as close to the truth as promised; an unknown one is."""
         if isinstance(self.truth, float) and isinstance(self.found, float):
-            # What a link is sending waits for some and not for others.
+            # A definition of the buffer may or may not include the packet in transmission.
             slack = {"limited flows": 1.0, "buffer": 1500.0}.get(self.what, 0.0)
             return abs(self.found - self.truth) <= max(PROMISES[self.what] * self.truth, slack)
         return self.found is None or self.found == self.truth
 
 
 def capture(case: Case, folder: Path) -> None:
-    """Let a case's sockets send, and leave in `folder` what was captured and what `ss` said.
+    """Let a case's sockets send; leave the captures and the output of `ss` in `folder`.
 
     Raises
     ------
     OSError
-        Where this machine cannot do it; the text says why.
+        If this machine cannot do it; the text gives the reason.
     """
     link = folder / "link.toml"
     link.write_text(case.scenario, encoding="ascii")
@@ -155,17 +155,17 @@ def capture(case: Case, folder: Path) -> None:
         said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("wrote ")]
         raise OSError(said[-1] if said else f"forebay emulate: exit code {done.returncode}")
     for number, place in enumerate(("before", "behind")):
-        # Without the names of the interfaces, which say where it was.
+        # Leave out the names of the interfaces, because they reveal the place.
         restamped(folder / _ROUTER / "packets.pcapng", folder / f"{place}.pcap", 0, number)
 
 
 def seen(name: str, case: Case, folder: Path) -> list[Seen]:
-    """What a capture of each place alone says of the link's rate."""
+    """The findings about the link's rate from a capture of each place alone."""
     return [seen_in(folder / f"{place}.pcap", name, place, case.rate_bps) for place in PLACES]
 
 
 def compared(name: str, folder: Path) -> list[Compared]:
-    """Each number that we and another program say of a connection."""
+    """Each number of a connection that we and another program report."""
     found = []
     for side in _SIDES:
         file = folder / NAMES[side]
@@ -190,12 +190,12 @@ def _pairs(where: tuple[str, str, str], here: Readings, others: Readings) -> lis
 
 
 def told(name: str, case: Case, folder: Path) -> list[Told]:
-    """What observations of one side and of both say of the link, beside what it was."""
+    """The findings of observations of one side and of both about the link, beside the truth."""
     found = []
     names = controllers((folder / NAMES["sockets"]).read_text(encoding="utf-8"))
     for of, sides in (("sender", ("sender",)), ("receiver", ("receiver",)), ("both", _SIDES)):
         observed = observe_captures([folder / NAMES[side] for side in sides])
-        # Of two files nobody can tell which connection is which but by addresses.
+        # In two files only addresses identify the connections, so that their controllers stay open.
         order = [] if of == "both" else [names.get(port, "") for port in ports(folder / NAMES[of])]
         found += [Told(name, of, *row) for row in (*_of_link(case, of, observed), *_of_flows(case, observed, order))]
     return found
@@ -205,7 +205,7 @@ _Row = tuple[str, float | str, float | str | None]
 
 
 def _of_link(case: Case, of: str, observed: Observed) -> list[_Row]:
-    """Of the place, the rate, the buffer and how many flows it limits."""
+    """The place, the rate, the buffer and the number of flows that the link limits, beside the truth."""
     place = Place.BEFORE if of == "sender" else Place.BEHIND
     rows: list[_Row] = [
         ("place", place.value, observed.place.value),
@@ -222,7 +222,7 @@ def _of_link(case: Case, of: str, observed: Observed) -> list[_Row]:
 
 
 def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row]:
-    """Of base round trips, limits and controllers of the long flows."""
+    """Base round trips, limits and controllers of the long flows, beside the truth."""
     rows: list[_Row] = []
     for flow in observed.long_flows:
         base = flow.base_round_trip
@@ -231,7 +231,8 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
         # An emulated path is never shorter than it should be.
         covers = isinstance(base, Estimate) and base.low <= case.rtt_s + _LATE_S and base.high >= case.rtt_s
         rows.append(("its interval covers", "yes", ("yes" if covers else "no") if known else None))
-        # Flows of different limits differ in their rates: who sends less than half of the largest is not the link's.
+        # Flows of different limits differ in their rates: the link does not limit a flow below half of the largest
+        # rate.
         truth = case.limits[0]
         if len(set(case.limits)) > 1 and flow.stream.mean_bps < 0.5 * observed.long_flows[0].stream.mean_bps:
             truth = case.limits[1]
@@ -248,7 +249,7 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
 
 
 def tables(pairs: Sequence[Compared], said: Sequence[Told]) -> str:
-    """How often numbers are equal, by program, what was told of links, and each thing that is off."""
+    """The table of agreement by program, the table of findings about links, and each deviation."""
     return "\n".join([*_programs(pairs), "", *_truths(said), "", *_off(said)])
 
 

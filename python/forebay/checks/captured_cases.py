@@ -13,30 +13,30 @@ Flow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """What is sent through which link, and how it is captured.
+    """The traffic and the link of a case, and the way in which it is captured.
 
     Attributes
     ----------
     rate_bps, rtt_s : float
-        Of the link, and without queues.
+        Rate of the link, in bits per second, and round trip without queues, in seconds.
     buffer_bytes : float
-        What may wait.
+        Size of the buffer, in bytes.
     flows : sequence of mapping
-        Connections: their `controller`, and what they send: for ever, `bytes`, or writes of `write` bytes at `rate`.
+        Connections: their `controller`, and their data: endless, `bytes`, or writes of `write` bytes at `rate`.
     limits : sequence of str
-        What limits each of them: "link", "application" or "receiver".
+        Limit of each connection: "link", "application" or "receiver".
     seconds : float
-        How long they send.
+        Duration of the sending, in seconds.
     transfers : mapping or None
-        Short transfers beside them: how many come `each_second`, under which `controller`.
+        Short transfers beside them: the number that begins `each_second`, and their `controller`.
     sysctls : mapping
-        Of both hosts.
+        Settings of both hosts.
     snap : int
-        Bytes that are captured of each packet.
+        Captured bytes of each packet.
     window : int
-        Of the receiver's socket buffer, in bytes; 0 as the kernel has it.
+        Size of the receiver's socket buffer, in bytes; 0 for the kernel's own.
     gathered : bool
-        Whether the sender is captured where segments are not cut to packets yet.
+        Whether the sender is captured before its segments are cut to packets.
     """
 
     rate_bps: float
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def task(self) -> dict[str, Any]:
-        """What the programs at both ends are told."""
+        """The task of the programs at both ends."""
         return {
             "seconds": self.seconds,
             "flows": list(self.flows),
@@ -68,7 +68,7 @@ class Case:
     def scenario(self) -> str:
         """The link as a scenario's text, between faster ones that hold packets for an eighth of the round trip each.
 
-        Packets are recorded before the queue and behind it, which is neither at the sender nor at the receiver.
+        Packets are recorded before the queue and after it, which is neither at the sender nor at the receiver.
         """
         aside = f'rate = "1Gbps"\nbuffer = "2000p"\ndelay = "{self.rtt_s * 1e6 / 8:.0f}us"\n'
         return (

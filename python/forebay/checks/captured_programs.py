@@ -1,7 +1,7 @@
-"""What runs at both ends of the link of `forebay.checks.captured`, as a script: sockets, tcpdump, and `ss` beside them.
+"""Programs at both ends of the link of `forebay.checks.captured`, as a script: sockets, tcpdump, and `ss` beside them.
 
-``serve`` takes in what comes and captures there, ``send`` opens the connections of a case, captures and writes what
-`ss -tin` says of them now and then, and a last time when all is acknowledged and nothing is closed yet.
+``serve`` receives everything and captures it. ``send`` opens the connections of a case, captures, and writes the output
+of `ss -tin` now and then. It writes it a last time when all is acknowledged and nothing is closed yet.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from typing import Any
 __all__ = ["DONE", "NAMES", "PORT", "main"]
 
 PORT = 5201
-#: Files of a case: what is captured at the sender and at the receiver, what `ss` says, the receiver's last sign.
+#: Files of a case: the captures at the sender and at the receiver, the output of `ss`, and the receiver's last sign.
 NAMES: Mapping[str, str] = {"sender": "sender.pcap", "receiver": "receiver.pcap", "sockets": "sockets.txt"}
 DONE = "receiver.done"
 #: Devices of forebay's namespaces.
 DEVICES: Mapping[str, str] = {"sender": "near", "receiver": "far"}
-#: Bytes of a write, bytes that a socket takes in before they are sent, and how often sockets are asked.
+#: Bytes of a write, bytes that a socket holds before they are sent, and seconds between two calls of `ss`.
 _WRITE, _UNSENT, _ASK_S = 1 << 16, 1 << 17, 0.25
-#: How long a transfer may take to be acknowledged after its end.
+#: Longest time from the end of a transfer to its last acknowledgment, in seconds.
 _DRAIN_S = 30.0
 
-#: A namespace of its own for the sender, so that what it sends is cut only behind the place of capture:
-#: a veth takes segments of up to 64 kB (veth(4)), the TUN device behind it does not.
+#: Commands for a separate namespace of the sender, so that its segments are cut only after the place of capture. A veth
+#: takes segments of up to 64 kB (veth(4)), and the TUN device after it does not.
 _BEHIND_A_ROUTER = """
 ip link add inside type veth peer name outside
 ip link set inside netns {pid}
@@ -59,7 +59,7 @@ ip route add default dev inside
 
 @contextlib.contextmanager
 def capturing(device: str, file: Path, snap: int) -> Iterator[None]:
-    """Tcpdump on a device from before the first packet to behind the last."""
+    """Run tcpdump on a device from before the first packet until after the last."""
     command = ["tcpdump", "-i", device, "-n", "-s", str(snap), "-w", str(file), "--time-stamp-precision=nano"]
     # As another user it may not write here.
     user = ["-Z", "root"] if os.geteuid() == 0 else []
@@ -96,7 +96,7 @@ def _dump() -> str:
 
 
 def transfer(peer: str, flow: Mapping[str, Any], begin: float, until: float) -> socket.socket:
-    """One connection: so many bytes, or until a time, at full speed or at a rate; returned open and acknowledged."""
+    """Send bytes, or until a time, at full speed or at a rate; return the open connection once all is acknowledged."""
     end = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["controller"].encode())
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
@@ -172,7 +172,7 @@ def send(peer: str, task: str, folder: str) -> None:
 
 
 def _flows(case: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Those that are listed, and transfers that begin as a Poisson process."""
+    """The listed transfers, and transfers that begin as a Poisson process."""
     flows = list(case["flows"])
     short = case["transfers"]
     if short:
@@ -185,8 +185,8 @@ def _flows(case: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def route(*arguments: str) -> None:
     """Send from a namespace of its own, whose router is this one."""
-    # Programs of `emulate` make a further network namespace in a user namespace only. Not as root: tcpdump would change
-    # its groups, which is not allowed there.
+    # Programs of `emulate` make a further network namespace in a user namespace only. They are not root there, because
+    # tcpdump would change its groups, which is not allowed.
     command = [
         "unshare",
         "--user",
@@ -232,7 +232,7 @@ def _until_exists(file: Path) -> None:
 
 
 def serve(task: str, folder: str) -> None:
-    """Take in everything until the sender is done."""
+    """Receive everything until the sender is done."""
     case: dict[str, Any] = json.loads(task)
     place = Path(folder)
     _set(case["sysctls"])
@@ -266,7 +266,7 @@ _VERBS: Mapping[str, Callable[..., None]] = {"serve": serve, "send": send, "rout
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the verb of the arguments."""
     _, verb, *arguments = sys.argv
     missing = [name for name in ("tcpdump", "ss", "date", "ip") if shutil.which(name) is None]
     if missing:

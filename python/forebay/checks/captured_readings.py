@@ -1,7 +1,7 @@
-"""What programs say of the connections of a capture: ours, tcptrace, tshark, capinfos, and `ss -tin` of the sockets.
+"""Readings of the connections of a capture: ours, tcptrace's, tshark's, capinfos', and `ss -tin` of the sockets.
 
-Each reading is by the sender's port and under the same names, so that readings can be held against each other; a
-program that says nothing of a number leaves it out.
+Each reading is by the sender's port and under the same names, so that readings can be compared. A program that does not
+report a number leaves it out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from forebay.observation.captures import read_captures
 
 __all__ = ["PROGRAMS", "Readings", "controllers", "missing", "of_sockets", "ours", "ports"]
 
-#: By the sender's port, by the name of a number.
+#: Numbers by the sender's port and by their names.
 Readings = Mapping[int, Mapping[str, float]]
 
 #: Magic numbers of pcap files, as they are read little-endian (draft-ietf-opsawg-pcap).
@@ -54,7 +54,7 @@ def ports(file: Path) -> list[int]:
 
 
 def ours(file: Path) -> Readings:
-    """What `forebay observe` counts and measures."""
+    """The numbers that `forebay observe` counts and measures."""
     captured = read_captures([file])
     order = ports(file)
     directions = [each for interface in captured["interfaces"] for each in interface["directions"]]
@@ -140,7 +140,7 @@ _FIELDS = (
 
 
 def _tshark(file: Path) -> Readings:
-    """From the fields of each packet, counted here."""
+    """The readings of tshark, counted here from the fields of each packet."""
     asked = [word for field in _FIELDS for word in ("-e", field)]
     options = ["-o", "tcp.calculate_timestamps:TRUE", "-o", "tcp.relative_sequence_numbers:TRUE"]
     text = _said("tshark", "-n", "-r", str(file), *options, "-T", "fields", *asked)
@@ -179,7 +179,7 @@ def _tshark(file: Path) -> Readings:
 
 
 _SOCKET = re.compile(r"^\S+\s+\d+\s+\d+\s+[\d.]+:(\d+)\s")
-#: What ss prints, what it is called here, and how many of it are one.
+#: Pattern of each number of ss, its name here, and the divisor to the unit here.
 _FACTS: Mapping[str, tuple[str, float]] = {
     r" bytes_acked:(\d+)": ("unique bytes", 1.0),
     r" retrans:\d+/(\d+)": ("repeated packets", 1.0),
@@ -191,7 +191,7 @@ _FACTS: Mapping[str, tuple[str, float]] = {
 
 
 def of_sockets(text: str) -> Readings:
-    """What `ss -tin` said last of each socket that was still there at the end."""
+    """The last numbers of `ss -tin` for each socket that existed until the end."""
     [*_, last] = re.split(r"^State .*$", text, flags=re.MULTILINE)
     found: dict[int, dict[str, float]] = {}
     port: int | None = None
@@ -234,5 +234,5 @@ def _capinfos(file: Path) -> Readings:
     return {0: {"packets of the file": float(line[1]), "bytes of the file": float(line[2])}}
 
 
-#: What reads captures beside us.
+#: Other programs that read captures.
 PROGRAMS: Mapping[str, Callable[[Path], Readings]] = {"tcptrace": _tcptrace, "tshark": _tshark, "capinfos": _capinfos}

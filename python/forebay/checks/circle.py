@@ -1,7 +1,7 @@
-"""`make circle`: `recommend` of what was observed, beside `recommend` of the scenario whose capture that was.
+"""`make circle`: `recommend` for an observed scenario, compared with `recommend` for the captured scenario itself.
 
-The packet engine runs a case and writes its capture; the observation reads it and writes a scenario; both scenarios are
-asked the same goal over runs of equal length. What the observation cannot know it says, and is not helped with.
+The packet engine runs a case and writes its capture. The observation reads it and writes a scenario. Both scenarios are
+searched for the same goal over runs of equal length. The observation reports what it cannot know, and gets no help.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from forebay.search.recommendation import recommend
 
 __all__ = ["ASKED", "Circle", "circle", "main", "table"]
 
-#: Where the table stands in docs/checking.md.
+#: Marks around the table in docs/checking.md.
 MARKS = ("<!-- circle: begin -->", "<!-- circle: end -->")
-#: How many times as long as its capture each case is asked for.
+#: Ratio of the duration of a case's runs to that of its capture.
 _LONGER = 4.0
-#: How far the two answers may be apart, as a share of the true one.
+#: Largest difference between the two answers, as a share of the true one.
 APART = 0.15
-#: Who is asked, and what: a goal that a buffer of moderate size meets.
+#: Cases, and the goal of each, which a buffer of moderate size meets.
 ASKED: Mapping[str, str] = {
     "1 newreno, 10 Mb/s": "utilization>=0.99",
     "5 newreno, 50 Mb/s": "utilization>=0.99",
@@ -75,24 +75,24 @@ class Circle:
 
     @property
     def apart(self) -> float | None:
-        """How far the answer of what was observed is from the true one, as a share of it."""
+        """The difference between the answer to the observed scenario and the true one, as a share of the true one."""
         return _apart(self.true, self.observed)
 
     @property
     def scatter(self) -> float | None:
-        """How far two answers to the true scenario are from each other, as a share of the first."""
+        """The difference between two answers to the true scenario, as a share of the first."""
         return _apart(self.true, self.again)
 
     @property
     def agrees(self) -> bool:
-        """Whether the answers are as near as was promised; two that find nothing agree."""
+        """Whether the answers are as near as promised; two answers without a buffer agree."""
         if self.apart is None:
             return _bytes(self.true) is None and _bytes(self.observed) is None
         return abs(self.apart) <= APART
 
 
 def circle(name: str, folder: Path) -> Circle:
-    """Simulate, capture into `folder`, observe, and ask both."""
+    """Simulate, capture into `folder`, observe, and search both scenarios."""
     case = CASES[name]
     true = Scenario.of(case.tables)
     write_traces(true.run(traces=True, replications=1), folder)
@@ -134,7 +134,7 @@ def _bytes(answer: Recommendation) -> float | None:
 
 
 def table(circles: Sequence[Circle]) -> str:
-    """Both answers of each case, with the bounds of the smallest buffer that would do."""
+    """Both answers of each case, with the bounds of the smallest sufficient buffer."""
     head = ("capture of", "goal", "true scenario", "observed scenario", "apart", "true again", f"within {APART:.0%}")
     rows = [
         (
@@ -164,7 +164,7 @@ def _answer(answer: Recommendation) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Ask the cases whose names contain one of `--only`; write the table, or print it."""
+    """Run the cases whose names contain one of `--only`; write the table, or print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--write", type=Path, help="the page with the marks between which the table goes")

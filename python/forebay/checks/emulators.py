@@ -1,8 +1,8 @@
 """`python -m forebay.checks.emulators`: forebay's link in real time beside others, on this machine, in one table.
 
-Bursts of UDP, each of them far longer than a link can send at once, pass through a link of the same rate in each
-emulator. While a burst drains packets should come one transmission apart, so that a burst's earliest consistent line
-says when each should have come: how much later it does is the emulator's error.
+Bursts of UDP, each far longer than a link can send at once, pass through a link of the same rate in each emulator.
+While a burst drains, packets should arrive one transmission apart. The earliest consistent line through a burst gives
+the due time of each packet. The lateness against it is the emulator's error.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from forebay.formatting import markdown_table
 
 __all__ = ["EMULATORS", "MARKS", "Regularity", "main", "measured", "regularity"]
 
-#: Where the table stands in docs/kernel.md.
+#: Marks around the table in docs/kernel.md.
 MARKS = ("<!-- emulators: begin -->", "<!-- emulators: end -->")
 #: Rates in Mb/s.
 RATES = (10, 50, 200)
-#: Bytes of IP of every packet, and of Ethernet in front of it where a discipline counts that, too.
+#: Size of every packet, in bytes of IP, and of its Ethernet header, which some disciplines count, too.
 SIZE, ETHERNET = 1500, 14
-#: Seconds for which a burst drains at most, and how many bursts there are.
+#: Longest time for which a burst drains, in seconds, and number of bursts.
 DRAINS_S, BURSTS = 0.1, 20
-#: The most packets of a burst: what a socket's send buffer holds.
+#: Largest number of packets of a burst; a socket's send buffer holds them.
 MOST_PACKETS = 420
 PROBE = Path(__file__).with_name("probe.py")
 PORT = 5001
 
 
 class EmulatorError(Exception):
-    """An emulator is not to be had here; the text says why."""
+    """An emulator is not available here; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regularity:
-    """How regularly packets came.
+    """The regularity of the packets' arrival.
 
     Attributes
     ----------
     packets : int
-        How many came.
+        Number of packets that arrived.
     p50_s, p99_s, p999_s : float
-        Quantiles of how much later a packet came than it should have.
+        Quantiles of the packets' lateness against their due times, in seconds.
     longest_burst : int
-        The most packets that came within half a transmission of one another.
+        Largest number of packets in a row that each came less than half a transmission after the one before.
     rate : float
         Achieved rate over the nominal one, median over the bursts.
     """
@@ -72,14 +72,14 @@ class Regularity:
 
 
 def regularity(bursts: Sequence[Sequence[float]], transmission_s: float) -> Regularity:
-    """How regularly packets came.
+    """Compute the regularity of the packets' arrival.
 
     Parameters
     ----------
     bursts : sequence of sequence of float
-        When the packets of each burst came, in seconds.
+        Arrival times of the packets of each burst, in seconds.
     transmission_s : float
-        How far apart they should have come.
+        Time between two packets if they are regular, in seconds.
     """
     errors: list[float] = []
     rates = []
@@ -106,13 +106,13 @@ def regularity(bursts: Sequence[Sequence[float]], transmission_s: float) -> Regu
 
 
 def task(rate: float) -> Task:
-    """The bursts for a link of so many bits per second."""
+    """The bursts for a link's rate in bits per second."""
     packets = min(max(20, round(DRAINS_S * rate / 8 / SIZE)), MOST_PACKETS)
     return Task(BURSTS, packets, SIZE, 1.5 * DRAINS_S)
 
 
 def _busy_s() -> float:
-    """Seconds for which this machine's processors have worked."""
+    """Time for which this machine's processors have worked, in seconds."""
     # user, nice, system, idle, iowait, irq, softirq, steal of proc(5)
     spent = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
     return (sum(spent) - spent[3] - spent[4]) / os.sysconf("SC_CLK_TCK")
@@ -129,7 +129,7 @@ def _run(command: Sequence[str], seconds: float) -> None:
 
 
 def _probed(enter: Callable[[str, str], Sequence[str]], at: tuple[str, str], rate: float) -> list[list[float]]:
-    """Stamps of an emulator that is told what sends and what receives.
+    """Stamps of an emulator that is given the commands of the sender and of the receiver.
 
     `at` is the receiver's address, as a shell knows it on the sender's side and on its own.
     """
@@ -163,7 +163,7 @@ def _forebay(rate: float) -> list[list[float]]:
 
 
 def _tbf(bucket: int) -> Callable[[float], list[list[float]]]:
-    """The kernel's token bucket filter (tc-tbf(8)) with a bucket of so many packets."""
+    """The kernel's token bucket filter (tc-tbf(8)) with a bucket of `bucket` packets."""
 
     def stamps(rate: float) -> list[list[float]]:
         asked = task(rate)
@@ -183,7 +183,7 @@ def _tbf(bucket: int) -> Callable[[float], list[list[float]]]:
 
 
 def _rattan(rate: float) -> list[list[float]]:
-    """Rattan, a path emulator in user space (crates.io), where it is installed."""
+    """Rattan, a path emulator in user space (crates.io), if it is installed."""
     if shutil.which("rattan") is None:
         raise EmulatorError("no rattan is installed (cargo install rattan)")
 
@@ -196,7 +196,7 @@ def _rattan(rate: float) -> list[list[float]]:
     return _probed(enter, ("$RATTAN_BASE", "0.0.0.0"), rate)
 
 
-#: By the name in the table.
+#: Emulators by their names in the table.
 EMULATORS: Mapping[str, Callable[[float], list[list[float]]]] = {
     "forebay emulate": _forebay,
     "tbf, a bucket of one packet": _tbf(1),
@@ -207,7 +207,7 @@ EMULATORS: Mapping[str, Callable[[float], list[list[float]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One emulator at one rate: how regular it was and what share of one processor all of it took, or why not."""
+    """One emulator at one rate: its regularity and its share of one processor, or the reason why it has none."""
 
     name: str
     rate: float

@@ -1,7 +1,7 @@
-"""What the comparison with other programs found, number by number, and what follows for each family of rows.
+"""The findings of the comparison with other programs, number by number, and the results of each family of rows.
 
-A finding states theirs, ours, what is allowed and how both scatter. From findings come the shares of each family, the
-bias of what is not judged, and the difference between two builds.
+A finding states theirs, ours, the allowed difference and the scatter of both. From findings come the shares of each
+family, the bias of numbers that are not judged, and the difference between two builds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
     "write",
 ]
 
-#: What `write` writes, for errors.
+#: Description of the file that `write` writes, for errors.
 WRITTEN = "what `make reference WRITE=FILE` writes"
 
 #: Kinds whose rows are a cross-check of trends, which is printed and not counted.
@@ -47,7 +47,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """How differences of a number are stated: multiplied by `scale`, and divided by theirs where `relative`."""
+    """The unit of a number's differences: they are multiplied by `scale`, and divided by theirs if `relative`."""
 
     name: str
     scale: float = 1.0
@@ -66,29 +66,29 @@ class Finding:
     Attributes
     ----------
     kind, family, row, number : str
-        Whose it is: the file, the family that shares are counted over, the row's label, what is compared.
+        Origin of the number: the file, the family over which shares are counted, the row's label, the metric.
     theirs : float or None
-        None where the row could not be read.
+        Their value; None if the row could not be read.
     ours, deviation : float or None
-        Mean over the runs, and their standard deviation; None where there are none.
+        Mean over our runs, and their standard deviation; None if there are none.
     runs : int
-        How many runs.
+        Number of our runs.
     allowed : float or None
         Largest difference that passes.
     agrees : bool
-        Whether it is within that.
+        Whether the difference is within the allowed one.
     mean, scatter : float or None
-        Mean and standard deviation of theirs over the rows of the same scenario, where there are several.
+        Mean and standard deviation of theirs over the rows of the same scenario, if there are several.
     repeats : int
-        How many.
+        Number of these rows.
     noise : float
-        What is known beforehand of the scatter of theirs, as a standard deviation.
+        Scatter of theirs that is known beforehand, as a standard deviation.
     unjudged : str or None
-        Why the rule does not judge it.
+        Reason why the rule does not judge it.
     after_all : bool
-        Whether it is judged all the same, apart from the others.
+        Whether it is judged nevertheless, apart from the others.
     why : str
-        What else is to be said of it.
+        Further remarks on it.
     """
 
     kind: str
@@ -111,31 +111,31 @@ class Finding:
 
     @property
     def judged(self) -> bool:
-        """Whether it is said to agree or not."""
+        """Whether it is judged to agree or not."""
         return self.unjudged is None or self.after_all
 
     @property
     def trend(self) -> bool:
-        """Whether it is of a cross-check that is not counted."""
+        """Whether it belongs to a cross-check that is not counted."""
         return self.kind in TRENDS
 
     @property
     def unit(self) -> Unit:
-        """What differences of this number are stated in."""
+        """The unit of this number's differences."""
         if self.number.startswith("depth_"):
             return PACKETS
         return POINTS if self.number == "utilization" or self.number.startswith("share of ") else PERCENT
 
     @property
     def errors_of_ours(self) -> float | None:
-        """How many standard errors of our mean theirs is off; infinite where our runs are all alike."""
+        """The distance of theirs from our mean, in standard errors of it; infinite if our runs are all alike."""
         if self.theirs is None or self.ours is None or self.deviation is None or self.runs < 2:
             return None
         return _ratio(abs(self.theirs - self.ours), self.deviation / math.sqrt(self.runs))
 
     @property
     def errors_of_theirs(self) -> float | None:
-        """How many standard errors of their mean over repeats ours is off; None where there are no repeats."""
+        """The distance of ours from their mean over repeats, in standard errors of it; None if there are no repeats."""
         if self.mean is None or self.scatter is None or self.ours is None:
             return None
         return _ratio(abs(self.mean - self.ours), self.scatter / math.sqrt(self.repeats))
@@ -152,26 +152,26 @@ def _ratio(difference: float, error: float) -> float:
     return math.inf if difference > 0.0 else 0.0
 
 
-# What is not judged ------------------------------------------------------------------------------------------------
+# Numbers that are not judged ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """Numbers of one family that the rule does not judge: how they differ on average.
+    """Numbers of one family that the rule does not judge: their average difference.
 
     Attributes
     ----------
     kind, family, number : str
-        Which they are.
+        File, family and name of the numbers.
     reasons : tuple of str
-        Why they are not judged.
+        Reasons why they are not judged.
     count : int
-        How many there are.
+        Count of the numbers.
     bias, noise : float or None
-        Mean of ours less theirs, and the root mean square of what single differences scatter by, in `unit`; None where
-        nothing can be compared, or theirs is nothing that a difference could be a part of.
+        Mean of ours minus theirs, and the root mean square of the scatter of single differences, in `unit`. None if
+        nothing can be compared, or if the mean of theirs is 0 and the difference is a part of it.
     unit : str
-        Of both.
+        Unit of both.
     """
 
     kind: str
@@ -185,12 +185,12 @@ class Bias:
 
     @property
     def hidden(self) -> bool:
-        """Whether what is not judged is wrong beyond its noise, and so has to be judged."""
+        """Whether the numbers are wrong beyond their noise, so that they have to be judged."""
         return self.bias is not None and self.noise is not None and abs(self.bias) > self.noise
 
 
 def biases(findings: Iterable[Finding]) -> list[Bias]:
-    """Every family's numbers that are not judged."""
+    """The biases of every family's numbers that are not judged."""
     unjudged = (found for found in findings if not found.judged and not found.trend)
     return [_bias(each) for each in _grouped(unjudged, lambda found: (found.kind, found.family, found.number)).values()]
 
@@ -203,7 +203,7 @@ def _bias(findings: Sequence[Finding]) -> Bias:
         if found.ours is not None and found.theirs is not None
     ]
     bias = noise = None
-    # A part of the mean of theirs: parts of single numbers that are next to nothing would say nothing.
+    # This is a part of the mean of theirs, because parts of single numbers close to 0 would mean nothing.
     whole = statistics.fmean(theirs for _, theirs, _ in pairs) if pairs else 0.0
     scale = first.unit.scale
     if first.unit.relative:
@@ -224,9 +224,9 @@ def _bias(findings: Sequence[Finding]) -> Bias:
 
 
 def settled(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, of which those are judged after all whose bias over their family is larger than its noise.
+    """The findings; those whose bias over their family is larger than its noise are judged after all.
 
-    They are counted apart: what the rule leaves out neither adds to a share nor takes from it.
+    They are counted apart, so that numbers that the rule leaves out change no share.
     """
     hidden = {(each.kind, each.family, each.number): each for each in biases(findings) if each.hidden}
     return [
@@ -242,7 +242,7 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much of a family agrees: judged numbers, and rows in all of their judged numbers."""
+    """The part of a family that agrees: judged numbers, and rows in all of their judged numbers."""
 
     kind: str
     family: str
@@ -254,14 +254,14 @@ class Share:
 
 
 def shares(findings: Iterable[Finding]) -> list[Share]:
-    """Every family's share, in the order of the rows; of what is judged after all a share of its own."""
+    """Every family's share, in the order of the rows; numbers that are judged after all have a share of their own."""
     judged = (found for found in findings if found.judged)
     grouped = _grouped(judged, lambda found: (found.kind, found.family, found.after_all))
     return [_share(each) for each in grouped.values()]
 
 
 def total(parts: Iterable[Share], family: str) -> Share:
-    """Several families as one, without what is judged after all."""
+    """Several families as one, without numbers that are judged after all."""
     counted = [part for part in parts if not part.after_all]
     return Share(
         counted[0].kind if counted else "",
@@ -283,10 +283,10 @@ def _share(findings: Sequence[Finding]) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted.
+    """The counts of findings.
 
-    `trends` says of each number of a cross-check whether it agrees, `after_all` of each that is judged though the rule
-    does not.
+    `trends` has for each number of a cross-check whether it agrees, and `after_all` for each that is judged although
+    the rule does not judge it.
     """
 
     passed: int = 0
@@ -299,7 +299,7 @@ class Tally:
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Tally:
-        """Count findings; formulas stand in no row."""
+        """Count findings; formulas belong to no row."""
         counted = [found for found in findings if found.unjudged is None and not found.trend]
         of_rows = total(shares([found for found in counted if found.kind != "oracle"]), "")
         passed = sum(found.agrees for found in counted)
@@ -324,7 +324,7 @@ class Tally:
         return self.failed + len(self.trends) - sum(self.trends)
 
     def lines(self) -> Iterator[str]:
-        """What is said at the end; the last line is "N passed, N failed"."""
+        """The closing lines; the last line is "N passed, N failed"."""
         if self.unjudged:
             yield f"{self.unjudged} numbers printed and not judged"
         if self.after_all:
@@ -350,14 +350,14 @@ def _grouped(items: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A number that one build judged otherwise than another."""
+    """A number with different verdicts of two builds."""
 
     before: Finding
     after: Finding
 
     @property
     def better(self) -> bool:
-        """Whether it agrees now and did not."""
+        """Whether it agrees now and did not before."""
         return self.after.agrees
 
 
@@ -379,7 +379,7 @@ def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
     write_whole(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
 
 
-#: What a field of each type may be in JSON, by the first word of its type.
+#: Types that a field may have in JSON, by the first word of its type.
 _KINDS: Mapping[str, tuple[type, ...]] = {"str": (str,), "float": (int, float), "int": (int,), "bool": (bool,)}
 
 
@@ -396,12 +396,12 @@ def _checked(found: Finding) -> Finding:
 
 
 def read(path: Path) -> list[Finding]:
-    """What `write` wrote.
+    """Read the findings that `write` wrote.
 
     Raises
     ------
     InputError
-        A file of something else.
+        If the file holds something else.
     """
     try:
         found = document(content(path, WRITTEN), str(path), WRITTEN)

@@ -1,4 +1,4 @@
-"""A household behind the emulated link: how long a page takes to load beside an upload, by the upload's buffer.
+"""A household behind the emulated link: the time that a page takes to load beside an upload, by the upload's buffer.
 
 Chromium, curl and a web server really run (`forebay emulate`), and so does the upload; only the links between them are
 simulated.
@@ -70,9 +70,9 @@ measure = "60s"
 BEFORE_S = 6.0
 #: Bytes of the file that curl fetches.
 FILE_BYTES = 1_000_000
-#: What a load may take before the measurement is given up, in seconds.
+#: Longest load before the measurement stops with an error, in seconds.
 MOST_S = 40.0
-#: Where the table stands in the manual.
+#: Marks around the table in the manual.
 MARKS = ("<!-- home: begin -->", "<!-- home: end -->")
 
 
@@ -96,20 +96,20 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a setting has shown.
+    """The measurements of a setting.
 
     Attributes
     ----------
     name : str
-        Of the setting.
+        Name of the setting.
     loads, fetches : tuple of float
-        Seconds that each load of the page and each fetch of the file took.
+        Time of each load of the page and of each fetch of the file, in seconds.
     goodput_bps : float
-        Of the upload; 0 where there is none.
+        Goodput of the upload; 0 if there is none.
     delay_p50_s, delay_p99_s : float
-        How long packets waited for the link up.
+        Median and 99th percentile of the packets' wait for the uplink, in seconds.
     late_s : float
-        How late one packet of a thousand was, for the machine and not for the link.
+        Lateness of the packets due to the machine and not to the link, 99.9th percentile, in seconds.
     """
 
     name: str
@@ -122,11 +122,11 @@ class Measured:
 
 
 def measure(setting: Setting, times: int, seed: int = 1) -> Measured:
-    """Let the page be loaded and the file be fetched so often, one after the other."""
+    """Load the page and fetch the file `times` times, one after the other."""
     scenario = Scenario.parse(HOME).changed(*setting.changes)
     emulation = Emulation(stand_in(scenario, "home", ("upload",) if setting.upload else ()), seed)
     try:
-        # The first load is of a browser that has just started.
+        # The browser has just started at the first load, which is left out.
         loads, fetches = _asked(emulation, times + 1)
     except BaseException:
         emulation.finish()
@@ -139,7 +139,7 @@ def measure(setting: Setting, times: int, seed: int = 1) -> Measured:
 
 
 def _asked(emulation: Emulation, loads: int) -> tuple[list[float], list[float]]:
-    """How long the loads and one fetch less took."""
+    """The times of the loads and of one fetch less, in seconds."""
     script = [sys.executable, "-I", home_programs.__file__]
     before = emulation.listening(Side.RECEIVER)
     server = emulation.start(Side.RECEIVER, [*script, "serve", str(loads)], reads=False, writes=False)
@@ -160,11 +160,11 @@ def _asked(emulation: Emulation, loads: int) -> tuple[list[float], list[float]]:
     return found[0], found[1]
 
 
-# What is made of it ------------------------------------------------------------------------------------------------
+# Files and tables --------------------------------------------------------------------------------------------------
 
 
 def read(path: Path) -> list[Measured]:
-    """What a file of figures says."""
+    """Read a file of figures."""
     found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return [
         Measured(**{**each, "loads": tuple(each["loads"]), "fetches": tuple(each["fetches"])})
@@ -234,7 +234,7 @@ def _hue(found: Measured) -> int:
 
 
 def together(rounds: Sequence[Measured]) -> Measured:
-    """Several measurements of one setting as one: all loads, and medians of what each has once."""
+    """Several measurements of one setting as one: all loads and fetches, medians, and the largest lateness."""
     first = rounds[0]
     return Measured(
         first.name,
@@ -248,7 +248,7 @@ def together(rounds: Sequence[Measured]) -> Measured:
 
 
 def _measured(rounds: int, times: int) -> list[Measured]:
-    """All settings, in turns: a machine that is busy for a while is so for each of them."""
+    """Measure all settings in turns, so that a busy time of the machine affects each of them."""
     found: dict[str, list[Measured]] = {setting.name: [] for setting in SETTINGS}
     for number in range(rounds):
         for setting in SETTINGS:
@@ -259,7 +259,7 @@ def _measured(rounds: int, times: int) -> list[Measured]:
 
 
 def main() -> None:
-    """Measure, and write what the manual shows."""
+    """Measure, and write the table, the picture and the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each setting")
     parser.add_argument("--times", type=int, default=5, help="loads of the page and fetches of the file in each")

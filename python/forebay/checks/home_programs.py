@@ -1,7 +1,7 @@
-"""What runs on both sides of the home link of `forebay.checks.home_link`, as a script: a server, and who asks it.
+"""Programs on both sides of the home link of `forebay.checks.home_link`, as a script: a server, and its clients.
 
-``serve`` answers with pages of images and with files, ``browse`` lets a headless Chromium load such a page again and
-again, ``fetch`` lets curl fetch a file. Every load is from a port of its own, so that no connection is there before.
+``serve`` answers with pages of images and with files. ``browse`` lets a headless Chromium load such a page again and
+again, and ``fetch`` lets curl fetch a file. Every load has a port of its own, so that no connection exists beforehand.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from urllib.request import ProxyHandler, build_opener
 
 __all__ = ["OBJECTS", "OBJECT_BYTES", "PORT", "main"]
 
-#: A page: images, and bytes of each.
+#: Number of images of a page, and bytes of each.
 OBJECTS, OBJECT_BYTES = 50, 20_000
-#: The first port; load number n is from the n-th behind it.
+#: First port; load number n uses the n-th port after it.
 PORT = 8000
 
 CHROMIUM = (
@@ -31,14 +31,14 @@ CHROMIUM = (
     *("--disable-dev-shm-usage", "--remote-debugging-port=0"),
 )
 
-#: A transparent pixel (GIF89a), behind which decoders read nothing.
+#: A transparent pixel (GIF89a), after which decoders read nothing.
 _PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
-#: Says how long it took until everything was there, and goes on to the next.
+#: Page that reports its load time, and continues with the next.
 _PAGE = Path(__file__).with_name("home_page.html")
 
 
 def page(following: int) -> bytes:
-    """A page of images that goes on to a port, or to none."""
+    """A page of images that continues with a port, or with none."""
     # The last line is an image of many.
     *head, image = _PAGE.read_text(encoding="utf-8").splitlines()
     images = "".join(image.replace("NUMBER", str(number)) for number in range(OBJECTS))
@@ -46,7 +46,7 @@ def page(following: int) -> bytes:
 
 
 class Loads:
-    """How long each load took, in seconds, as browsers say it."""
+    """The time of each load, as browsers report it, in seconds."""
 
     def __init__(self, expected: int) -> None:
         self.expected = expected
@@ -54,13 +54,13 @@ class Loads:
         self._all = threading.Condition()
 
     def add(self, seconds: float) -> None:
-        """One more."""
+        """Add the time of one load."""
         with self._all:
             self.seconds.append(seconds)
             self._all.notify_all()
 
     def wait(self) -> list[float]:
-        """All of them, when they are there."""
+        """Wait for all of them, and return them."""
         with self._all:
             self._all.wait_for(lambda: len(self.seconds) >= self.expected)
             return list(self.seconds)
@@ -73,7 +73,7 @@ class Answering(BaseHTTPRequestHandler):
     loads: Loads
 
     def do_GET(self) -> None:
-        """A page, an image, so many bytes, or what is known of loads."""
+        """Serve a page, an image, a file or the times of loads, or take the time of a load."""
         asked = urlsplit(self.path)
         kind, content = "application/octet-stream", b""
         if asked.path == "/":
@@ -97,16 +97,16 @@ class Answering(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-        """Nobody reads it."""
+        """Write no log."""
 
 
 class Server(ThreadingHTTPServer):
-    """A browser opens connections that it never uses."""
+    """A server with a long queue, because a browser opens connections that it never uses."""
 
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Browsers hang up as they like."""
+        """Ignore the error: browsers close connections at any time."""
 
 
 def serve(loads: str) -> None:
@@ -119,7 +119,7 @@ def serve(loads: str) -> None:
 
 
 def browse(peer: str, out: str) -> None:
-    """Load every page, each behind the one before; write how long they took, in seconds."""
+    """Load every page, one after the other; write the load times, in seconds."""
     with tempfile.TemporaryDirectory() as profile:
         command = [*CHROMIUM, f"--user-data-dir={profile}", f"http://{peer}:{PORT}/"]
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -135,7 +135,7 @@ def browse(peer: str, out: str) -> None:
 
 
 def fetch(peer: str, out: str, size: str, times: str) -> None:
-    """Fetch a file so often over a connection each; write how long that took, in seconds."""
+    """Fetch a file `times` times, over a connection each; write the fetch times, in seconds."""
     command = ["curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out", "%{time_total}"]
     line = [*command, f"http://{peer}:{PORT}/{size}"]
     found = [float(subprocess.run(line, check=True, capture_output=True, text=True).stdout) for _ in range(int(times))]
@@ -146,7 +146,7 @@ _VERBS: Mapping[str, Callable[..., None]] = {"serve": serve, "browse": browse, "
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the verb of the arguments."""
     _, verb, *arguments = sys.argv
     _VERBS[verb](*arguments)
 

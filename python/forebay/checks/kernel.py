@@ -1,7 +1,7 @@
 """Packets through this machine's kernel: UDP datagrams into a device with disciplines of tc(8), in a network namespace.
 
-The namespace is the process's own and goes with it. In it is a virtual Ethernet pair: datagrams go into `eth0`, which
-has the disciplines, and come out at its peer, where the kernel stamps them before anything else happens to them.
+The namespace is the process's own and ends with it. It contains a virtual Ethernet pair. Datagrams go into `eth0`,
+which has the disciplines, and come out at its peer. The kernel stamps them there before anything else happens to them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pathlib import Path
 
 __all__ = ["KernelError", "Passed", "Played", "play"]
 
-#: IPv4 and UDP headers, and the number of a datagram behind them.
+#: Bytes of IPv4 and UDP headers, and the format of a datagram's number after them.
 HEADERS, NUMBER = 28, struct.Struct("!I")
 #: Linux' socket option and message for times in nanoseconds (asm-generic/socket.h), which Python does not name.
 SO_TIMESTAMPNS = 35
-#: What is sent under Ethernet (linux/if_ether.h).
+#: Protocol of the packets over Ethernet (linux/if_ether.h).
 ETH_P_IP = 0x0800
-#: Before the first packet, for the kernel to begin with stamps, and after the last one.
+#: Time before the first packet, in which the kernel begins to stamp, and after the last one, in seconds.
 BEFORE, AFTER = 0.2, 0.1
 
 _SET_UP = (
@@ -36,13 +36,13 @@ _SET_UP = (
     "ip link set out0 up",
     "ip link set eth0 up",
     "ip address add 10.0.0.1/24 dev eth0",
-    # Nobody asks who the other end is.
+    # The address of the other end is fixed, so that no request for it is sent.
     "ip neighbor add 10.0.0.2 lladdr 02:00:00:00:00:02 dev eth0 nud permanent",
 )
 
 
 class KernelError(Exception):
-    """Nothing can be sent through this machine's kernel; the text says why."""
+    """Packets cannot be sent through this machine's kernel; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Passed:
     Attributes
     ----------
     sent : float
-        When it was handed to the kernel, in seconds; never before its time.
+        Time when it was handed to the kernel, in seconds; never before its due time.
     left : float or None
-        When it had left, hardly before it was stamped; None where it did not.
+        Time when it was stamped, right after it left, in seconds; None if it did not leave.
     """
 
     sent: float
@@ -63,14 +63,14 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the kernel did.
+    """The packets' passage through the kernel.
 
     Attributes
     ----------
     packets : tuple of Passed
-        In the order in which they were sent.
+        Packets in the order in which they were sent.
     dropped, taken : int
-        What the discipline at the root counted as dropped and as sent.
+        Packets that the discipline at the root counted as dropped and as sent.
     """
 
     packets: tuple[Passed, ...]
@@ -86,14 +86,14 @@ def play(lines: Sequence[str], packets: Sequence[tuple[float, int]], until: floa
     lines : sequence of str
         Commands of tc for the device `eth0`.
     packets : sequence of (float, int)
-        When each is sent, in seconds, and bytes of IP, 32 to 1,500.
+        Time of each packet, in seconds, and its bytes of IP, 32 to 1,500.
     until : float
-        By when, in seconds, all have left.
+        Time by which all have left, in seconds.
 
     Raises
     ------
     KernelError
-        Where namespaces, devices or disciplines are not to be had.
+        If namespaces, devices or disciplines are not available.
     """
     if shutil.which("unshare") is None:
         raise KernelError("no unshare is installed")
@@ -127,7 +127,7 @@ def _said(command: str) -> str:
 
 @contextlib.contextmanager
 def _stamps(count: int) -> Iterator[list[int | None]]:
-    """When each datagram came out at the other end, in nanoseconds: filled as they come."""
+    """The stamp of each datagram at the other end, in nanoseconds; the list is filled as they come."""
     found: list[int | None] = [None] * count
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP))
     receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -158,7 +158,7 @@ def _stamps(count: int) -> Iterator[list[int | None]]:
 
 
 def _sent(packets: Sequence[tuple[float, int]], until: float) -> tuple[int, list[int]]:
-    """Zero, and when each packet was handed over, in nanoseconds."""
+    """Send the packets; return the time of zero and the time at which each was handed over, in nanoseconds."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**20)
@@ -178,10 +178,10 @@ def _sent(packets: Sequence[tuple[float, int]], until: float) -> tuple[int, list
 
 
 def main() -> None:
-    """Play what standard input says in the namespace that this process is in."""
+    """Play the task on standard input in the namespace of this process."""
     task = json.loads(sys.stdin.read())
     try:
-        # Nothing else is to take tokens: no router is solicited.
+        # Other packets must not take tokens, so that no router is solicited.
         with contextlib.suppress(OSError):
             Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
         for command in (*_SET_UP, *task["lines"]):

@@ -1,9 +1,9 @@
 """`make kernel`: this machine's TCP and the packet engine side by side, over scenarios that are in no reference file.
 
 Each scenario is run by the kernel engine in real time, once or a few times, and by the packet engine often. A single
-run of the kernel scatters as one of the packet engine's does, so that the standard error of a difference is
-s sqrt(1/k + 1/n), with s of the packet engine's n runs and k runs of the kernel. A difference beyond three of them has
-a cause that is named, or is printed as not explained.
+run of the kernel scatters as one of the packet engine's does. The standard error of a difference is therefore s
+sqrt(1/k + 1/n), with s of the packet engine's n runs and k runs of the kernel. A difference beyond three of them has a
+named cause, or is printed as not explained.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
 
-#: Where the table stands in docs/checking.md.
+#: Marks around the table in docs/checking.md.
 MARKS = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
 
-#: The metrics of the table: what they are called there, and the factor, the unit and the digits that they have there.
+#: Metrics of the table: name, factor, unit and number of digits of each.
 METRICS: Mapping[str, tuple[str, float, str, int]] = {
     "utilization": ("utilization", 100.0, "%", 2),
     "loss_rate": ("loss", 100.0, "%", 3),
@@ -38,9 +38,9 @@ METRICS: Mapping[str, tuple[str, float, str, int]] = {
     "jain_index": ("Jain index", 1.0, "", 3),
 }
 
-#: From how many standard errors on a difference wants a cause.
+#: Standard errors beyond which a difference needs a cause.
 BEYOND = 3.0
-#: How often the packet engine runs a scenario.
+#: Number of the packet engine's runs of a scenario.
 REPLICATIONS = 24
 
 
@@ -48,7 +48,7 @@ REPLICATIONS = 24
 class Pair:
     """A metric of one scenario: means of the kernel engine's and the packet engine's runs, in the metric's own unit.
 
-    `error` is the standard error of their difference; zero where the packet engine's runs are all alike.
+    `error` is the standard error of their difference; zero if the packet engine's runs are all alike.
     """
 
     kernel: float
@@ -57,7 +57,7 @@ class Pair:
 
     @property
     def errors(self) -> float:
-        """How many standard errors they are apart."""
+        """The difference in standard errors."""
         off = abs(self.kernel - self.packets)
         if off == 0.0:
             return 0.0
@@ -71,9 +71,9 @@ def metric_pair(kernel: Sequence[float], packets: Sequence[float]) -> Pair:
 
 
 def packet_tables(tables: Mapping[str, Any], kernel: Sequence[Report]) -> dict[str, Any]:
-    """The scenario for the packet engine: its hosts take the time that this machine took to hand packets over.
+    """The scenario for the packet engine: this machine's lateness becomes the processing time of its hosts.
 
-    A uniform time with the same median as the lateness of both ways together.
+    The time is uniform, with the same median as the lateness of both ways together.
     """
     late = statistics.fmean(0.0 if each.cost.lateness is None else each.cost.lateness.p50_s for each in kernel)
     processing = f"{4e6 * late:.3f}us"
@@ -93,7 +93,7 @@ def beside(
     found = {}
     for name in METRICS:
         ours, theirs = _values(kernel, name), _values(packets, name)
-        # Of one flow Jain's index is 1 by definition.
+        # Jain's index of one flow is 1 by definition.
         if len(ours) == len(kernel) and len(theirs) == len(packets):
             found[name] = metric_pair(ours, theirs)
     return found
@@ -109,7 +109,7 @@ def _values(reports: Iterable[Report], name: str) -> list[float]:
 def table(
     found: Mapping[str, Mapping[str, Pair] | Refused], causes: Mapping[tuple[str, str], str] | None = None
 ) -> str:
-    """The differences, scenario by scenario: the kernel's value, and what it is more than the packet engine's."""
+    """The differences, scenario by scenario: the kernel's value, and its difference from the packet engine's."""
     named = CAUSES if causes is None else causes
     head = ("scenario", *(f"{title}, {unit}" if unit else title for title, _, unit, _ in METRICS.values()), "why")
     rows = []
@@ -155,7 +155,7 @@ def _count(found: Mapping[str, Mapping[str, Pair] | Refused], causes: Mapping[tu
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; print the table, or renew it in the manual."""
+    """Run the requested scenarios; print the table, or renew it in the manual."""
     parser = argparse.ArgumentParser(prog="make kernel", description=__doc__)
     parser.add_argument(
         "--only", default="", help="scenarios whose names contain one of these, with semicolons between"

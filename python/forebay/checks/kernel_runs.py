@@ -1,8 +1,8 @@
-"""Runs of the kernel engine for the checks: each lasts as long as its scenario says, and is kept as soon as it is over.
+"""Runs of the kernel engine for the checks: each lasts as long as its scenario, and is stored as soon as it is over.
 
-A run is a process of its own, so that two may go on at a time and none outlives an interruption. One that the engine
-refuses because the machine was late is repeated up to twice; whatever came of each attempt stands in a journal, and a
-command that was interrupted goes on behind the last run that ended.
+A run is a process of its own, so that two can run at a time and none survives an interruption. A run that the engine
+refuses because the machine was late is repeated up to twice. A journal stores the result of each attempt. An
+interrupted command continues after the last run that ended.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["ATTEMPTS", "Asked", "KernelRuns", "Ran", "Refused", "asked_s", "attempt", "lasting", "missing"]
 
-#: How often a run is begun until it is believed: the matrix behind linux.jsonl repeated twice.
+#: Largest number of attempts of a run; the matrix of linux.jsonl also repeated a run twice.
 ATTEMPTS = 3
-#: At a time; more keep each other from the processors.
+#: Largest number of runs at a time; more would take processors from each other.
 MOST_AT_ONCE = 2
-#: Between two looks at the processes, and by how much a run may last longer than its scenario, in seconds.
+#: Time between two checks of the processes, and time by which a run may outlast its scenario, in seconds.
 LOOK_S, PATIENCE_S = 0.05, 90.0
 
 FILE = "runs.journal"
@@ -41,16 +41,16 @@ FILE = "runs.journal"
 
 @dataclass(frozen=True)
 class Asked:
-    """A run that is wanted.
+    """A requested run.
 
     Attributes
     ----------
     label : str
-        What it is called where progress is shown.
+        Name of the run in the progress output.
     tables : mapping
         The scenario.
     number : int
-        Which of several runs of the same scenario: the replication, from 0.
+        Index of the run among those of the same scenario: the replication, from 0.
     """
 
     label: str
@@ -59,7 +59,7 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """The same for the same run on this kernel by this build."""
+        """The key of the run, equal for equal runs on this kernel by this build."""
         scenario = Scenario.of(self.tables)
         return f"{fingerprint()} {platform.release()} {scenario.core.sha256} {self.number}"
 
@@ -90,13 +90,13 @@ def lasting(seconds: float) -> str:
 
 
 def asked_s(asked: Asked) -> float:
-    """How long a run lasts by its scenario, warm-up included, in seconds."""
+    """The duration of a run by its scenario, warm-up included, in seconds."""
     return sum(Scenario.of(asked.tables).core.duration_s)
 
 
 @dataclass
 class _Attempt:
-    """A process at work on a run."""
+    """A process that makes a run."""
 
     asked: Asked
     number: int
@@ -108,16 +108,16 @@ class _Attempt:
 
 @dataclass
 class KernelRuns:
-    """Runs by what they are of.
+    """Results of runs, by the requested run.
 
     Attributes
     ----------
     folder : Path
-        Where the journal is; it is made.
+        Folder of the journal; it is made.
     at_once : int
-        How many runs go on at a time, 1 or 2.
+        Number of runs at a time, 1 or 2.
     begin : callable
-        Begins an attempt and returns its process, which writes to the path that it is given; tests have their own.
+        Begins an attempt and returns its process, which writes to the given path; tests have their own.
     """
 
     folder: Path
@@ -131,13 +131,13 @@ class KernelRuns:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / FILE
         for _, entry in journal.entries(path.read_bytes() if path.exists() else b""):
-            # A refusal is told again only after it was tried again: the machine may be calmer.
+            # A refused run is tried again, because the machine may be calmer now.
             if isinstance(entry, dict) and isinstance(entry.get("report"), dict):
                 report = Report.of(entry["report"])
                 self._found[entry["key"]] = Ran(report, int(entry["attempt"]), float(entry["load"]))
 
     def of(self, asked: Asked) -> Ran | Refused:
-        """What came of a run that `fetch` has seen to."""
+        """The result of a run after `fetch`."""
         return self._found[asked.key]
 
     def left(self, wanted: Iterable[Asked]) -> list[Asked]:
@@ -145,7 +145,7 @@ class KernelRuns:
         return list({asked.key: asked for asked in wanted if asked.key not in self._found}.values())
 
     def cost(self, wanted: Sequence[Asked]) -> str:
-        """One line about how long it takes to make what is still to be made."""
+        """One line about the duration of the runs that are still to be made."""
         left = self.left(wanted)
         known = len({asked.key for asked in wanted}) - len(left)
         kept = f"; {known} are kept from before in {self.folder}" if known else ""
@@ -157,12 +157,12 @@ class KernelRuns:
         return f"{runs} in real time, {lasting(alone)} in all{pace}{kept}"
 
     def fetch(self, wanted: Sequence[Asked], say: Callable[[str], None]) -> None:
-        """Make the runs that are not known yet, one after another, and keep each.
+        """Make the runs that are not known yet, up to `at_once` at a time, and store each.
 
         Raises
         ------
         UnavailableError
-            Where this machine cannot run any.
+            If this machine cannot run any.
         """
         left = self.left(wanted)
         if not left:
@@ -201,7 +201,7 @@ class KernelRuns:
         return _Attempt(asked, number, self.begin(asked, Path(folder.name)), folder, load, deadline)
 
     def _ended(self, attempt: _Attempt, say: Callable[[str], None]) -> bool:
-        """Take in what an attempt came to: whether it is to be repeated."""
+        """Store the result of an attempt; return whether it is to be repeated."""
         told = _told(attempt)
         entry = {"key": attempt.asked.key, "label": attempt.asked.label, "attempt": attempt.number} | told
         entry["load"] = attempt.load
@@ -222,7 +222,7 @@ class KernelRuns:
 
 
 def missing() -> str | None:
-    """What this machine lacks to run anything with the kernel engine, in one line; None where nothing."""
+    """The requirement of the kernel engine that this machine lacks, in one line; None if it lacks nothing."""
     tables = {
         "link": {"rate": "1Mbps", "buffer": "10p"},
         "flows": [{"name": "one", "rtt": "10ms", "workload": "persistent", "stack": "linux"}],
@@ -238,7 +238,7 @@ _WANTED, _TOLD = "wanted.json", "told.json"
 
 
 def _begin(asked: Asked, folder: Path) -> subprocess.Popen[bytes]:
-    """A process that runs it and writes what came of it into the folder."""
+    """Start a process that makes the run and writes its result into the folder."""
     wanted = {"tables": dict(asked.tables), "number": asked.number}
     (folder / _WANTED).write_text(json.dumps(wanted), encoding="utf-8")
     command = [sys.executable, "-P", __file__, str(folder)]  # without the folder of this file on its path
@@ -264,7 +264,7 @@ def _over(each: _Attempt) -> bool:
 
 
 def _stop(each: _Attempt) -> None:
-    """End a process that is at work, and take its folder away."""
+    """End a running process, and remove its folder."""
     if each.process.poll() is None:
         each.process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -276,7 +276,7 @@ def _stop(each: _Attempt) -> None:
 
 
 def _told(each: _Attempt) -> dict[str, Any]:
-    """What a process that is over has left; one that has died or never ends is a refusal too."""
+    """The result of a process that is over; one that died or did not end in time counts as a refusal."""
     path = Path(each.folder.name)
     said = path / "said"
     try:
@@ -295,7 +295,7 @@ def _told(each: _Attempt) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the run that a folder asks for, and leave there what came of it."""
+    """Make the run that a folder describes, and write its result there."""
     (named,) = arguments
     folder = Path(named)
     wanted = json.loads((folder / _WANTED).read_text(encoding="utf-8"))
@@ -307,6 +307,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):  # whoever asked says so
+    with suppress(KeyboardInterrupt):  # the parent process reports it
         sys.exit(main(sys.argv[1:]))
     sys.exit(130)

@@ -1,7 +1,7 @@
-"""Whether the laboratory's memory stays as it is: runs, trade-offs and experiments in a browser, again and again.
+"""Whether the laboratory's memory stays constant: runs, trade-offs and experiments in a browser, again and again.
 
-``python -m forebay.checks.lab_memory --minutes 10`` prints a line for each stretch of it. Numbers are taken after the
-garbage was collected; the browser's process holds the memory of the page and of all its workers.
+``python -m forebay.checks.lab_memory --minutes 10`` prints a line for each stretch of it. Numbers are taken after
+garbage collection; the browser's process holds the memory of the page and of all its workers.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ measure = "{measure}s"
 """
 QUEUES = ("droptail", "codel", "fq_codel")
 EXPERIMENTS = ("Bufferbloat", "Incast", "Flows in step", "Losing together")
-#: What the page calls the scenario that is played.
+#: Expression for the page's title of the scenario in play.
 TITLE = "document.querySelector('.title')?.textContent"
-#: Whether the run stands at its beginning, and its first picture is drawn.
+#: Expression: the run is at its beginning, and its first picture is drawn.
 BEGINNING = """() => document.querySelector('.transport button.main').textContent === 'Play'
     && document.querySelector('.figures dd').textContent === '0\\u202fs'
     && !document.querySelector('.signals, .played > .outcome')
     && [...document.querySelectorAll('.plot')].every((it) => !it.ariaLabel.includes('Now nothing'))"""
-#: Rounds until all is made that is made once: engines compiled, charts drawn, experiments opened.
+#: Number of rounds until everything is made that is made once: engines compiled, charts drawn, experiments opened.
 WARMING = 2
-#: What was drawn a moment ago may not be garbage yet.
+#: Number of looks at the memory; objects that were drawn a moment ago may not be garbage yet.
 LOOKS = 3
-#: Seconds for which a run is played before the next one takes its place.
+#: Time for which a run is played before the next one replaces it, in seconds.
 PLAYED_S = 0.7
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What the page holds at a moment."""
+    """The memory and the objects of the page at a moment."""
 
     minutes: float
     heap_mb: float
     nodes: int
     listeners: int
-    #: Workers that live.
+    #: Number of live workers.
     workers: int
-    #: Workers that were started so far.
+    #: Number of workers that were started so far.
     started: int
-    #: The browser's process for the page, with all its workers; 0 where the system does not say.
+    #: Memory of the browser's process for the page, with all its workers, in MB; 0 if the system does not report it.
     process_mb: float
 
 
@@ -69,7 +69,7 @@ def begin(page: Page) -> None:
     """Open the page."""
     page.open("memory", _text(0))
     page.choose("Speed", "fast")
-    # From now on each run is played that takes the place of another.
+    # From now on each run that replaces another is played.
     page.press("Play")
 
 
@@ -89,11 +89,11 @@ def round_of_use(page: Page, number: int) -> None:
 
 
 def sample(page: Page, minutes: float) -> Sample:
-    """What is held once the garbage is gone, with the same scenario each time: the least of a few looks."""
+    """Memory after garbage collection, with the same scenario each time: the least of a few looks."""
     if page.evaluate(TITLE) != _title(0):
         _play(page, 0)
     _stand_at_the_beginning(page)
-    # Its panels grow as long as runs go on in the background, and its lines as long as engines answer.
+    # Its panels grow while runs continue in the background, and its lines while engines answer.
     page.until("document.querySelector('.tradeoff progress').value === 1")
     page.until("probe.workers.every(({ asked, answered }) => asked === answered)")
     looks = []
@@ -108,7 +108,7 @@ def sample(page: Page, minutes: float) -> Sample:
 
 
 def _stand_at_the_beginning(page: Page) -> None:
-    """Have the run stand where it begins: what is listed of losses, and told at the end, comes and goes with a run."""
+    """Set the run to its beginning, because the list of losses and the closing lines come and go with a run."""
     # A run can be paused once it plays, and a fast one may be over by then.
     page.choose("Speed", "slow")
     page.press("From the beginning")
@@ -134,7 +134,7 @@ def _look(page: Page, minutes: float) -> Sample:
 
 
 def stretches(page: Page, seconds: float, count: int, tell: Callable[[Sample], None]) -> list[Sample]:
-    """Use the page for a time in so many stretches, with a sample after each."""
+    """Use the page for `seconds` seconds in `count` stretches, with a sample after each."""
     begin(page)
     for number in range(WARMING):
         round_of_use(page, number)
@@ -152,13 +152,13 @@ def stretches(page: Page, seconds: float, count: int, tell: Callable[[Sample], N
 
 
 def _play(page: Page, number: int) -> None:
-    """Have another scenario played in the place of the one before."""
+    """Play another scenario in place of the one before."""
     page.type(_text(number))
     page.until(f"{TITLE} === '{_title(number)}'")
 
 
 def _title(number: int) -> str:
-    """What a scenario is called in the page."""
+    """The title of a scenario in the page."""
     return f"Round {number}"
 
 
@@ -175,7 +175,7 @@ def _text(number: int) -> str:
 
 
 def _process_mb(page: Page) -> float:
-    """The largest of the browser's processes for pages, without what it shares with others."""
+    """Memory of the largest of the browser's processes for pages, without memory that it shares with others, in MB."""
     sizes = [0.0]
     for process in _below(page.browser.service.process.pid):
         try:
@@ -189,9 +189,9 @@ def _process_mb(page: Page) -> float:
 
 
 def _below(process: int) -> list[int]:
-    """A process and those that it and its children started; none where the system does not say."""
+    """A process and those that it and its children started; none if the system does not report them."""
     try:
-        # Each thread has its own.
+        # Each thread has its own list.
         found = [each.read_text(encoding="ascii") for each in Path(f"/proc/{process}/task").glob("*/children")]
     except OSError:
         return []
@@ -207,7 +207,7 @@ def table(sampled: Sample) -> str:
 
 
 def main() -> None:
-    """Use the page for some minutes and print what it holds."""
+    """Use the page for some minutes and print its memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="of use")
     parser.add_argument("--samples", type=int, default=10, help="over that time")

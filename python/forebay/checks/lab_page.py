@@ -1,4 +1,4 @@
-"""The laboratory's page in a browser, with a probe in it that counts what its thread and its workers do.
+"""The laboratory's page in a browser, with a probe in it that counts the work of its thread and its workers.
 
 For checks in a checkout: the browser is driven by selenium, which is no dependency of the package.
 """
@@ -18,12 +18,12 @@ from forebay.laboratory.page import laboratory_page
 
 __all__ = ["Page", "opened"]
 
-#: Seconds that a script in the page may take.
+#: Longest time of a script in the page, in seconds.
 _PATIENCE_S = 100
 
 
 class Page:
-    """The laboratory as it stands in a browser."""
+    """The laboratory in a browser."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
         self.browser = browser
@@ -41,7 +41,7 @@ class Page:
         self.until("document.querySelector('.figures dd')?.textContent === '0\\u202fs'")
 
     def open_hastily(self) -> None:
-        """Open the page as it is, and press Play as soon as there is something to play."""
+        """Open the page with its own scenario, and press Play as soon as a run can be played."""
         path = self._folder / "hasty.html"
         path.write_text(laboratory_page(), encoding="utf-8")
         self.browser.get("about:blank")
@@ -52,7 +52,7 @@ class Page:
         self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": hasty["identifier"]})
 
     def evaluate(self, expression: str) -> Any:
-        """What an expression of JavaScript comes to."""
+        """The value of an expression of JavaScript."""
         return self.browser.execute_script(f"return ({expression})")
 
     def until(self, condition: str) -> None:
@@ -63,14 +63,14 @@ class Page:
         self.browser.execute_async_script(script)
 
     def choose(self, label: str, value: str) -> None:
-        """A value of one of the lists."""
+        """Choose a value of one of the lists."""
         script = """const select = [...document.querySelectorAll('label')]
             .find((it) => it.textContent.startsWith(arguments[0])).querySelector('select');
             select.value = arguments[1]; select.dispatchEvent(new Event('change', {bubbles: true}))"""
         self.browser.execute_script(script, label, value)
 
     def press(self, text: str) -> None:
-        """Push the first button whose text begins so, once it is there and can be pushed."""
+        """Push the first button whose text begins with `text`, as soon as it exists and can be pushed."""
         script = """const [text, done] = arguments;
             const look = () => {
                 const found = [...document.querySelectorAll('button')]
@@ -96,7 +96,7 @@ def opened() -> Iterator[Page]:
     Raises
     ------
     UnsupportedError
-        Where there is no browser, or the page was not built.
+        If there is no browser, or if the page was not built.
     """
     chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if chromium is None or driver is None:

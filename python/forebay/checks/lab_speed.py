@@ -1,4 +1,4 @@
-"""How fast the laboratory is in a browser: its frames while packets are simulated, its beginning, and its engine.
+"""Speed of the laboratory in a browser: its frames during a simulation, its start, and its engine.
 
 ``python -m forebay.checks.lab_speed`` opens the built page in Chromium and prints two tables; ``--write
 docs/performance.md`` puts them into the manual. Nothing here is asserted: it is a measurement, best on a quiet machine.
@@ -54,7 +54,8 @@ class Case:
     overrides: tuple[str, ...]
 
 
-#: The campus uplink may not last longer in a page: its memory is bounded by what its flows could send in all that time.
+#: The campus uplink may not last longer in a page: its memory is bounded by the packets that its flows could send in
+#: all that time.
 CASES = (
     Case("W2", "benches/W2.toml", ("run.measure=350s",)),
     Case("W4", "benches/W4.toml", ("run.measure=95s",)),
@@ -65,17 +66,16 @@ AGAIN = """void setInterval(() => {
     const button = document.querySelector('.transport button.main');
     if (button.textContent === 'Play again') button.click();
 }, 20)"""
-#: A frame of 60 per second that took so long means that one was missed, in milliseconds.
+#: Duration of a frame from which on one of 60 frames per second was missed, in milliseconds.
 MISSED_MS = 25.0
 
 
-#: What else the machine does while a run is played.
+#: Other work of the machine while a run is played.
 Beside = Literal["nothing", "the trade-off"]
 BESIDES: tuple[Beside, ...] = get_args(Beside)
 
-#: Runs a scenario to its end in a worker of the page's own source, as experiments and the trade-off do; the same worker
-#: each time. The answer is how many milliseconds it took, or why it
-#: was refused.
+#: Script that runs a scenario to its end in a worker of the page's own source, as experiments and the trade-off do. It
+#: uses the same worker each time. The answer is the duration in milliseconds, or the reason of a refusal.
 WHOLE = """const [text, done] = arguments;
 const kept = (id) => document.getElementById(id).textContent.trim();
 const begun = async () => {
@@ -99,7 +99,7 @@ window.whole.then((worker) => {
 
 @dataclass(frozen=True)
 class Frames:
-    """What the page's thread did while a run went on behind it."""
+    """The frames of the page's thread while a run continued in the background."""
 
     name: str
     beside: Beside
@@ -107,14 +107,14 @@ class Frames:
     #: Share of frames after which at least one was missed.
     missed: float
     longest_ms: float
-    #: The longest task of the page's thread that took more than 50 ms; 0 where there was none.
+    #: Longest task of the page's thread above 50 ms; 0 if there was none.
     longest_task_ms: float
     million_packets_per_s: float
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """From the opening of the page, in milliseconds."""
+    """Times from the opening of the page, in milliseconds."""
 
     first_paint_ms: float
     first_packet_ms: float
@@ -127,23 +127,23 @@ class Speed:
     name: str
     packets: int
     browser_s: tuple[float, ...]
-    #: Played in the page as fast as it goes, with its pictures.
+    #: Times of a run that is played in the page at full speed, with its pictures, in seconds.
     played_s: tuple[float, ...]
     native_s: tuple[float, ...]
 
     @property
     def ratio(self) -> float:
-        """Of the native speed, so much: the median of the rounds' ratios."""
+        """The share of the native speed: the median of the rounds' ratios."""
         return median(native / browser for native, browser in zip(self.native_s, self.browser_s, strict=True))
 
     @property
     def ratio_played(self) -> float:
-        """The same of the run that is played."""
+        """The same for the run that is played."""
         return median(native / played for native, played in zip(self.native_s, self.played_s, strict=True))
 
 
 def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
-    """Count frames while a scenario is simulated as fast as it goes."""
+    """Count frames while a scenario is simulated at full speed."""
     page.open(case.name, changed(case))
     page.evaluate(AGAIN)
     page.choose("Speed", "fast")
@@ -175,7 +175,7 @@ def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
 
 
 def beginning(page: Page) -> Beginning:
-    """Open the page with the scenario that it has by itself, and press Play at once."""
+    """Open the page with its own scenario, and press Play immediately."""
     page.open_hastily()
     page.until("probe.firstPacket !== null")
     paint, packet = page.evaluate("[probe.firstPaint, probe.firstPacket]")
@@ -187,7 +187,7 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
     text = changed(case)
     page.open(case.name, text)
     page.evaluate("probe.calm()")
-    # The first time the engines are compiled.
+    # The first run compiles the engines.
     _whole(page, text)
     page.choose("Speed", "fast")
     in_browser, played, native = [], [], []
@@ -236,7 +236,7 @@ def _natively(text: str) -> tuple[float, int]:
 
 
 def tables(begun: Sequence[Beginning], counted: Sequence[Frames], speeds: Sequence[Speed]) -> str:
-    """What the manual shows."""
+    """The sentence and the tables of the manual."""
     paint, packet = (median(getattr(each, name) for each in begun) for name in ("first_paint_ms", "first_packet_ms"))
     lines = [
         f"The page paints first {paint:.0f} ms after it is opened from a file, and shows the first simulated packet",
@@ -267,7 +267,7 @@ def tables(begun: Sequence[Beginning], counted: Sequence[Frames], speeds: Sequen
 
 
 def main() -> None:
-    """Measure, and print or write what was found."""
+    """Measure, and print or write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="of each measurement")
     parser.add_argument("--seconds", type=float, default=5.0, help="for which frames are counted")

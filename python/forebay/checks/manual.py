@@ -1,8 +1,8 @@
 """`make manual`: the figures of the manual that simulations give, from the scenarios that come with forebay.
 
-Every scenario is put to `recommend`, the cheapest first. What came out stands in a file of figures, from which the
-tables of `docs/recommend.md` and `docs/rules.md` are made; a scenario that did not change since a run that was
-interrupted is not asked again.
+`recommend` answers every scenario, the cheapest first. The answers are stored in a file of figures, from which the
+tables of `docs/recommend.md` and `docs/rules.md` are made. A scenario that did not change since an interrupted run is
+not answered again.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from forebay.search.judgment import Miss
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
 
-#: Where the tables of answers and of rules stand.
+#: Marks around the tables of answers and of rules.
 ANSWERS = ("<!-- answers: begin -->", "<!-- answers: end -->")
 RULES = ("<!-- judged: begin -->", "<!-- judged: end -->")
 
-#: CPU seconds up to which a scenario is cheap: those that a quick run asks.
+#: CPU seconds up to which a scenario is cheap; a quick run includes only cheap ones.
 CHEAP_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFigures:
-    """What one rule was worth in one scenario; `packets` is None where it asked for no buffer."""
+    """The accuracy of one rule in one scenario; `packets` is None if the rule gave no buffer."""
 
     name: str
     packets: int | None
@@ -51,22 +51,22 @@ class RuleFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What `recommend` answered to one scenario.
+    """The answer of `recommend` to one scenario.
 
     Attributes
     ----------
     name : str
-        Of the scenario's file.
+        Name of the scenario's file.
     sha256 : str
-        Of the scenario.
+        Digest of the scenario.
     packets, seconds : float or None
-        The buffer; None where no buffer meets the goals.
+        The buffer; None if no buffer meets the goals.
     replications : int
-        That the search took.
+        Number of replications of the search.
     cpu_s : float
-        What they cost.
+        CPU time of the search, in seconds.
     rules : tuple of RuleFigures
-        In the order of the catalog.
+        Rules in the order of the catalog.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Figures:
 
 
 def figures_of(name: str, answer: Recommendation) -> Figures:
-    """What of an answer the manual states."""
+    """The figures that the manual states of an answer."""
     buffer = answer.buffer if isinstance(answer.buffer, BufferSize) else None
     return Figures(
         name,
@@ -115,7 +115,7 @@ def measure(path: Path, jobs: int | None = None) -> Figures:
 
 
 def read_figures(path: Path) -> dict[str, Figures]:
-    """The figures by scenario; none where the file is not there yet."""
+    """The figures by scenario; none if the file does not exist yet."""
     if not path.exists():
         return {}
     try:
@@ -147,7 +147,7 @@ def _cost(figures: Figures) -> tuple[float, str]:
 
 
 def answers_table(figures: Iterable[Figures], names: Iterable[str] = ()) -> str:
-    """What `recommend` answers to each scenario, and what that costs; last the names of which nothing is known yet."""
+    """The answer to each scenario, and its cost; last the names without figures."""
     known = sorted(figures, key=_cost)
     rows = [(f"`{each.name}`", _buffer(each), str(each.replications), f"{each.cpu_s:.1f}") for each in known]
     missing = sorted(set(names) - {each.name for each in known})
@@ -235,7 +235,7 @@ def renewed(docs: Path, figures: Mapping[str, Figures], names: Iterable[str]) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what is asked for, and write the figures after each scenario and the pages at the end."""
+    """Measure the requested scenarios; write the figures after each scenario, and the pages at the end."""
     parser = argparse.ArgumentParser(prog="make manual", description=__doc__)
     parser.add_argument("scenarios", type=Path, help="the folder of scenarios")
     parser.add_argument("docs", type=Path, help="the folder of the manual")
@@ -285,7 +285,7 @@ def _renew(options: argparse.Namespace) -> None:
 
 
 def _order(names: Iterable[str], known: Mapping[str, Figures], *, quick: bool) -> list[str]:
-    """The cheapest first; those of which nothing is known last, or first where only cheap ones are asked."""
+    """The cheapest first; those without figures last, or first if only cheap ones are requested."""
     unknown = 0.0 if quick else math.inf
     cost = {name: known[name].cpu_s if name in known else unknown for name in names}
     return sorted((name for name in cost if not quick or cost[name] <= CHEAP_S), key=lambda name: (cost[name], name))

@@ -1,7 +1,7 @@
-"""`make observed`: captures of scenarios whose truth is known, observed, and what came of it beside the truth.
+"""`make observed`: captures of scenarios whose truth is known, observed, and the findings beside the truth.
 
-The packet engine runs each case and writes its capture; the observation reads the file as it would anybody's. Every
-number is held to the promise of the manual, and its 90 % interval is counted as having covered the truth or not.
+The packet engine runs each case and writes its capture; the observation reads the file as any other. Every number is
+compared with the promise of the manual, and the coverage of its 90 % interval is counted.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from forebay.scenario import Scenario, run_jobs
 
 __all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
 
-#: Where the tables stand in docs/checking.md.
+#: Marks around the tables in docs/checking.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
-#: Where the table of captures of one place stands.
+#: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- places: begin -->", "<!-- places: end -->")
 
-#: How far each number may be from the truth, as a share of it.
+#: Largest distance of each number from the truth, as a share of it.
 PROMISES: Mapping[str, float] = {
     "link rate": 0.02,
     "base round trip": 0.05,
@@ -50,21 +50,21 @@ PROMISES: Mapping[str, float] = {
     "buffer": 0.10,
     "size quantile": 0.10,
 }
-#: Quantiles of sizes that are compared, and the fewest transfers that have such.
+#: Quantiles of sizes that are compared, and least number of transfers for them.
 _QUANTILES, _TRANSFERS = (0.25, 0.5, 0.75, 0.9), 200
 #: Bins of stated probabilities.
 _STATED = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-#: Controllers that are of one family, variants of which look alike.
+#: Controllers that belong to another one's family; variants of a family look alike.
 _FAMILIES: Mapping[str, str] = {"bbr3": "bbr"}
-#: How many cases are drawn of each seed.
+#: Number of cases that are drawn of each seed.
 _DRAWN = 120
 
 
 @dataclass(frozen=True)
 class Judgment:
-    """One number of a case: what was observed, what is true.
+    """One number of a case: the observed value and the true one.
 
-    `found` is None where the observation says that it is unknown.
+    `found` is None if the observation reports it as unknown.
     """
 
     what: str
@@ -73,7 +73,7 @@ class Judgment:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the promise is kept; what is said to be unknown promises nothing."""
+        """Whether the promise is kept; an unknown number promises nothing."""
         if self.found is None:
             return True
         off = abs(self.found.value - self.truth)
@@ -82,22 +82,22 @@ class Judgment:
 
     @property
     def is_covered(self) -> bool | None:
-        """Whether the interval covers the truth; None where there is none."""
+        """Whether the interval covers the truth; None if there is none."""
         return None if self.found is None else self.found.contains(self.truth)
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a limited flow was taken for.
+    """The family that the observation found for a limited flow.
 
     Attributes
     ----------
     truth, name : str
-        Its controller, and the family that it was told to be of.
+        Controller of the flow, and the family that the observation named.
     best : str
         The likeliest family, named or not.
     probability, of_truth : float
-        Of the likeliest, and of the truth ("unknown" for what is of no family).
+        Probability of the likeliest family, and of the true one ("unknown" for a controller of no family).
     """
 
     truth: str
@@ -114,7 +114,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Judged:
-    """All judgments of a case, and which controller each limited flow was taken for."""
+    """All judgments of a case, and the family that the observation found for each limited flow."""
 
     judgments: Sequence[Judgment]
     controllers: Sequence[Taken]
@@ -193,7 +193,7 @@ def _of_controllers(flows: Sequence[_Flow], observed: Observed) -> list[Taken]:
 
 @dataclass(frozen=True)
 class _Flow:
-    """A persistent flow as it was simulated: its group, its round trip, and when the capture saw it first."""
+    """A persistent flow as it was simulated: its group, its round trip, and the time of its first captured packet."""
 
     group: Mapping[str, Any]
     rtt_s: float
@@ -201,13 +201,13 @@ class _Flow:
 
 
 def _flow_of(stream_start_s: float, flows: Sequence[_Flow]) -> _Flow | None:
-    """The flow that a stream is, by the time of its first packet."""
+    """The flow of a stream, found by the time of its first packet."""
     nearest = min(flows, key=lambda flow: abs(flow.first_s - stream_start_s), default=None)
     return nearest if nearest is not None and abs(nearest.first_s - stream_start_s) < 1e-6 else None
 
 
 def _flows(case: Case, packets: pl.DataFrame) -> list[_Flow]:
-    """Every persistent flow of which a packet was captured."""
+    """Every persistent flow with a captured packet."""
     before = case.tables["trace"]["capture"] == "arrivals"
     sight = pl.col("time_s") if before else pl.col("time_s") + pl.col("wait_s")
     data = packets.filter(~pl.col("ack") & ~pl.col("syn"))
@@ -234,7 +234,7 @@ def _known(found: Estimate | Unknown) -> Estimate | None:
 
 
 def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
-    """Of sets of cases: promises and how often they are kept, controllers and their probabilities, what is off."""
+    """Tables of sets of cases: kept promises, controllers and their probabilities, and deviations."""
     lines: list[str] = []
     for title, cases in judged.items():
         if cases:
@@ -276,15 +276,15 @@ def _confusion(judged: Mapping[str, Judged]) -> list[str]:
 
 
 def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
-    """Of flows whose likeliest family was stated with a probability: how many are of it.
+    """The share of flows that belong to their likeliest family, by the stated probability of that family.
 
-    Flows of one case err together, so that beside their share stands that of cases, each of which counts once.
+    Flows of one case err together. Beside the share of flows is therefore that of cases, each of which counts once.
     """
     rows = []
     for low, high in itertools.pairwise(_STATED):
         row = [f"{low:.2f} to {high:.2f}"]
         for cases in judged.values():
-            # What says nothing states no probability.
+            # A flow without a finding has no stated probability.
             inside = [
                 (each.is_right, each.probability, 1.0 / len(case.controllers))
                 for case in cases.values()
@@ -316,7 +316,7 @@ def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
 
 
 def _off(judged: Mapping[str, Judged]) -> list[str]:
-    """Of each case and number how many are off, and the farthest of them."""
+    """The number of deviations for each case and number, and the farthest of them."""
     rows = []
     for name, case in judged.items():
         for what in PROMISES:
@@ -350,7 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _judge_cases(options: argparse.Namespace) -> int:
-    """Judge the cases, and write their tables; an exit code."""
+    """Judge the cases, and write their tables; return an exit code."""
     sets: Mapping[str, Mapping[str, Case]] = {
         "chosen cases": CASES,
         "drawn, looked at": drawn(options.drawn, DEVELOPED_ON),

@@ -1,7 +1,7 @@
-"""Scenarios whose captures are observed: the truth is known because each says it.
+"""Scenarios whose captures are observed; each states the truth.
 
-A capture has some hundred thousand packets at most: fast links are looked at for as short as that takes, over round
-trips as short as they have there.
+A capture has some hundred thousand packets at most. Fast links are therefore watched for a short time, over round trips
+as short as they usually have.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Group = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario and what is true of it.
+    """A scenario and the truth about it.
 
     Attributes
     ----------
     tables : mapping
-        Of the scenario, with what it records.
+        Tables of the scenario, with its trace.
     limited : int or None
-        How many flows its link limits; None where even its author could argue.
+        Number of flows that its link limits; None if that is open to argument.
     full : bool
         Whether the link was full at times, so that its rate can be seen.
     buffer : bool
-        Whether its buffer can be seen: both sides of it are, and it overflows.
+        Whether its buffer can be seen: it is captured on both sides, and it overflows.
     """
 
     tables: Mapping[str, Any]
@@ -122,7 +122,7 @@ def _queues() -> dict[str, Case]:
 
 
 def _both_sides() -> dict[str, Case]:
-    """Both sides of the queue: what waits and what is lost is seen."""
+    """Cases captured on both sides of the queue: waiting and lost packets are seen."""
     found = {}
     for controller, count, buffer in (
         ("newreno", 1, "0.5BDP"),
@@ -145,7 +145,7 @@ def _both_sides() -> dict[str, Case]:
 
 
 def _before() -> dict[str, Case]:
-    """Seen before the queue alone."""
+    """Cases that are captured only before the queue."""
     found = {}
     for controller, count in (("newreno", 4), ("cubic", 12), ("bbr", 2)):
         flows = [_flows(controller, count, "40ms")]
@@ -170,7 +170,7 @@ def _transfers() -> dict[str, Case]:
 
 
 def _elsewhere() -> dict[str, Case]:
-    """Flows that are limited by something else, alone and beside those that the link limits."""
+    """Flows that something other than the link limits, alone and beside flows that the link limits."""
     found = {}
     app = _flows("cubic", 8, "40ms", name="video", workload={"app_limited": {"rate": "3Mbps"}})
     app.pop("start")

@@ -1,7 +1,7 @@
-"""Cases for the observation with numbers that nobody chose: rates, round trips, buffers, controllers and places drawn.
+"""Cases for the observation with drawn rates, round trips, buffers, controllers and places.
 
-What an estimate says of its own certainty is judged on these: cases of one seed were looked at while it was made,
-those of another were not.
+These cases test the stated certainty of estimates. The cases of one seed were seen during the development, those of
+another were not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from forebay.checks.observed_cases import Case
 
 __all__ = ["DEVELOPED_ON", "JUDGED_ON", "drawn"]
 
-#: Seeds of the cases that estimates were made on, and of those that they are judged on.
+#: Seeds of the tuning set and of the test set.
 DEVELOPED_ON, JUDGED_ON = 1, 2
 
-#: Packets that a capture has at most, about.
+#: Approximate largest number of packets of a capture.
 _PACKETS = 120_000
-#: How often each controller is drawn: those that are told, and others that are to be "unknown".
+#: Share of each controller among the draws: those that the observation names, and others that must be "unknown".
 _CONTROLLERS: Mapping[str, float] = {
     "newreno": 0.28,
     "cubic": 0.34,
@@ -36,7 +36,7 @@ _PLACES: Mapping[str, float] = {"departures": 0.5, "arrivals": 0.25, "both": 0.2
 
 
 def drawn(count: int, seed: int) -> dict[str, Case]:
-    """So many cases of a seed, each by a name that tells what was drawn."""
+    """`count` cases of a seed, by names that describe them."""
     found = {}
     for number in range(count):
         draws = np.random.default_rng((seed, number))

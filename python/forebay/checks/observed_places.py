@@ -1,7 +1,7 @@
-"""Captures of one place: nine links, each seen at the sender, before its queue, behind it, and at the receiver.
+"""Captures of one place: nine links, each captured at the sender, before its queue, after it, and at the receiver.
 
-Of each capture the rate is right, or it is unknown with a bound that is true. A host stamps what its card hands over
-together at once, in microseconds; captures of senders and receivers are stamped so.
+For each capture the rate is right, or it is unknown with a true bound. A host stamps packets that its card hands over
+together at the same time, in microseconds; captures of senders and receivers are stamped so.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = [
     "seen_in",
 ]
 
-#: Where captures are taken.
+#: Places of captures.
 PLACES = ("sender", "before", "behind", "receiver")
-#: How far a rate may be off, as a share of it.
+#: Largest error of a rate, as a share of it.
 PROMISED = 0.02
-#: How long a card gathers packets before a host stamps them, and how far apart it stamps these, in nanoseconds.
+#: Time for which a card gathers packets before a host stamps them, and time between these stamps, in nanoseconds.
 HANDED_OVER_NS, STAMPED_NS = 100_000, 1_000
 
 Group = dict[str, Any]
@@ -44,7 +44,7 @@ Group = dict[str, Any]
 
 @dataclass(frozen=True)
 class Span:
-    """A link and its traffic: how fast it is, what may wait, and for how many seconds it is captured."""
+    """A link and its traffic: its rate, its buffer, and the seconds for which it is captured."""
 
     rate: str
     buffer: str
@@ -81,9 +81,9 @@ LINKS: Mapping[str, Span] = {
 
 @dataclass(frozen=True)
 class Seen:
-    """What a capture of one place says of the rate of a link: a rate, a bound, or neither.
+    """The finding of a capture of one place about a link's rate: a rate, a bound, or neither.
 
-    All are in bit/s; None where it is not told.
+    All are in bit/s; a missing one is None.
     """
 
     link: str
@@ -94,7 +94,7 @@ class Seen:
 
     @property
     def is_right(self) -> bool:
-        """Whether what is told is true."""
+        """Whether the finding is true."""
         if self.stated is not None:
             return abs(self.stated.value / self.truth_bps - 1.0) <= PROMISED
         return self.at_least_bps is None or self.at_least_bps <= self.truth_bps
@@ -119,7 +119,7 @@ def seen(name: str, place: str, folder: Path) -> Seen:
         file = folder / "host.pcap"
         restamped(folder / "packets.pcapng", file)
     else:
-        # Without the names of the engine's interfaces, which say where it was.
+        # Leave out the names of the engine's interfaces, because they reveal the place.
         file = folder / "port.pcap"
         restamped(folder / "packets.pcapng", file, handed_over_ns=0)
     return seen_in(file, name, place, _core.parse_quantity(span.rate, "rate"))
@@ -133,7 +133,7 @@ def seen_in(file: Path, name: str, place: str, truth_bps: float) -> Seen:
     file : Path
         The capture.
     name, place : str
-        Of the link, and where it was captured.
+        Name of the link, and place of the capture.
     truth_bps : float
         The link's rate in bit/s.
     """
@@ -144,7 +144,7 @@ def seen_in(file: Path, name: str, place: str, truth_bps: float) -> Seen:
 
 
 def _tables(span: Span, place: str) -> dict[str, Any]:
-    """The scenario of a capture: links around the one that is asked about put it where it is seen from."""
+    """The scenario of a capture: links around the observed link set the place of the capture."""
     link: Group = {"name": "link", "rate": span.rate, "buffer": span.buffer, "queue": "droptail"}
     links, watched = [link], link
     if place == "before":
@@ -182,14 +182,14 @@ _BLOCK, _PACKET, _INTERFACE = struct.Struct("<II"), 6, 1
 
 
 def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, interface: int | None = None) -> None:
-    """Write a capture of the engine again as pcap in microseconds, as a host that gathers packets stamps them.
+    """Write a capture of the engine again as pcap in microseconds, with the stamps of a host that gathers packets.
 
     Parameters
     ----------
     source, to : Path
-        A pcapng file of the engine, and where pcap goes.
+        A pcapng file of the engine, and the pcap file.
     handed_over_ns : int
-        How long packets are gathered; 0 leaves their times as they are, in nanoseconds.
+        Time for which packets are gathered, in nanoseconds; 0 leaves their times unchanged, in nanoseconds.
     interface : int, optional
         The number of the only interface whose packets are written.
     """
@@ -222,7 +222,7 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, inte
 
 
 def places_table(found: Sequence[Seen]) -> str:
-    """Of each place how many rates are stated and right, and how many bounds are told and true."""
+    """For each place the number of stated and of right rates, and the number of stated and of true bounds."""
     head = ("captured", "links", "rate stated", "right", "bound told", "true", "bound over the rate", "neither")
     rows = []
     for place in PLACES:
@@ -246,7 +246,7 @@ def places_table(found: Sequence[Seen]) -> str:
 
 
 def places_off(found: Sequence[Seen]) -> str:
-    """What is told and not true: the link, the place, the rate, and what was told."""
+    """Findings that are not true: the link, the place, the rate, and the finding."""
     rows = []
     for each in found:
         if each.is_right:

@@ -1,4 +1,4 @@
-"""What checks with a table in the manual share: which of their cases are asked for, and where the table goes."""
+"""Functions for checks with a table in the manual: they select cases, and write or print the table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["asked", "print_or_write"]
 
 
 def asked(names: Iterable[str], only: str) -> list[str]:
-    """The names that contain one of the parts, which commas separate; all of them where there is no part."""
+    """The names that contain one of the comma-separated parts; all of them if there is no part."""
     parts = [part.strip() for part in only.split(",") if part.strip()]
     return [name for name in names if not parts or any(part in name for part in parts)]
 
 
 def print_or_write(text: str, page: Path | None, marks: tuple[str, str]) -> None:
-    """Put a text between the marks of a page, or print it where there is none."""
+    """Put a text between the marks of a page, or print it if there is no page."""
     if page is None:
         print(text)
     else:

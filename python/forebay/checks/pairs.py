@@ -1,6 +1,6 @@
 """Scenarios that are in no reference file, for the kernel engine and the packet engine to run side by side.
 
-Each is a few lines of data; all take 5 s to settle and 15 s of measurement, which a real kernel takes as well.
+Each is a few lines of data; all take 5 s of warm-up and 15 s of measurement, which a real kernel takes as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["CAUSES", "SCENARIOS"]
 
 Group = dict[str, Any]
-#: How long a run settles and is measured.
+#: Warm-up and measured time of a run.
 WARMUP, MEASURE = "5s", "15s"
 
 
@@ -135,10 +135,10 @@ def _traffic() -> dict[str, dict[str, Any]]:
     }
 
 
-#: By name.
+#: Scenarios by name.
 SCENARIOS: Mapping[str, Mapping[str, Any]] = _tail_drop() | _mixes() | _managed() | _traffic()
 
-#: What another emulator of the same path gave on the same machine and day, with two draws of the starts.
+#: Result of another emulator of the same path on the same machine and day, with two draws of the starts.
 _SECOND = "real senders, by a second emulator too: {}"
 _SHORTER = "real senders' queues are 2 to 5 % shorter, in both of two runs of the kernel"
 _FULL = "a link that is full but for milliseconds: the packet engine's runs hardly scatter there"

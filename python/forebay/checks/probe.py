@@ -1,7 +1,7 @@
-"""Bursts of UDP and when each datagram comes: both ends of a path, as programs that need nothing but Python.
+"""Bursts of UDP and the arrival of each datagram: both ends of a path, as programs that need only Python.
 
 ``python probe.py send ADDRESS PORT TASK`` sends bursts, ``python probe.py receive ADDRESS PORT TASK FILE`` writes the
-kernel's time stamps of what has come, in nanoseconds, as JSON: a list per burst. TASK is a text ``bursts,packets,
+kernel's time stamps of the datagrams, in nanoseconds, as JSON: a list per burst. TASK is a text ``bursts,packets,
 bytes,pause``, the pause in seconds from one burst to the next.
 """
 
@@ -17,26 +17,26 @@ from pathlib import Path
 
 __all__ = ["Task"]
 
-#: IPv4 and UDP headers, and the number of a datagram behind them.
+#: Bytes of IPv4 and UDP headers, and the format of a datagram's number after them.
 HEADERS, NUMBER = 28, struct.Struct("!I")
 #: Linux' socket option for times in nanoseconds (asm-generic/socket.h), which Python does not name.
 SO_TIMESTAMPNS = 35
-#: Seconds for which a receiver waits for one more datagram, and before the first.
+#: Time for which a receiver waits for one more datagram, and before the first, in seconds.
 PATIENCE, LONGEST = 3.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is sent.
+    """The bursts that are sent.
 
     Attributes
     ----------
     bursts, packets : int
-        How many bursts, of how many packets.
+        Number of bursts, and of packets in each.
     size : int
-        Bytes of IP of each packet.
+        Size of each packet, in bytes of IP.
     pause : float
-        Seconds from the beginning of one burst to that of the next.
+        Time from the beginning of one burst to that of the next, in seconds.
     """
 
     bursts: int
@@ -49,13 +49,13 @@ class Task:
 
     @classmethod
     def of(cls, text: str) -> Task:
-        """The task of this text."""
+        """Parse a task."""
         bursts, packets, size, pause = text.split(",")
         return cls(int(bursts), int(packets), int(size), float(pause))
 
 
 def send(address: str, port: int, task: Task) -> None:
-    """Send all bursts, each as fast as it goes."""
+    """Send all bursts, each as fast as possible."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**24)
     sender.connect((address, port))
@@ -90,7 +90,7 @@ def receive(address: str, port: int, task: Task, file: Path) -> None:
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the verb of the arguments."""
     verb, address, port, task, *file = sys.argv[1:]
     if verb == "send":
         send(address, int(port), Task.of(task))

@@ -1,14 +1,14 @@
-"""forebay against numbers that other programs, the Linux kernel and a real switch gave: `make reference`.
+"""forebay compared with numbers of other programs, of the Linux kernel and of a real switch: `make reference`.
 
-Reads what is there of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl and ns3.jsonl in a folder
-(tests/reference/README.md describes the format), turns each row into a forebay scenario, runs it at least eight times
-with the row's own duration and start law, and judges each number by the rule stated there: |theirs - mean(ours)| <=
-max(base, 2.5 s), 2.5 s capped at 4 points of utilization or 40 % of a loss rate. ns-3's rows are a cross-check of
-trends: they are printed and not counted.
+Reads those of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl and ns3.jsonl that a folder has
+(tests/reference/README.md describes the format). It turns each row into a forebay scenario and runs it at least eight
+times with the row's own duration and start distribution. It judges each number by the rule stated there. The rule is
+|theirs - mean(ours)| <= max(base, 2.5 s), with 2.5 s capped at 4 points of utilization or 40 % of a loss rate. ns-3's
+rows are a cross-check of trends: they are printed and not counted.
 
 ENGINE=kernel judges this machine's own TCP by the kernel's rows, the only ones that it can answer. A row is run once,
-with the starts that it had, in real time; s is what the packet engine's runs of it scatter by, so that its tolerances
-are the same.
+with its original starts, in real time. The scatter s is that of the packet engine's runs of the row, so that its
+tolerances are the same.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Judge:
         self._known: dict[str, Mapping[str, list[float]] | str] = {}
 
     def row(self, row: Row, repeats: Mapping[str, Sequence[float]]) -> None:
-        """Judge every number of one row; `repeats` has theirs of all rows of the same scenario."""
+        """Judge every number of one row; `repeats` has their numbers of all rows of the same scenario."""
         if self.kernel is not None:
             self._kernel_row(row, repeats)
             return
@@ -92,7 +92,7 @@ class Judge:
             self._add(_with_repeats(judged, repeats.get(number.name, ())))
 
     def _run(self, tables: Mapping[str, Any]) -> Mapping[str, list[float]] | str:
-        """Values of each metric over the replications, or why there are none."""
+        """The values of each metric over the replications, or the reason why there are none."""
         key = scenario_key(tables)
         if key not in self._known:
             try:
@@ -111,7 +111,7 @@ class Judge:
         print(f"{kind:6} {label:64} failed: {reason}", flush=True)
 
     def _add(self, found: Finding) -> None:
-        """Keep and print what was found of a row's number."""
+        """Store and print the finding about a row's number."""
         self.findings.append(found)
         ours = "-" if found.ours is None else f"{found.ours:.6g}"
         allowed = "-" if found.allowed is None else f"{found.allowed:.3g}"
@@ -144,9 +144,9 @@ def _one(figures: Mapping[str, float], metric: str) -> list[float] | str:
 
 
 def finding(row: Row, number: Number, values: Sequence[float] | str, scatter: Sequence[float] | None = None) -> Finding:
-    """One number beside the mean of ours, by the rule; or why there are no values.
+    """Compare one number with the mean of ours by the rule; without values, the finding has the reason.
 
-    `scatter` has values of other runs whose deviation counts, where ours are too few for one.
+    `scatter` has values of other runs whose deviation counts, if ours are too few for one.
     """
     found = Finding(
         row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
@@ -162,7 +162,7 @@ def finding(row: Row, number: Number, values: Sequence[float] | str, scatter: Se
 
 
 def _verdict(found: Finding) -> str:
-    """What a number's line ends with."""
+    """The end of a number's line."""
     if found.unjudged is not None:
         return f"not judged: {found.unjudged}"
     if found.trend:
@@ -175,14 +175,14 @@ def _verdict(found: Finding) -> str:
 
 
 def _with_repeats(found: Finding, theirs: Sequence[float]) -> Finding:
-    """The finding, with what theirs was over all rows of the same scenario."""
+    """The finding, with mean and scatter of theirs over all rows of the same scenario."""
     if len(theirs) < 2:
         return found
     return replace(found, mean=statistics.fmean(theirs), scatter=statistics.stdev(theirs), repeats=len(theirs))
 
 
 def scenario_key(tables: Mapping[str, Any]) -> str:
-    """The same text for the same scenario."""
+    """A text that is the same for the same scenario."""
     return json.dumps(tables, sort_keys=True)
 
 
@@ -197,7 +197,7 @@ def _repeats(rows: Iterable[Row]) -> Mapping[str, Mapping[str, list[float]]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare with a folder; 0 where there are numbers and at least 90 % of those judged pass."""
+    """Compare with a folder; 0 if there are numbers and at least 90 % of those judged pass."""
     parser = argparse.ArgumentParser(prog="make reference", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="comma-separated out of oracle, ns2, linux, tofino, ns3")
@@ -276,7 +276,7 @@ def _matches(label: str, match: str) -> bool:
 
 
 def _fetch(kernel: KernelRuns, folder: Path, kinds: Iterable[str], match: str) -> None:
-    """Make the runs of the kernel engine that are to be judged, and say beforehand how long that takes."""
+    """Make the runs of the kernel engine that are to be judged, and print their duration beforehand."""
     rows = (row for kind in kinds if kind not in NOT_A_KERNEL for row in read_folder(folder, kind))
     asked = [
         Asked(row.label, row.kernel)
@@ -292,7 +292,7 @@ def _off(found: Finding) -> float:
 
 
 def _oracle_rows(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of oracle.json; each names at least what it is of."""
+    """The rows of oracle.json, each with the fields that name it."""
     allowed = "a table with a list `rows` (tests/reference/README.md)"
     found = document(content(path, allowed), str(path), allowed)
     rows = found.get("rows") if isinstance(found, dict) else None
@@ -302,12 +302,12 @@ def _oracle_rows(path: Path) -> list[Mapping[str, Any]]:
 
 
 def file_of(folder: Path, kind: str) -> Path:
-    """Where a folder keeps the numbers of one kind."""
+    """The file of a folder with the numbers of one kind."""
     return folder / ("oracle.json" if kind == "oracle" else f"{kind}.jsonl")
 
 
 def _kinds(folder: Path, only: str) -> Iterable[str]:
-    """The files to read: those asked for, or all that are there."""
+    """The files to read: the requested ones, or all that exist."""
     if not folder.is_dir():
         raise InputError(f"{folder}: found no such folder; allowed: a folder with oracle.json, ns2.jsonl, ...")
     asked = [part.strip() for part in only.split(",") if part.strip()]

@@ -1,8 +1,8 @@
 """Reference rows of this machine: `make kernel-rows` writes a linux.jsonl that `make reference` reads.
 
-The experiments are those of another folder's linux.jsonl, once more on this kernel, or one that the options describe. A
-row says what was run and what came of it, which kernel and which settings it was, and how late the machine was; a run
-that the engine refuses makes no row.
+The experiments are those of another folder's linux.jsonl, repeated on this kernel, or one that the options describe. A
+row has the experiment and its results, the kernel and its settings, and the machine's lateness. A run that the engine
+refuses makes no row.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from forebay.untrusted import content, document
 
 __all__ = ["Experiment", "experiments_of", "given_experiments", "main", "row_of"]
 
-#: Bytes of a full packet, and the law of the starts in seconds, as in the rows that there are.
+#: Bytes of a full packet, and range of the uniform starts in seconds, as in existing rows.
 PACKET_BYTES, STARTS_S = 1500, (0.0, 2.0)
 
-#: What a row says of what was run.
+#: Fields of a row that describe the experiment.
 GIVEN = (
     "label",
     "experiment",
@@ -65,14 +65,14 @@ METRICS: Mapping[str, tuple[str, float]] = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run: the fields of `GIVEN`, and the scenario that the kernel engine makes of them."""
+    """An experiment: the fields of `GIVEN`, and the scenario that the kernel engine makes of them."""
 
     given: Mapping[str, Any]
     tables: Mapping[str, Any]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Experiment:
-        """An experiment of the fields of a row, whose numbers nobody knows yet."""
+        """Make an experiment of the fields of a row, whose numbers are not known yet."""
         empty = {
             "utilisation_ratio": 0.0,
             "loss_ratio_of_arrivals": 0.0,
@@ -93,7 +93,7 @@ class Experiment:
 
 
 def experiments_of(path: Path, match: str = "") -> list[Experiment]:
-    """Those of a linux.jsonl whose labels contain one of the parts of `match`, which have commas between them."""
+    """The experiments of a linux.jsonl whose labels contain one of the comma-separated parts of `match`."""
     parts = [part.strip() for part in match.split(",") if part.strip()]
     allowed = "a row of numbers a line, as JSON"
     found = []
@@ -112,7 +112,7 @@ def experiments_of(path: Path, match: str = "") -> list[Experiment]:
 def given_experiments(
     flows: str, rate_bps: int, rtts_ms: Sequence[float], buffer: float, seconds: tuple[float, float], repeats: int
 ) -> list[Experiment]:
-    """An experiment that options describe, so many times with other starts.
+    """An experiment that options describe, `repeats` times with other starts.
 
     Parameters
     ----------
@@ -123,16 +123,16 @@ def given_experiments(
     rtts_ms : sequence of float
         One round trip for all flows, or one for each, in milliseconds.
     buffer : float
-        In bandwidth-delay products of the mean round trip.
+        Size of the buffer, in bandwidth-delay products of the mean round trip.
     seconds : (float, float)
-        The whole run and of it the warm-up.
+        Duration of the whole run, and of the warm-up in it, in seconds.
     repeats : int
-        How often.
+        Number of experiments.
 
     Raises
     ------
     InputError
-        For flows that cannot be read, and for lists of other lengths.
+        If the flows cannot be parsed, or if a list has a wrong length.
     """
     controllers = []
     for part in flows.split("+"):
@@ -174,7 +174,7 @@ def given_experiments(
 
 
 def row_of(experiment: Experiment, ran: Ran) -> dict[str, Any]:
-    """The row of a run: what was run, the machine, what came of it, and how late the machine was."""
+    """The row of a run: the experiment, the machine, the results, and the machine's lateness."""
     report, given = ran.report, experiment.given
     metrics = {name: estimate.mean for name, estimate in report.metrics.items()}
     row = dict(given) | {
@@ -206,7 +206,7 @@ def row_of(experiment: Experiment, ran: Ran) -> dict[str, Any]:
 
 
 def _flows(experiment: Experiment, ran: Ran) -> list[Mapping[str, Any]]:
-    """What single flows did, in the order in which the row names them."""
+    """The results of single flows, in the order in which the row names them."""
     groups = {group["name"]: iter(group["per_flow"]) for group in ran.report.to_dict()["groups"]}
     return [next(groups[controller]) for controller in experiment.given["flow_cc"]]
 
@@ -221,7 +221,7 @@ def _module_parameters(controllers: Sequence[str]) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for and write its rows; 1 where the engine refused a run to the last."""
+    """Run the requested experiments and write their rows; 1 if the engine refused a run at every attempt."""
     parser = argparse.ArgumentParser(prog="make kernel-rows", description=__doc__)
     parser.add_argument("to", type=Path, help="the folder to write linux.jsonl into")
     parser.add_argument("--like", type=Path, metavar="DIR", help="the experiments of this folder's linux.jsonl")

@@ -1,7 +1,7 @@
-"""The rows of a reference folder, read as scenarios and the numbers that they gave elsewhere.
+"""The rows of a reference folder, read as scenarios and as the numbers of other programs.
 
 ns-2, ns-3, the Linux kernel and hosts around a real switch ran them; tests/reference/README.md describes the format.
-Where a program differs from forebay's defaults, the row's scenario says so.
+If a program differs from forebay's defaults, the row's scenario has the difference.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Number:
     metric : str
         Key in forebay's report.
     theirs : float
-        In that metric's unit.
+        Value of the other program, in that metric's unit.
     base, cap : float
         Absolute tolerance, and the most that 2.5 standard deviations may widen it to.
     unjudged : str or None
-        Why the number is printed only.
+        Reason why the number is only printed.
     scale, offset : float
         Ours is the metric times `scale` plus `offset`.
     title : str or None
-        What it is called where it is not the metric itself.
+        Name of the number if it is not the metric itself.
     noise : float
-        What is known beforehand of the scatter of theirs, as a standard deviation.
+        Scatter of theirs that is known beforehand, as a standard deviation.
     """
 
     metric: str
@@ -58,7 +58,7 @@ class Number:
 
     @property
     def name(self) -> str:
-        """What it is called in print."""
+        """The printed name of the number."""
         metric = find(self.metric)
         return self.title or (self.metric if metric is None else metric.goal_name)
 
@@ -70,15 +70,15 @@ class Row:
     Attributes
     ----------
     kind, family, label : str
-        The file; what shares are counted over; what the row is called.
+        File of the row; family over which shares are counted; name of the row.
     tables : mapping
         The scenario that the packet engine runs.
     numbers : tuple of Number
-        What it gave elsewhere.
+        Numbers of the other program.
     explanation : str or None
-        The modeling difference that it is known to hinge on.
+        Known modeling difference that decides the row's numbers.
     kernel : mapping or None
-        The scenario that the kernel engine runs; None where it was not Linux' TCP of such a kernel.
+        Scenario that the kernel engine runs; None if the row is not from Linux' TCP of such a kernel.
     """
 
     kind: str
@@ -128,8 +128,8 @@ def _judged(
 
 
 #: ns-2's port of Linux 2.6: SACK, timestamps (50-byte headers), CUBIC still with a cut of 205/1024.
-#: It finds losses by forward acknowledgment and halves the rate during recovery (a packet for two acknowledgments);
-#: its clock ticks every millisecond, and its 40-byte first packet holds nothing up.
+#: It finds losses by forward acknowledgment and halves the rate during recovery (a packet for two acknowledgments).
+#: Its clock ticks every millisecond, and its 40-byte first packet delays nothing.
 NS2_LINUX: Mapping[str, Any] = {
     "recovery": "fack",
     "clock": "1ms",
@@ -339,7 +339,7 @@ def linux_row(row: Mapping[str, Any]) -> Row:
                 "rtt": [f"{rtts[index]:.12g}ms" for index in mine],
                 "processing": f"{_lateness_us(row):.12g}us",
                 "packet": "1500B",
-                # The emulation drew its starts from this law.
+                # The emulation drew its starts from this distribution.
                 "start": {"uniform": ["0s", "2s"]},
                 "workload": "persistent",
             }
@@ -358,7 +358,7 @@ def linux_row(row: Mapping[str, Any]) -> Row:
 
 
 def _linux_kernel(row: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for real hosts, which take their own time to process, with the very starts that the row had."""
+    """The same for real hosts, which have their own processing time, with the starts that the row had."""
     starts = row["flow_start_s"]
     groups = []
     for group in tables["flows"]:
@@ -376,7 +376,7 @@ def _lateness_us(row: Mapping[str, Any]) -> float:
 
 
 def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
-    """Utilization, loss and delay as everywhere; shares within what theirs repeats within."""
+    """Utilization, loss and delay; with several controllers also the share of the first, within its own tolerance."""
     controllers = row["flow_cc"]
     episodes = row["drop_episodes_count"]
     # Episodes are BBR's steady state, not the events that a classic controller's cycle hangs on.
@@ -431,8 +431,8 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
         queue = {"kind": "red", "bottom": 10 * 500 * 8 / (row["rate_mbps"] * 1e6)}
     controller = NS3_CONTROLLERS[row["cc"]]
     if controller == "bbr" and row["n"] == 1:
-        # A round trip equal to the smallest renews it (TcpBbr::UpdateRTprop), and a lone flow sees such ones again and
-        # again: it never probes for a smaller one.
+        # A round trip equal to the smallest renews it (TcpBbr::UpdateRTprop). A lone flow measures such round trips
+        # again and again, so that it never probes for a smaller one.
         controller = {"kind": "bbr", "probe_rtt": False}
     group = {
         "name": "bulk",
@@ -453,7 +453,7 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
         "workload": "persistent",
         "ecn": bool(row["ecn"]),
     }
-    # One more packet waits in the device behind the queue discipline.
+    # One more packet waits in the device after the queue discipline.
     link = {
         "rate": f"{row['rate_mbps']:.12g}Mbps",
         "buffer": f"{int(row['buffer_pkts']) + 1}p",
@@ -471,7 +471,7 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
 
 
 def _ns3_family(row: Mapping[str, Any]) -> str:
-    """A controller over a queue in packets with so many flows, or a discipline."""
+    """The family of a row: a controller over a queue in packets with a number of flows, or a discipline."""
     if row["qd"] != "FifoQueueDisc":
         return f"{row['cc']} over {row['qd']}" if row["ecn"] else str(row["qd"])
     flows = f"{row['n']} flow" if row["n"] == 1 else f"{row['n']} flows"
@@ -485,13 +485,13 @@ SWITCH_CONTROLLERS: Mapping[str, Any] = {
     "bbr": "bbr",
 }
 
-#: How long a run was; its middle third was measured.
+#: Duration of a run, in seconds; its middle third was measured.
 SWITCH_RUN_S = 1.0
 
 #: Packets that the depth swings by for reasons unknown, except with BBR (the data set's authors).
 UNEXPLAINED_SWING = 10.0
 
-#: Smallest limit of a judged row in packets, and the depth that an empty queue reads.
+#: Smallest limit of a judged row, and reported depth of an empty queue, in packets.
 SMALLEST_LIMIT = 31.0
 EMPTY_DEPTH = 2.0
 
@@ -503,9 +503,9 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
         raise InputError(f"found controller `{controller}`; allowed: {', '.join(SWITCH_CONTROLLERS)}")
     rate, packet = int(row["rate_bits_per_s"]), int(row["packet_bytes"])
     links = [
-        # All flows leave through the same two cards, whose own queue has no limit that was ever met.
+        # All flows leave through the same two cards, whose own queue never reached a limit.
         {"name": "cards", "rate": f"{2 * rate}bps", "buffer": "1000000p"},
-        # A packet that finds no more than the limit is kept: one more than the limit's whole packets may wait.
+        # A packet that finds no more than the limit is accepted: one more than the limit's whole packets may wait.
         {"name": "port", "rate": f"{rate}bps", "buffer": f"{int(limit) + 1}p", "target": True},
     ]
     group = {
@@ -516,8 +516,8 @@ def _switch_row(row: Mapping[str, Any]) -> Row:
         "rtt": "1.2ms",
         "packet": f"{packet}B",
         "path": ["cards", "port"],
-        # The receiver's Intel 82599 interrupts once in 126 us where 8 to 48 packets come in between (Linux 5.5,
-        # ixgbe_update_itr); Linux 5.5 knows no acknowledgment of a PSH at once.
+        # The receiver's Intel 82599 interrupts once in 126 us if 8 to 48 packets arrive in between (Linux 5.5,
+        # ixgbe_update_itr). Linux 5.5 does not acknowledge a PSH immediately.
         "delayed_ack": {"gro": "126us", "push": False},
         "offload_grows": False,
         # iperf3 connects its flows first and then lets all of them send.

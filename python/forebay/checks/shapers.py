@@ -1,10 +1,10 @@
-"""Shapers of the packet engine beside those of this machine's kernel: the same packets through both.
+"""Shapers of the packet engine compared with those of this machine's kernel: the same packets through both.
 
-The engine plays a scenario and records when each packet came and what became of it. The same packets go at the same
+The engine plays a scenario and records the arrival and the departure of each packet. The same packets go at the same
 times through the kernel (`forebay.checks.kernel`), which has the lines that forebay writes for the scenario. The line
-behind a bucket takes hardly any time in either.
+after a bucket takes hardly any time in either.
 
-``python -m forebay.checks.shapers`` prints what both did with every case.
+``python -m forebay.checks.shapers`` prints the results of both for every case.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["CASES", "Case", "Pair", "Simulated", "main", "run", "simulated"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A shaper, and packets that wait for tokens and nothing else.
+    """A shaper, and packets that wait only for tokens.
 
     Attributes
     ----------
     name : str
-        What it shows.
+        Name of the property that the case shows.
     link : str
         Keys of the link beside its rate.
     flows : str
         Groups of unresponsive flows.
     measure : float
-        Seconds until all have left.
+        Time until all packets have left, in seconds.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def scenario(self) -> Scenario:
-        """What the engine plays."""
+        """The scenario that the engine plays."""
         text = (
             f'[link]\nrate = "100Tbps"\n{self.link}\n{self.flows}[trace]\nrecord = ["packets"]\n'
             f'[run]\nwarmup = "0s"\nmeasure = "{self.measure}s"\nreplications = 1\nseed = 1\n'
@@ -55,12 +55,12 @@ class Case:
         return Scenario.parse(text, name=self.name)
 
 
-#: Of a burst, seconds from packet to packet, of 1,000 bytes.
+#: Time between packets of a burst, in seconds; each packet has 1,000 bytes.
 APART = 10e-6
 
 
 def _bursts(*bursts: tuple[float, int]) -> str:
-    """At these seconds so many packets."""
+    """Flows that send bursts: at each time, in seconds, a number of packets."""
     return "".join(
         f'[[flows]]\npacket = "1000B"\nstart = "{at:.6f}s"\nstop = "{at + (count - 0.5) * APART:.6f}s"\n'
         'workload = { cbr = { rate = "800Mbps" } }\n'
@@ -68,9 +68,9 @@ def _bursts(*bursts: tuple[float, int]) -> str:
     )
 
 
-#: 25 ms a packet of 1,000 bytes: however late a virtual machine is, it is hardly so late.
+#: A packet of 1,000 bytes takes 25 ms, and a virtual machine is hardly so late.
 SLOW = 'rate = "320kbps", burst = "5000B"'
-#: Fourteen at a full bucket, again at a full one, and at one with tokens for two and a half.
+#: Bursts of fourteen packets: twice at a full bucket, and once at one with tokens for two and a half.
 THRICE = _bursts((0.0, 14), (0.6, 14), (0.8125, 14))
 #: Twice as much as passes, in packets of three sizes.
 MUCH = """[[flows]]
@@ -102,7 +102,7 @@ CASES: Sequence[Case] = (
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A packet of the engine's: when it came, its bytes, and when it left, in seconds; None where it was dropped."""
+    """A packet of the engine: arrival in seconds, size in bytes, departure in seconds; None if it was dropped."""
 
     came: float
     size: int
@@ -111,7 +111,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What the engine and the kernel did with a case, packet by packet."""
+    """The results of the engine and of the kernel for a case, packet by packet."""
 
     case: Case
     simulated: tuple[Simulated, ...]
@@ -125,12 +125,12 @@ class Pair:
         return found
 
     def dropped(self) -> tuple[list[int], list[int]]:
-        """Which packets were dropped, by number."""
+        """The numbers of the packets that were dropped, in the engine and in the kernel."""
         ours = [number for number, packet in enumerate(self.simulated) if packet.left is None]
         return ours, [number for number, packet in enumerate(self.played.packets) if packet.left is None]
 
     def sent_late(self) -> float:
-        """By how many seconds a packet was sent late, at worst."""
+        """The largest lateness of a packet when it was sent, in seconds."""
         pairs = zip(self.simulated, self.played.packets, strict=True)
         return max(theirs.sent - ours.came for ours, theirs in pairs)
 
@@ -141,12 +141,12 @@ class Pair:
         return ours, theirs
 
     def lateness(self) -> list[float]:
-        """By how many seconds each packet left later in the kernel, of those that left both."""
+        """The time by which each packet left later in the kernel, in seconds, for packets that left both."""
         pairs = zip(self.simulated, self.played.packets, strict=True)
         return [theirs.left - ours.left for ours, theirs in pairs if ours.left is not None and theirs.left is not None]
 
     def at_once(self) -> tuple[int, int]:
-        """How many left before half a packet's tokens had come."""
+        """The numbers of packets, ours and the kernel's, that left before half a packet's tokens had arrived."""
         soon = self.simulated[0].size * 4 / (self.shaper.peak or self.shaper.rate)
         ours, theirs = (
             sum(packet.left is not None and packet.left < soon for packet in packets)
@@ -156,7 +156,7 @@ class Pair:
 
 
 def simulated(case: Case) -> tuple[Simulated, ...]:
-    """The packets of a case as the engine has them, in their order, in time since the first one."""
+    """The engine's packets of a case, in their order, in time since the first one."""
     tables = case.scenario.run(traces=True).traces()
     assert tables is not None, case.name
     table = tables["packets"]
@@ -168,12 +168,12 @@ def simulated(case: Case) -> tuple[Simulated, ...]:
 
 
 def run(case: Case) -> Pair:
-    """Play a case twice.
+    """Play a case in the engine and in the kernel.
 
     Raises
     ------
     KernelError
-        Where this machine's kernel does not let itself be asked.
+        If packets cannot be sent through this machine's kernel.
     """
     ours = simulated(case)
     told = configure(platform("linux"), Port.of(case.scenario))

@@ -1,4 +1,4 @@
-"""What `make reference` prints at its end, and the tables that `make checks` puts into the manual."""
+"""Summary that `make reference` prints at its end, and tables that `make checks` puts into the manual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SOURCES", "compared", "print_summary", "shares_table", "unjudged_table"]
 
-#: What the kinds of a reference folder are.
+#: Description of each kind of a reference folder.
 SOURCES = {
     "oracle": "formulas to 20 digits, fixed points to 1e-12, computed with mpmath and SciPy",
     "ns2": "ns-2.35",
@@ -27,7 +27,7 @@ WIDTH = 80
 
 
 def print_summary(findings: Sequence[Finding], before: Sequence[Finding] | None = None) -> None:
-    """Print shares per family, what the rule does not judge, what failed, and what another build had otherwise."""
+    """Print shares per family, numbers that are not judged, failures, and differences from another build."""
     from rich.console import Console
     from rich.text import Text
 
@@ -56,7 +56,7 @@ def _by_kind(parts: Iterable[Share]) -> dict[str, list[Share]]:
 
 
 def _cells(part: Share) -> tuple[str, str, str, str]:
-    """What of a share stands in a table; of what is in no row the rows are left out."""
+    """The cells of a share in a table; the last is empty for formulas, which belong to no row."""
     whole = "" if part.kind == "oracle" else f"{part.whole} of {part.rows}"
     family = f"{part.family}, judged after all" if part.after_all else part.family
     return family, f"{part.agreed} of {part.numbers}", _percent(part.agreed, part.numbers), whole
@@ -97,7 +97,7 @@ def shares_table(findings: Iterable[Finding]) -> str:
     return "\n".join(markdown_table(("source", "family", "numbers that agree", "share", "whole rows"), rows)) + "\n"
 
 
-# What is not judged ------------------------------------------------------------------------------------------------
+# Numbers that are not judged ---------------------------------------------------------------------------------------
 
 
 def _bias_cells(bias: Bias) -> tuple[str, str, str, str, str]:
@@ -133,17 +133,17 @@ def _biases_view(found: Sequence[Bias]) -> Table:
 
 
 def unjudged_table(findings: Iterable[Finding]) -> str:
-    """What is not judged as a Markdown table, with its bias."""
+    """The numbers that are not judged as a Markdown table, with their bias."""
     rows = [(_source(bias.kind), *_bias_cells(bias)) for bias in biases(findings)]
     head = ("source", "family", "number", "of them", "ours differs by, ± noise", "not judged because")
     return "\n".join(markdown_table(head, rows)) + "\n"
 
 
-# What failed -------------------------------------------------------------------------------------------------------
+# Failures ----------------------------------------------------------------------------------------------------------
 
 
 def failures(findings: Iterable[Finding]) -> Iterator[str]:
-    """Every number that does not agree under its row, with how many standard errors it is off."""
+    """Every number that does not agree under its row, with its distance in standard errors."""
     failed = [found for found in findings if found.judged and not found.agrees]
     if failed:
         yield ""
@@ -169,7 +169,7 @@ def _failure(found: Finding) -> str:
 
 
 def _errors(value: float) -> str:
-    """A number of standard errors; nothing varies where it is infinite."""
+    """A number of standard errors in words; if it is infinite, nothing varies."""
     return "all alike" if math.isinf(value) else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
@@ -177,7 +177,7 @@ def _errors(value: float) -> str:
 
 
 def compared(before: Sequence[Finding], after: Sequence[Finding]) -> Iterator[str]:
-    """What agrees now and did not, and what did and does not."""
+    """The numbers that agree now and did not before, and those that did and do not now."""
     found = changes(before, after)
     better = [change for change in found if change.better]
     worse = [change for change in found if not change.better]
@@ -201,7 +201,7 @@ def _figure(value: float | None) -> str:
 
 
 def _shares_against(before: Sequence[Finding], after: Sequence[Finding]) -> Iterator[str]:
-    """The families whose share is another one, over the rows that both builds have."""
+    """The families whose share differs, over the rows that both builds have."""
     rows = {(found.kind, found.row) for found in before} & {(found.kind, found.row) for found in after}
     was, now = (
         {

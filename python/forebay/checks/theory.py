@@ -1,4 +1,4 @@
-"""How we know it is right: the packet engine against theory, and a table that counts every kind of check.
+"""The packet engine compared with theory, and a table that counts every kind of check.
 
 ``python -m forebay.checks.theory`` runs the checks against theory and prints a line for each and the table. With
 ``--reference DIR`` the numbers of other programs are counted too, as ``make reference`` judges them; with ``--write
@@ -39,10 +39,10 @@ __all__ = [
     "sawtooth",
 ]
 
-#: The table stands between these two lines of a document.
+#: Marks around the table in a document.
 MARKS = ("<!-- checks: begin -->", "<!-- checks: end -->")
 
-#: Where the shares of families stand, and what is not judged.
+#: Marks around the shares of families, and around the numbers that are not judged.
 SHARES = ("<!-- families: begin -->", "<!-- families: end -->")
 UNJUDGED = ("<!-- not judged: begin -->", "<!-- not judged: end -->")
 
@@ -57,15 +57,15 @@ class Check:
     Attributes
     ----------
     name, source : str
-        What is checked, and the theory.
+        Checked quantity, and the theory.
     tables : mapping
         The scenario.
     ours : callable
-        The quantity out of one report's figures.
+        Function from one report's figures to the quantity.
     theory : callable
-        What it should be; of the figures too, where theory relates two of them.
+        Function from one report's figures to the value of theory, which may relate two of them.
     tolerance : float
-        Largest relative difference that is not the sample's: of the theory's own assumptions.
+        Largest relative difference that comes from the theory's own assumptions and not from the sample.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a check found: means, the standard error of ours, and whether the difference is within its bounds."""
+    """The result of a check: means, the standard error of ours, and whether the difference is within its bounds."""
 
     check: Check
     ours: float
@@ -127,7 +127,7 @@ def sawtooth(ratio: float) -> float:
 
 
 def _exponential_sizes(mean: float) -> Mapping[str, Any]:
-    """Packet sizes of the exponential law up to 65,535 bytes."""
+    """Packet sizes of the exponential distribution up to 65,535 bytes."""
     points = [[f"{1 + 200 * k}B", -math.expm1(-200 * k / mean)] for k in range(327)]
     return {"cdf": [*points, ["65535B", 1.0]]}
 
@@ -206,7 +206,7 @@ def _slow_way_back() -> Mapping[str, Any]:
 
 
 def _codel_drops(seconds: float, interval: float) -> float:
-    """How many signals CoDel's law gives in a time that begins with the first (RFC 8289 section 3.3)."""
+    """The number of CoDel's signals in a time that begins with the first (RFC 8289 section 3.3)."""
     at, count = 0.0, 0
     while at <= seconds:
         count += 1
@@ -223,7 +223,7 @@ def _constant(value: float) -> Callable[[Figures], float]:
 
 
 def _queues() -> Iterator[Check]:
-    """One server with Poisson arrivals: what waits and what is lost."""
+    """One server with Poisson arrivals: waiting and loss."""
     for load in (0.5, 0.7, 0.9):
         yield Check(
             f"M/D/1, load {load}: mean wait",
@@ -254,7 +254,7 @@ def _queues() -> Iterator[Check]:
 
 
 def _one_flow() -> Iterator[Check]:
-    """One flow that halves its window: how full it keeps the link, and how window and cuts belong together."""
+    """One flow that halves its window: the link's utilization, and the relation between window and cuts."""
     for buffer in (5, 62, 125, 312, 625, 937):
         yield Check(
             f"one flow, {buffer} packets of 625 BDP: utilization",
@@ -289,15 +289,16 @@ def _fair_queues() -> Iterator[Check]:
 
 
 def _active_queues() -> Iterator[Check]:
-    """Where active queue management rests under traffic that never reacts."""
-    # 10,200 packets a second of which 10,000 leave: the wait stays above the target for the whole time.
+    """The equilibrium of active queue management under traffic that never reacts."""
+    # 12,000 packets arrive in a second and 10,000 leave: the wait stays above the target for the whole time.
     flood = [{"name": "flood", "packet": "1250B", "workload": {"cbr": {"rate": "120Mbps"}}}]
     yield Check(
         "CoDel, steady overload: drops in 20 s",
         "n-th drop interval / sqrt(n) after the one before (RFC 8289)",
         _tables({"buffer": "1000000p", "queue": "codel"}, flood, {"warmup": "0s", "measure": "20s"}),
         lambda figures: figures["loss_rate"] * figures["packets"],
-        # Above the target of 5 ms when a sixth of 30 ms has come too early, then an interval without drops.
+        # A departing packet has waited for a sixth of the time: 5 ms, the target, after 30 ms. An interval without
+        # drops follows.
         _constant(_codel_drops(20.0 - 0.03 - 0.1, 0.1)),
         0.01,
     )
@@ -359,7 +360,7 @@ def _figures(report: Report) -> dict[str, float]:
 def run_check(check: Check, replications: int, jobs: int | None) -> Outcome:
     """Run one check.
 
-    It passes where the mean over replications is within the tolerance and three standard errors of the theory.
+    It passes if the mean over replications is within the tolerance and three standard errors of the theory.
     """
     core = Scenario.of(check.tables).core
     reports = run_jobs([_core.Job(core, "packet", 1, k) for k in range(replications)], jobs)
@@ -387,7 +388,7 @@ def _run_all(replications: int, jobs: int | None) -> list[Outcome]:
 
 
 def found_in(folder: Path, replications: int, jobs: int | None) -> list[Finding]:
-    """What is found in a reference folder, or was and is written in a file."""
+    """The findings about a reference folder, or those that a file holds."""
     if folder.is_file():
         return read(folder)
     judge = reference.Judge(max(replications, 8), jobs)
@@ -431,7 +432,7 @@ def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]
 
 
 def renewed(document: str, found: str, findings: Sequence[Finding] | None, where: str) -> str:
-    """Return the document with its tables renewed; those of other programs stay where nothing was compared."""
+    """Return the document with its tables renewed; those of other programs stay if nothing was compared."""
     document = between(document, MARKS, found, where)
     shares = summary.shares_table(findings) if findings else within(document, SHARES, where)
     unjudged = summary.unjudged_table(findings) if findings else within(document, UNJUDGED, where)
@@ -439,7 +440,7 @@ def renewed(document: str, found: str, findings: Sequence[Finding] | None, where
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the checks; 0 where all against theory pass."""
+    """Run the checks; 0 if all against theory pass."""
     parser = argparse.ArgumentParser(prog="make checks", description=__doc__)
     parser.add_argument(
         "--reference",

@@ -1,4 +1,4 @@
-"""Traces that scenarios play, drawn from published models: nobody's recording, and the same bytes wherever drawn.
+"""Traces that scenarios play, drawn from published models: no recordings, and the same bytes on every machine.
 
 ``python -m forebay.checks.traces scenarios`` writes them.
 """
@@ -38,7 +38,7 @@ def lte() -> str:
         if rate == 0 and draws.random() > escapes / STEPS:
             continue
         moved = rate + draws.gauss(0, noise) / STEPS**0.5
-        # What goes beyond the highest rate comes back; the lowest holds.
+        # The highest rate reflects, the lowest clamps.
         rate = max(0.0, min(moved, 2 * most - moved))
     return "\n".join(rows) + "\n"
 

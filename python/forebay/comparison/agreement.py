@@ -1,4 +1,4 @@
-"""How closely the fluid engine follows the packet engine, against bounds stated beforehand."""
+"""The gap between the fluid engine and the packet engine, compared with bounds stated beforehand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSS_FACTOR", "QUEUE_PART", "UTILIZATION_POINTS", "agreement"]
 
-#: Utilization may differ by so much (0.02 is two points).
+#: Largest gap between the utilizations that is allowed (0.02 is two points).
 UTILIZATION_POINTS = 0.02
-#: The mean queue may differ by this part of the buffer; most where flows of equal round trips meet at equal instants,
-#: since which of them loses then rests with the order of simultaneous packets.
+#: Largest gap between the mean queues that is allowed, as a part of the buffer. It is largest if flows of equal round
+#: trips meet at equal instants: the order of simultaneous packets then decides which of them loses.
 QUEUE_PART = 0.15
-#: Either loss rate may be so many times the other: a fluid loses what one round trip's growth overshoots, packets are
-#: lost in bursts.
+#: Largest ratio between the loss rates that is allowed. A fluid loses what one round trip's growth overshoots; packets
+#: are lost in bursts.
 LOSS_FACTOR = 4.0
 
 
@@ -30,7 +30,7 @@ def agreement(scenario: Scenario, answers: Sequence[Answer]) -> list[Agreement]:
     Parameters
     ----------
     scenario : Scenario
-        What both ran.
+        Scenario that both ran.
     answers : sequence of Answer
         The answers of `compare`.
 
@@ -62,7 +62,7 @@ def agreement(scenario: Scenario, answers: Sequence[Answer]) -> list[Agreement]:
 def _gap(
     metric: str, packet: float, fluid: float, waiting: float
 ) -> tuple[float | None, float, Literal["points", "buffers", "times"]]:
-    """The gap, what is allowed, and its unit."""
+    """The gap, the largest gap allowed, and their unit."""
     if metric == "utilization":
         return 100 * (fluid - packet), 100 * UTILIZATION_POINTS, "points"
     if metric == "queue_mean_packets":

@@ -1,4 +1,4 @@
-"""What `compare` answers: what every engine and model says, where they differ, and what each assumes."""
+"""The answers of `compare`: results of every engine and model, their differences, and the assumptions of each."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Metrics = Mapping[str, Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one engine or model says of a scenario.
+    """The answer of one engine or model about a scenario.
 
     Attributes
     ----------
     name : str
-        Of the engine or the model.
+        Name of the engine or the model.
     kind : {"engine", "model"}
-        Which of the two.
+        Engine or model.
     applies : bool
-        Whether it can answer, and for a model whether nothing that it assumes fails.
+        Whether it can answer; for a model, whether none of its assumptions fails.
     why : str
-        Why not; else what it says of itself.
+        Reason if it does not apply; else its own warnings or notes.
     assumptions : tuple of Assumption
-        Of models, and of the fluid engine where the packet engine has measured what it assumes.
+        Assumptions of models, and of the fluid engine if the packet engine has measured them.
     metrics : mapping
-        Empty where an engine cannot answer.
+        Metrics; empty if an engine cannot answer.
     notes : tuple of str, or None
-        What to know of a model's numbers; None for engines.
+        Notes on a model's numbers; None for engines.
     lateness : Lateness or None
-        How late the machine was; None where nothing ran in real time.
+        Lateness of the machine; None if nothing ran in real time.
     """
 
     name: str
@@ -78,26 +78,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A fluid answer held against the packet engine's.
+    """A fluid answer compared with the packet engine's.
 
     Attributes
     ----------
     engine, metric : str
-        What is compared.
+        Names of the fluid answer and of the metric.
     values : tuple of float
-        Of the packet engine, of the fluid.
+        Values of the packet engine and of the fluid.
     gap : float or None
-        In the unit `of`; None where one loses and the other does not.
+        Gap in the unit `of`; None if one has losses and the other has none.
     allowed : float
-        In the same unit.
+        Largest gap allowed, in the same unit.
     of : {"points", "buffers", "times"}
-        The unit.
+        Unit of the gap.
     within : bool or None
         Whether the gap is within what is allowed.
     expected : bool
-        Whether that is promised for this scenario.
+        Whether agreement is promised for this scenario.
     why : str
-        Why not.
+        Reason if it is not promised.
     """
 
     engine: str
@@ -118,17 +118,17 @@ class Disagreement:
     Attributes
     ----------
     metric : str
-        In what.
+        Metric in which they differ.
     between : tuple of str
         The two answers.
     values : tuple of float
-        What they say.
+        Values of the two answers.
     difference, uncertainty : float
-        How much the second is larger, and the sum of the half widths.
+        Value of the second minus that of the first, and the sum of the half widths.
     why : str
-        What the second assumes, in one line.
+        Reason why the second may be off, in one line.
     assumptions : tuple of Assumption
-        Those in doubt.
+        Assumptions of the second that are in doubt.
     """
 
     metric: str
@@ -142,7 +142,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class RuleMark:
-    """The buffer that a rule asks for."""
+    """The buffer of a rule."""
 
     name: str
     packets: float
@@ -157,7 +157,7 @@ class RangePoint:
     answers: Mapping[str, Metrics]
 
     def estimate(self, name: str, metric: str) -> Estimate | None:
-        """What an answer says of a metric, or None."""
+        """The estimate of a metric by an answer, or None."""
         return self.answers.get(name, {}).get(metric)
 
 
@@ -168,17 +168,17 @@ class Comparison(Told):
     Attributes
     ----------
     scenario : Scenario
-        What was asked about.
+        Compared scenario.
     buffer : BufferSize
-        Its own buffer.
+        Buffer of the scenario.
     answers : tuple of Answer
         One per engine or model.
     agreement : tuple of Agreement
-        Of the fluid engine with the packet engine, against stated bounds.
+        Agreement of the fluid engine with the packet engine, against stated bounds.
     disagreements : tuple of Disagreement
-        Between answers that apply.
+        Disagreements between answers that apply.
     rules : tuple of RuleMark
-        The buffer that each rule asks for.
+        Buffer of each rule.
     points : tuple of RangePoint
         Answers over a range of buffers, in rising order; `curve` has them as a data frame.
     """
@@ -192,7 +192,7 @@ class Comparison(Told):
     points: tuple[RangePoint, ...]
 
     def answer(self, name: str) -> Answer | None:
-        """What an engine or a model says, by its name."""
+        """The answer of an engine or a model, by its name."""
         return answer_of(name, self.answers)
 
     @property

@@ -1,4 +1,4 @@
-"""What the fluid engine assumes, held against what the packet engine measured on the same scenario."""
+"""The assumptions of the fluid engine, compared with the packet engine's measurements of the same scenario."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def fluid_assumptions(scenario: Scenario, packet: Report, fluid: Report) -> list
     Parameters
     ----------
     scenario : Scenario
-        What both ran.
+        Scenario that both ran.
     packet, fluid : Report
         Their reports.
 
     Returns
     -------
     list of Assumption
-        Those of which something is known.
+        The assumptions that could be checked.
     """
     checks = [
         _synchronization(packet, fluid),
@@ -60,7 +60,7 @@ def _check(assumption: str, holds: bool | None, why: str) -> Assumption:
 
 
 def burst_packets(scenario: Scenario) -> float | None:
-    """Half of the fair window of the flow with the longest round trip: what an unpaced sender may send at once.
+    """Half of the fair window of the flow with the longest round trip: the burst of an unpaced sender, in packets.
 
     None without persistent flows.
     """
@@ -143,7 +143,7 @@ def _background(scenario: Scenario, fluid: Report) -> Assumption | None:
     constant = (Kind.FLUID_BACKGROUND, "constant")
     if not any((warning.kind, warning.subject) == constant for warning in fluid.warnings):
         return _check("other traffic varies from round trip to round trip only", None, "it is redrawn as a normal law")
-    # What a Poisson stream of that load varies by within a round trip; bursty sources vary by more.
+    # Variation of a Poisson stream of that load within a round trip; bursty sources vary by more.
     packets = core.background_load * (core.bdp_packets or 0.0)
     waiting = max(scenario.buffer.packets, 1.0)
     return _check(

@@ -1,4 +1,4 @@
-"""`compare`: what every engine and every rule says of one scenario, where they disagree and why."""
+"""`compare`: the answers of every engine and every rule for one scenario, their disagreements and the reasons."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["FITTED", "Comparison", "check_engines", "compare", "runs_in_real_tim
 
 #: Differences below this fraction (of the larger value) are not worth a line, however certain they are.
 WORTH_MENTIONING = 0.02
-#: The fluid engine with the packet engine's count law and a background redrawn every round trip.
+#: Name of the fluid engine with the packet engine's distribution of counts and a background redrawn every round trip.
 FITTED = "fluid (fitted)"
-#: Fluid runs cost milliseconds: at least so many make their own intervals narrow.
+#: Least number of fluid replications; they cost milliseconds, and their intervals are narrow only if they are many.
 FLUID_REPLICATIONS = 16
 #: Replications of the packet engine that are traced for the fit; traces are large.
 TRACED = 2
@@ -34,7 +34,7 @@ TRACED = 2
 RANGE_BDP = (0.02, 2.0)
 RANGE_OWN = (0.1, 10.0)
 
-#: Buffers of the range where nothing is said.
+#: Number of buffers of the range by default.
 POINTS = 9
 
 
@@ -52,20 +52,20 @@ def compare(
     Parameters
     ----------
     scenario : Scenario
-        What to ask about.
+        Scenario to compare.
     engines : collection of str
-        Engines that run in real time, which are asked only where they are named, as in ["kernel"]. Their runs are made
-        one at a time, at the scenario's own buffer, and over the range where `points` are given.
+        Engines that run in real time. They run only if they are named, as in ["kernel"]. Their runs are made one at a
+        time, at the scenario's own buffer, and over the range if `points` is given.
     replications : int, optional
-        Instead of the scenario's own, but at least 4: without intervals nothing can be said to disagree.
+        In place of the scenario's own; by default at least 4, because only intervals can show a disagreement.
     points : int, optional
         Buffers of the range besides the scenario's own: evenly spread on a logarithmic scale from 0.02 to 2
-        bandwidth-delay products (a tenth to ten times the own buffer where there is none); 0 for none, 9 where
-        nothing is said. None where all packets wait in buffers of classes.
+        bandwidth-delay products (a tenth to ten times the own buffer without such a product); 0 for none, 9 by
+        default. The range is empty if all packets wait in buffers of classes.
     jobs : int, optional
         Threads of the engines that do not run in real time.
     progress : callable, optional
-        Told about the runs; about those in real time alone where there are such, since they take longest.
+        Called during the runs; if some are in real time, during those alone, because they take longest.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def compare(
     Raises
     ------
     UnavailableError
-        Where this machine cannot run an engine that is named.
+        If this machine cannot run a named engine.
     """
     count = replications_of(scenario, replications)
     check_engines(engines)
@@ -107,19 +107,19 @@ def compare(
 def runs_in_real_time(
     scenario: Scenario, engines: Collection[str], replications: int | None, points: int | None
 ) -> int:
-    """How many runs `compare` makes of engines in real time."""
+    """The number of runs of engines in real time that `compare` makes."""
     others = 0 if points is None else len(buffers(scenario, points))
     return len(engines) * replications_of(scenario, replications) * (1 + others)
 
 
 def replications_of(scenario: Scenario, replications: int | None) -> int:
-    """How many replications are made of every engine."""
+    """The number of replications of every engine."""
     count = max(4, scenario.core.replications) if replications is None else replications
     return whole(count, (1, MOST_REPLICATIONS), "replications")
 
 
 def check_engines(engines: Collection[str]) -> None:
-    """Refuse what is no engine, or one that is asked in any case."""
+    """Refuse an unknown engine, and one that runs in any case."""
     known = [engine.name for engine in _core.engines()]
     for name in engines:
         if name not in known:
@@ -156,12 +156,12 @@ class _Steps:
 
 
 def _unseen() -> None:
-    """A step of which nobody is told."""
+    """A step that is not reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked of the engines at every buffer."""
+    """The request to the engines at every buffer."""
 
     in_real_time: tuple[str, ...]
     count: int
@@ -169,9 +169,9 @@ class _Asked:
     told: _Steps
 
     def engines(self, scenario: Scenario) -> tuple[list[Answer], dict[str, Report]]:
-        """What every engine says, and the reports of those that can."""
+        """The answer of every engine, and the reports of those that can run the scenario."""
         reports: dict[str, Report] = {}
-        # First, since a machine that cannot run them should say so at once.
+        # They run first, so that a machine that cannot run them reports that at once.
         apart = [self._run(name, scenario, name, reports, self.told.step) for name in self.in_real_time]
         step = _unseen if self.in_real_time else self.told.step
         answers: list[Answer] = []
@@ -198,7 +198,7 @@ class _Asked:
         reports: dict[str, Report],
         step: Callable[[], object] = _unseen,
     ) -> Answer:
-        """One engine's answer; its report goes to `reports` where it has one."""
+        """One engine's answer; its report is added to `reports` if it has one."""
         cheap = any(known.cheap for known in _core.engines() if known.name == engine)
         often = cheap and not in_real_time(engine)
         count = max(self.count, FLUID_REPLICATIONS) if often else self.count
@@ -215,7 +215,7 @@ class _Asked:
 def _held_against_packets(
     scenario: Scenario, answers: Iterable[Answer], reports: dict[str, Report]
 ) -> Iterable[Answer]:
-    """The same answers, the fluid's with what the packet engine says of its assumptions."""
+    """The same answers; the fluid's with its assumptions as the packet engine measured them."""
     packet = reports.get("packet")
     for answer in answers:
         if packet is None or not answer.applies or answer.name == "packet" or in_real_time(answer.name):
@@ -226,7 +226,7 @@ def _held_against_packets(
 
 
 def _fitted(scenario: Scenario, replications: int) -> Scenario:
-    """The scenario with the packet engine's count law and, over other traffic, a background redrawn each round trip."""
+    """The scenario with the packet engine's count distribution; other traffic is redrawn each round trip."""
     fitted = fit_synchronization(scenario, replications=replications).scenario
     core = fitted.core
     if core.background_load == 0.0 or core.bdp_packets is None:
@@ -236,7 +236,7 @@ def _fitted(scenario: Scenario, replications: int) -> Scenario:
 
 
 def _models(scenario: Scenario) -> list[Answer]:
-    """What every closed-form model predicts."""
+    """The prediction of every closed-form model."""
     return [
         Answer(
             rule.name,
@@ -277,7 +277,7 @@ def _disagreements(answers: Sequence[Answer]) -> Iterable[Disagreement]:
 
 
 def _reason(answer: Answer) -> str:
-    """Why an answer may be off, in one line: the assumptions in doubt, else what it says of itself."""
+    """The reason why an answer may be off, in one line: its assumptions in doubt, else its own notes."""
     said = [str(each) for each in answer.doubtful] or list(answer.notes or [answer.why])
     if answer.lateness is not None:
         said.insert(0, "measured in real time on this machine")

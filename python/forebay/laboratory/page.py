@@ -10,12 +10,12 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["MARK", "is_built", "laboratory_page", "widget_code"]
 
-#: What `make lab` leaves beside this file.
+#: Name of the page that `make lab` writes beside this file.
 _NAME = "index.html"
-#: Where the page keeps the scenario that it opens with.
+#: Place of the scenario with which the page opens.
 MARK = '<script type="application/json" id="scenario">null</script>'
 
-#: Between these it keeps what shows it in a notebook.
+#: Tags around the code that shows the page in a notebook.
 _WIDGET = '<script type="text/plain" id="widget">', "</script>"
 
 
@@ -34,19 +34,19 @@ def laboratory_page(name: str | None = None, text: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        What the scenario is called.
+        Name of the scenario.
     text : str, optional
-        A scenario in TOML, valid and without other files; by default the page opens with one of its own.
+        A scenario in TOML, valid and without other files; by default the page opens with its own.
 
     Raises
     ------
     UnsupportedError
-        Where the page was not built.
+        If the page was not built.
     """
     page = _page()
     if text is None:
         return page
-    # Nothing in it may end the script that holds it.
+    # No part of the text may end the script element that contains it.
     held = json.dumps({"name": name or "scenario", "text": text}).replace("<", "\\u003c")
     return page.replace(MARK, MARK.replace("null", held), 1)
 
@@ -57,7 +57,7 @@ def widget_code() -> str:
     Raises
     ------
     UnsupportedError
-        Where the page was not built.
+        If the page was not built.
     """
     begin, end = _WIDGET
     return _page().partition(begin)[2].partition(end)[0]

@@ -15,24 +15,24 @@ __all__ = ["Laboratory"]
 
 
 class Laboratory(anywidget.AnyWidget):
-    """The laboratory as a widget, for Jupyter, marimo and whatever else shows anywidget's.
+    """The laboratory as a widget, for Jupyter, marimo and other front ends of anywidget.
 
     Parameters
     ----------
     scenario : Scenario
-        What it opens with.
+        Scenario with which the widget opens.
     height : int, optional
-        Pixels; by default as high as what is in it.
+        Height in pixels; by default the height of the content.
 
     Attributes
     ----------
     scenario : Scenario
-        What the page shows. It follows what is changed there; another one is shown at once.
+        The scenario that the page shows. It follows changes in the page; another scenario is shown at once.
     text : str
-        The same as TOML. A text that is none is refused, whoever writes it: what somebody is typing is not seen before
-        the engines take it.
+        The scenario as TOML. An invalid text is refused, from the page and from the program. A text that a user types
+        arrives only after the engines accept it.
     height : int or None
-        Pixels; None is as high as what is in it.
+        Height in pixels; None is the height of the content.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -63,7 +63,7 @@ class Laboratory(anywidget.AnyWidget):
             self.text = change["new"].toml
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """What a notebook keeps of it: the widget, and a table for whoever reads the notebook without a kernel."""
+        """The output that a notebook stores: the widget, and a table for readers without a kernel."""
         kept = super()._repr_mimebundle_(**options)
         if kept is None:
             return None

@@ -1,1 +1,1 @@
-"""What surrounds a run: how long, how often, from when on, what it leaves, and what to beware of."""
+"""Tools around single runs: precision, warm-up, run time, traces, clusters and emulation."""

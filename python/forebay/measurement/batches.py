@@ -1,4 +1,4 @@
-"""Intervals from one run: batch means over what the run records on its way.
+"""Intervals from one run: batch means over the run's recorded series.
 
 Successive samples of a run depend on each other; the means of long stretches of it hardly do. They are weaker than
 replications, which cannot share a slow swing of the traffic, but need no second run.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCHES", "run_in_batches"]
 
-#: How many batches are usual, and samples in each.
+#: Default number of batches, and number of samples in each.
 BATCHES, SAMPLES = 20, 50
 
 #: Correlation of neighboring batches above which the interval is likely too narrow.
@@ -43,25 +43,26 @@ def run_in_batches(
     Parameters
     ----------
     scenario : Scenario
-        What to run; its `[trace]` is replaced.
+        Scenario to run; its `[trace]` is replaced.
     engine : str
-        One that records.
+        Engine that records traces.
     batches : int
-        5 to 1000.
+        Number of batches, 5 to 1000.
     seed : int, optional
-        Instead of the scenario's own.
+        In place of the scenario's own.
 
     Returns
     -------
     Report
-        Of one replication; `utilization` and `queue_mean_packets` (and the mean delay, in proportion) have half
-        widths, `batches` says how many they rest on, and a warning says where neighboring batches are correlated. It
-        warns of what `Scenario.run` warns of, too.
+        Report of one replication. `utilization` and `queue_mean_packets` (and the mean delay, in proportion) have half
+        widths, `batches` is the number of batches behind them, and a warning reports correlated neighboring batches.
+        The
+        report has the warnings of `Scenario.run`, too.
 
     Raises
     ------
     InputError
-        Where the number of batches is out of range or the engine records nothing.
+        If the number of batches is out of range, or if the engine records nothing.
     """
     batches = whole(batches, (5, 1000), "batches")
     warmup, measured = scenario.core.duration_s
@@ -90,7 +91,7 @@ def run_in_batches(
 
 
 def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list[Warning]:
-    """A warning where the means of neighboring batches depend on each other."""
+    """A warning if the means of neighboring batches depend on each other."""
     size = len(series) // batches
     means = series[len(series) - size * batches :].reshape(batches, size).mean(axis=1)
     if np.ptp(means) == 0:

@@ -1,12 +1,12 @@
-"""A Dask cluster: replications run on its workers, which may join, leave or die, and give the same numbers as here.
+"""A Dask cluster: replications run on workers, which may join, leave or die, and give the same numbers as here.
 
-Jobs travel in tasks of as many as take some seconds, so that a task's two milliseconds do not count; three for each
-thread of a worker are on their way, so that little is lost with whoever dies. A worker that dies takes its task with
-it: the task is run again elsewhere, and after three more deaths (Dask's `allowed-failures`) job by job with nothing
-else under way, so that one poisoned job is found: Dask blames a death on all that waited at the worker.
+Jobs are sent in tasks that take some seconds, so that a task's overhead of two milliseconds does not count. Three tasks
+for each thread of a worker are in progress, so that little is lost if a worker dies. Its task is run again elsewhere.
+After three more deaths (Dask's `allowed-failures`) its jobs run one by one with no other task in progress, so that one
+poisoned job is found. Dask blames a death on all tasks that waited at the worker.
 
-A run may need as much memory as `--memory` says, and no more than its worker has for each of its threads: a worker that
-is killed for its memory takes other runs with it, and so would each that tries again.
+A run may need as much memory as `--memory` allows, and no more than its worker has for each of its threads. A worker
+that is killed for its memory loses other runs, too, and so does each worker that tries the run again.
 """
 
 from __future__ import annotations
@@ -32,41 +32,42 @@ from forebay.report import Report
 
 __all__ = ["Answer", "Cluster", "Replication", "connected", "run_here"]
 
-#: Of each job that a worker did: whether it succeeded, and what came of it or the reason why not.
+#: Outcome of one job of a worker: whether it succeeded, and its result or the reason of its failure.
 Answer = tuple[bool, Any]
 
 Packed = TypeVar("Packed")
 
-#: What a worker does: jobs as they were sent, and the bytes that each of their runs may need.
+#: Function of a worker: it gets jobs as they were sent, and the memory that each of their runs may need, in bytes.
 Work = Callable[[Packed, int], Sequence[Answer]]
 
-#: Ways to speak with a scheduler that this module can try first.
+#: Schemes of a scheduler's address that this module can try first.
 SCHEMES = ("tcp", "tls", "ws", "wss")
-#: How long to wait for somebody to listen, and for a scheduler to answer.
+#: Longest wait for a connection, and for a scheduler's greeting, in seconds.
 ANSWER_S, WELCOME_S = 2.0, 5.0
 
-#: Part of a worker's memory that its runs may need together: Dask begins nothing more on a worker that uses more.
+#: Part of a worker's memory that its runs may need together: Dask starts nothing more on a worker that uses more.
 SHARE = 0.8
 
-#: How long a task should take, and at least where jobs are that short; the most jobs in one, and how many tasks are on
-#: their way for each thread.
+#: Target duration of a task, and least duration of tasks of very short jobs, in seconds. Largest number of jobs in a
+#: task, and number of tasks in progress for each thread.
 TASK_S, SHORT_S, MOST_JOBS, UNDER_WAY = 4.0, 0.05, 1000, 3
-#: Single jobs that are sent before it is known how long one takes, and how long more of them wait for that.
+#: Number of single jobs that are sent before the duration of a job is known, and time that further ones then wait, in
+#: seconds.
 FIRST, SOON_S = 32, 1.0
-#: How often to ask for how many threads there are.
+#: Time between two queries of the number of threads, in seconds.
 LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Memory of the worker that a task is on.
+    """Memory of the worker that runs a task.
 
     Attributes
     ----------
     limit : int
-        Bytes that the worker may use.
+        Memory that the worker may use, in bytes.
     threads : int
-        How many runs share them.
+        Number of runs that share the memory.
     """
 
     limit: int
@@ -74,12 +75,12 @@ class Room:
 
     @property
     def of_run(self) -> int:
-        """Bytes that one run may need."""
+        """Memory that one run may need, in bytes."""
         return max(1, int(SHARE * self.limit / self.threads))
 
     @staticmethod
     def here() -> Room | None:
-        """What there is; None outside of a worker, and where it has no limit."""
+        """The room of this worker; None outside of a worker, and if it has no limit."""
         distributed: Any = import_module("distributed")
         try:
             worker = distributed.get_worker()
@@ -93,7 +94,7 @@ class Room:
 
 
 def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterator[_core.Report | ForebayError]:
-    """On a worker: run jobs, made for so many bytes at most; what engines refuse is given back, not raised."""
+    """On a worker: run jobs that `made` gives for a memory in bytes; refusals of engines are yielded, not raised."""
     room = Room.here()
     allowed = memory if room is None else min(memory, room.of_run)
     for outcome in _core.run_batch(made(allowed), 1):
@@ -101,7 +102,7 @@ def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterato
             yield outcome
         elif isinstance(outcome, ForebayError):
             why = str(outcome)
-            # More of `--memory` is of no use where the worker has no more.
+            # More of `--memory` does not help if the worker has no more.
             yield ForebayError(why.replace(_core.MORE_MEMORY, str(room)) if allowed < memory else why)
         else:
             raise outcome
@@ -109,12 +110,12 @@ def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """A replication as it travels.
+    """A replication as it is sent.
 
     Attributes
     ----------
     scenario : str
-        As canonical JSON.
+        Scenario as canonical JSON.
     engine : str
     seed, number : int
     """
@@ -125,29 +126,29 @@ class Replication:
     number: int
 
     def job(self, memory: int, *, traces: bool = False) -> _core.Job:
-        """The job that it asks for, of so many bytes at most."""
+        """The job of the replication, with at most `memory` bytes."""
         core = _core.Scenario.parse(self.scenario, "json", "scenario", [])
         return _core.Job(core, self.engine, self.seed, self.number, traces=traces, memory=memory)
 
 
 def _kept(asked: Sequence[Replication], memory: int) -> list[Answer]:
-    """On a worker: the report of each replication, whole but for traces."""
+    """On a worker: the report of each replication, complete except for traces."""
     outcomes = run_here(lambda allowed: [each.job(allowed) for each in asked], memory)
     return [(False, str(found)) if isinstance(found, ForebayError) else (True, found.kept()) for found in outcomes]
 
 
 class Cluster:
-    """The workers behind a Dask scheduler; a context that keeps the connection.
+    """The workers of a Dask scheduler; a context that holds the connection.
 
     Parameters
     ----------
     address : str
-        Such as "tcp://10.0.0.1:8786".
+        Address such as "tcp://10.0.0.1:8786".
 
     Raises
     ------
     InputError
-        Where Dask is not installed, nobody answers at the address, or workers have another build of forebay.
+        If Dask is not installed, if no scheduler answers at the address, or if workers have another build of forebay.
     """
 
     def __init__(self, address: str) -> None:
@@ -156,7 +157,7 @@ class Cluster:
         except ImportError:
             raise InputError(f"found no dask; allowed: after `{how_to_get('cluster')}`", "scheduler") from None
         _check_address(address)
-        # What it would say of a scheduler that goes away is said in a line.
+        # The end of a scheduler is reported in one line in place of Dask's messages.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self.address = address
         #: Tasks that have been sent, each a message there and one back.
@@ -174,7 +175,7 @@ class Cluster:
         self._client.close()
 
     def threads(self) -> int:
-        """How many runs its workers do at once."""
+        """The number of runs that the workers do at once."""
         with self._listening():
             return sum(self._client.nthreads().values())
 
@@ -188,32 +189,32 @@ class Cluster:
         most: int = MOST_JOBS,
         within: float | None = None,
     ) -> None:
-        """Have jobs done.
+        """Run jobs on the workers.
 
         Parameters
         ----------
         work : callable
-            What a worker does; a function of a module.
+            Function of a module that a worker calls.
         count : int
-            How many jobs there are.
+            Number of jobs.
         pack : callable
-            Some of the jobs as they travel.
+            Function that packs a slice of the jobs.
         record : callable
-            Called with each job's number and what came of it, or the ForebayError that stands for its failure.
+            Called with each job's number and its result, or with the ForebayError of its failure.
         most : int
-            Jobs in one task.
+            Largest number of jobs in one task.
         within : float, optional
-            Seconds, by wall clock, that there are for it.
+            Time limit by wall clock, in seconds.
 
         Raises
         ------
         TimeoutError
-            When they are over.
+            If the time limit has passed.
         """
         until = math.inf if within is None else time.monotonic() + within
         pace, begin = _Pace(self.threads, most), 0
         sent: dict[Any, slice] = {}
-        #: Jobs whose workers died, and whether one of them is under way alone.
+        #: Jobs whose workers died, and whether one of them runs alone.
         suspects: deque[int] = deque()
         alone = False
         waiting = self._distributed.as_completed(loop=self._client.loop)
@@ -261,12 +262,12 @@ class Cluster:
     def reports(
         self, asked: Sequence[Replication], finished: Callable[[int, Report], object], within: float | None = None
     ) -> list[Report]:
-        """The reports of replications, in their order; `finished` is told of each as it comes.
+        """The reports of replications, in their order; `finished` is called with each as it arrives.
 
         Raises
         ------
         ForebayError
-            As soon as one fails; the others are given up.
+            As soon as one fails; the others are dropped.
         TimeoutError
             After `within` seconds, if not all have ended.
         """
@@ -285,17 +286,17 @@ class Cluster:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Say in a line that the scheduler has gone away."""
+        """Report the end of the scheduler in one line."""
         try:
             yield
         except (OSError, CancelledError):
             raise Interrupted(f"interrupted: the Dask scheduler at `{self.address}` is gone") from None
 
     def _check_builds(self) -> None:
-        """Refuse workers of another build of forebay: their results may be other results."""
+        """Refuse workers of another build of forebay, because their results may differ."""
         try:
             builds = self._client.run(_build).values()
-        except Exception as error:  # whatever keeps it from being imported there
+        except Exception as error:  # any failure to import it there
             raise InputError(
                 f"found workers without forebay ({error}); allowed: {build.fingerprint()}", "scheduler"
             ) from None
@@ -305,7 +306,7 @@ class Cluster:
 
 @contextmanager
 def connected(scheduler: str | Cluster | None) -> Iterator[Cluster | None]:
-    """A connection to a scheduler for as long as it is needed; None where there is none to connect to."""
+    """A connection to a scheduler while it is needed; None without a scheduler."""
     if scheduler is None or isinstance(scheduler, Cluster):
         yield scheduler
         return
@@ -314,7 +315,7 @@ def connected(scheduler: str | Cluster | None) -> Iterator[Cluster | None]:
 
 
 class _Pace:
-    """How much to send: what is known of how long jobs take, and of how many threads there are."""
+    """The amount to send, from the known durations of jobs and the number of threads."""
 
     def __init__(self, threads: Callable[[], int], most: int) -> None:
         self._ask, self._most = threads, most
@@ -323,16 +324,16 @@ class _Pace:
 
     @property
     def unknown(self) -> bool:
-        """Whether nothing is known of how long a job takes."""
+        """Whether the duration of a job is not known yet."""
         return not self._jobs
 
     def note(self, seconds: float, jobs: int) -> None:
-        """Take note of a finished task."""
+        """Record a finished task."""
         self._seconds += seconds
         self._jobs += jobs
 
     def under_way(self) -> int:
-        """Tasks to have on their way."""
+        """The number of tasks to have in progress."""
         if time.monotonic() - self._looked >= LOOK_S:
             self._threads = self._ask()
             self._looked = time.monotonic()
@@ -355,8 +356,8 @@ def _by(end: float, happens: Callable[[], bool]) -> bool:
 
 
 def _perform(work: Work[Packed], packed: Packed, memory: int, told: str) -> tuple[float, Sequence[Answer]]:
-    """On a worker: do a task, and say how long it took."""
-    if told != build.fingerprint():  # of a worker that joined later
+    """On a worker: do a task, and return its duration in seconds with its answers."""
+    if told != build.fingerprint():  # a worker that joined later
         raise _another_build(build.fingerprint(), told)
     begun = time.perf_counter()
     try:
@@ -375,7 +376,7 @@ def _another_build(found: str, allowed: str) -> InputError:
 
 
 def _check_address(address: str) -> None:
-    """Refuse what is no address, and one where no scheduler answers, before Dask tries for its half minute."""
+    """Refuse a wrong address, and one where no scheduler answers, before Dask tries for its half minute."""
     given = address if "://" in address else f"tcp://{address}"
     try:
         parts = urlsplit(given)
@@ -387,7 +388,7 @@ def _check_address(address: str) -> None:
         raise InputError(f"found `{address}`; allowed: {allowed}", "scheduler")
     try:
         with socket.create_connection((host, port), timeout=ANSWER_S) as connection:
-            # A scheduler greets whoever comes; Dask would wait for that forever.
+            # A scheduler greets each connection; Dask would wait for that forever.
             connection.settimeout(WELCOME_S)
             if parts.scheme == "tcp" and not connection.recv(1):
                 raise ConnectionError("it hung up")

@@ -19,26 +19,27 @@ from forebay.scenario import Scenario
 
 __all__ = ["WAIT_S", "Emulated", "emulate", "peer_of", "seconds", "side_of"]
 
-#: How long a peer may take to listen, in seconds.
+#: Time that a peer may take to listen, in seconds.
 WAIT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """How a program behind a link ended, and what the link was like.
+    """The end of a program behind a link, and the state of the link.
 
     Attributes
     ----------
     exit_code : int or None
-        The program's own, 128 + n for signal n; None where its time was over before.
+        Exit code of the program, 128 + n for signal n; None if the time limit passed before it ended.
     report : Report
-        Of the target link, the groups that ran beside, and how late the machine was (`report.cost.lateness`).
+        Report of the target link, of the groups that ran beside, and of the machine's lateness
+        (`report.cost.lateness`).
     peer_listened : bool or None
         Whether the peer listened before the program started; None without a peer.
     strays : int
-        Packets that were not carried: not whole, or no IPv4.
+        Packets that were not carried, because they were not whole or not IPv4.
     output, errors : str or None
-        What the program wrote to standard output and to standard error, where that was captured.
+        Standard output and standard error of the program, if they were captured.
     """
 
     exit_code: int | None
@@ -50,7 +51,7 @@ class Emulated:
 
     @property
     def timed_out(self) -> bool:
-        """Whether the time was over before the program ended."""
+        """Whether the time limit passed before the program ended."""
         return self.exit_code is None
 
 
@@ -78,7 +79,7 @@ def emulate(
         The program and its arguments, or a line that is split as a shell splits it. `{peer}` and `$FOREBAY_PEER` stand
         for the address of the other side.
     peer : str or sequence of str, optional
-        What the program talks to: started on the other side before, and ended afterwards.
+        Program with which the command talks; it is started on the other side before, and ended afterwards.
     group : str, optional
         The group whose path and round trips the program's packets have; by default the first one across the target
         link.
@@ -87,15 +88,15 @@ def emulate(
     beside : collection of str
         Groups whose flows run beside, or "all" for every other one.
     wait : float
-        How long the program waits for the peer to listen, in seconds.
+        Longest wait of the program for the peer to listen, in seconds.
     timeout : float, optional
-        When the program is ended if it still runs, in seconds after its start.
+        Time after its start at which the program is ended if it still runs, in seconds.
     seed : int, optional
-        Instead of the scenario's own.
+        In place of the scenario's own.
     traces : bool
-        Whether to record what `[trace]` asks for.
+        Whether to record the traces that `[trace]` requests.
     capture_output : bool
-        Whether the program's output is kept instead of printed.
+        Whether to capture the program's output instead of printing it.
 
     Returns
     -------
@@ -105,11 +106,11 @@ def emulate(
     Raises
     ------
     InputError
-        For a program or a group that is not there, or a peer that ended before it listened.
+        If a program or a group does not exist, or if a peer ended before it listened.
     UnavailableError
-        Where this machine cannot: it takes Linux, and root or user namespaces.
+        If this machine cannot emulate: it needs Linux, and root or user namespaces.
     UnsupportedError
-        Where the kernel cannot be what a group that runs beside is.
+        If the kernel cannot run a group that runs beside.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def emulate(
             said = [None if file is None else file.read_text(encoding="utf-8", errors="replace") for file in files]
         strays = emulation.live().strays
     except BaseException:
-        # The first mistake is told, whatever the end comes to.
+        # The first error is raised, whatever finishing the emulation raises.
         with suppress(ForebayError):
             emulation.finish()
         raise
@@ -148,17 +149,17 @@ def emulate(
 
 @contextmanager
 def peer_of(emulation: Emulation, side: Side, arguments: Sequence[str] | None, wait: float) -> Iterator[bool | None]:
-    """Start what a program talks to, and end it afterwards.
+    """Start the peer of a program, and end it afterwards.
 
     Parameters
     ----------
     emulation : Emulation
     side : Side
-        Where it runs.
+        Side on which the peer runs.
     arguments : sequence of str or None
         The peer and its arguments; None for no peer.
     wait : float
-        How long it may take to listen, in seconds.
+        Longest wait for it to listen, in seconds.
 
     Yields
     ------
@@ -168,7 +169,7 @@ def peer_of(emulation: Emulation, side: Side, arguments: Sequence[str] | None, w
     Raises
     ------
     InputError
-        Where it ended with an exit code before it listened.
+        If it ended with an exit code other than 0 before it listened.
     """
     if arguments is None:
         yield None
@@ -195,7 +196,7 @@ def side_of(name: str) -> Side:
 
 
 def seconds(value: float, argument: str, *, least: float | None = None) -> float:
-    """Return a time in seconds: above none, or `least` at least, and no longer than an emulation."""
+    """Return a time in seconds: above 0, or at least `least`, and no longer than an emulation."""
     found = real(value, argument)
     inside = found > 0 if least is None else found >= least
     if not inside or found > MOST_SECONDS:

@@ -1,7 +1,7 @@
-"""Programs in place of a group's flows: the scenario that an emulation runs, and its report without what nobody sees.
+"""Programs in place of a group's flows: the scenario that an emulation runs, and its report without unknown metrics.
 
-The packets of programs are shared out by connection over the flows of one group, which themselves never send: they are
-what a queue that is fair to flows tells apart, and have the group's path and round trips.
+The packets of programs are distributed by connection over the flows of one group, which never send by themselves. A
+queue that is fair to flows separates packets by these flows. They have the group's path and round trips.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from forebay.warning import Kind
 
 __all__ = ["ALL", "MOST_SECONDS", "StandIn", "of_link", "stand_in"]
 
-#: Every group beside the one that programs stand in for.
+#: Name for every group beside the one that programs replace.
 ALL = "all"
-#: Flows that connections are shared out over: of 30 connections at once 2 share a flow, more often than not.
+#: Number of flows over which connections are distributed; among 30 connections, two probably share a flow.
 SLOTS = 256
-#: The longest emulation, and a time behind it.
+#: Longest emulation, in seconds, and a start time after its end.
 MOST_SECONDS, NEVER = 30 * 86_400, "40d"
-#: The name of the flows of programs where the group itself runs, too.
+#: Name of the flows of programs if the group itself runs, too.
 PROGRAMS = "programs"
 
-#: What is a group's own whoever sends: its path, its round trips, and what a namespace has one setting for.
+#: Keys of a group that hold for any sender: its path, its round trips, and the settings that a namespace has once.
 _KEPT = ("rtt", "packet", "path", "reverse", "access", "ecn", "slow_start_after_idle")
-#: What links see of flows without asking their senders: metrics of a group begin so.
+#: Prefixes of a group's metrics that links measure without its senders.
 _SEEN = ("loss_rate", "mark_rate", "queue_delay_", "policer_loss_rate", "medium_loss_rate")
-#: What only senders know.
+#: Metrics that only senders know.
 _OF_SENDERS = ("goodput_bps", "congestion_events", "long_flows", "jain_index", "synchronization")
 
 
@@ -43,15 +43,15 @@ class StandIn:
     Attributes
     ----------
     scenario : Scenario
-        What runs: the links, the groups that run beside, and the flows that never send by themselves.
+        Running scenario: the links, the groups that run beside, and the flows that never send by themselves.
     group : str
         The group that programs stand in for.
     slots : str
         The name of the flows that stand for connections.
     number : int
-        Which of the groups that run they are, from 0.
+        Index of these flows among the running groups, from 0.
     path, reverse : tuple of str
-        The links from sender to receiver, and those of the way back: none where that is a delay only.
+        Links from sender to receiver, and those of the reverse path: none if it is only a delay.
     beside, idle : tuple of str
         Groups of the file that run beside, and those that do not.
     """
@@ -75,12 +75,12 @@ def stand_in(scenario: Scenario, group: str | None = None, beside: Collection[st
     group : str, optional
         A group whose flows answer to the network; without one the first whose path crosses the target link.
     beside : collection of str
-        Groups that run beside as they stand in the file, or "all" for every other one; `group` itself may be named.
+        Groups that run beside as they are in the file, or "all" for every other one; `group` itself may be named.
 
     Raises
     ------
     InputError
-        Where there is no such group.
+        If there is no such group.
     """
     tables: dict[str, Any] = json.loads(scenario.core.canonical_json())
     flows: list[dict[str, Any]] = tables["flows"]
@@ -91,7 +91,7 @@ def stand_in(scenario: Scenario, group: str | None = None, beside: Collection[st
     slots = group if group not in running else _free(PROGRAMS, names)
     placed = {key: chosen[key] for key in _KEPT if key in chosen}
     placed["rtt"] = _repeated(placed["rtt"])
-    # Of a controller that every kernel has, and that nobody uses.
+    # Every kernel has this congestion control, and these flows never use it.
     placed |= {"name": slots, "count": SLOTS, "cca": "newreno", "start": NEVER}
     tables["flows"] = [*(each for each in flows if each["name"] in running), placed]
     _aim(tables, placed)
@@ -99,9 +99,9 @@ def stand_in(scenario: Scenario, group: str | None = None, beside: Collection[st
         _in_classes(link["queue"], group, slots, running)
     tables["run"] |= {"warmup": "0s", "measure": f"{MOST_SECONDS}s", "replications": 1}
     if not running:
-        # Nobody knows the windows of programs.
+        # The windows of programs are not known.
         tables["trace"]["record"] = [each for each in tables["trace"]["record"] if each != "cwnd"]
-    # Goals may be of groups that do not run.
+    # Goals may name groups that do not run.
     tables.pop("goal", None)
     return StandIn(
         Scenario.of(tables),
@@ -157,7 +157,7 @@ def _running(names: Sequence[str], group: str, beside: Collection[str]) -> tuple
 
 
 def _aim(tables: dict[str, Any], placed: Mapping[str, Any]) -> None:
-    """Let reports speak of a link that programs cross, where nobody else crosses the target."""
+    """Make a link that programs cross the target, if no flow crosses the present target."""
     crossed = {str(name) for each in tables["flows"] for name in _listed(each, "path")}
     links: list[dict[str, Any]] = tables["links"]
     if len(links) > 1 and not any(link["target"] and link["name"] in crossed for link in links):
@@ -166,7 +166,7 @@ def _aim(tables: dict[str, Any], placed: Mapping[str, Any]) -> None:
 
 
 def _free(name: str, names: Collection[str]) -> str:
-    """The name, or one like it that nobody has."""
+    """The name, or a similar one that is free."""
     number, free = 1, name
     while free in names:
         number += 1
@@ -175,12 +175,12 @@ def _free(name: str, names: Collection[str]) -> str:
 
 
 def _repeated(law: Any) -> Any:
-    """A law with as many values as there are flows, where it lists one for each."""
+    """A distribution with as many values as there are flows, if it lists one for each."""
     return [law[number % len(law)] for number in range(SLOTS)] if isinstance(law, list) and law else law
 
 
 def _in_classes(queue: dict[str, Any], group: str, slots: str, running: Collection[str]) -> None:
-    """Let the classes of a link have the groups that are there; one without any takes no turn and is left out."""
+    """Put the running groups into the classes of a link; a class without groups is left out unless it is the last."""
     classes: list[dict[str, Any]] = queue.get("classes", [])
     for each in classes:
         named = [slots if name == group else name for name in each.get("groups", ())]
@@ -194,7 +194,7 @@ def _in_classes(queue: dict[str, Any], group: str, slots: str, running: Collecti
 
 
 def of_link(report: Report, placed: StandIn) -> Report:
-    """The report of an emulation without what only senders know: those of programs tell nobody."""
+    """The report of an emulation without the metrics that only senders know; programs do not report them."""
     metrics = {name: found for name, found in report.metrics.items() if name not in _OF_SENDERS}
     groups = [_seen(group) if group["name"] == placed.slots else group for group in report.to_dict()["groups"]]
     unsaid = (Kind.FEW_CONGESTION_EVENTS, Kind.NOT_STARTED)
@@ -207,6 +207,6 @@ def of_link(report: Report, placed: StandIn) -> Report:
 
 
 def _seen(group: Mapping[str, Any]) -> dict[str, Any]:
-    """What links have seen of a group."""
+    """The metrics of a group that links measure."""
     metrics = {name: found for name, found in group["metrics"].items() if name.startswith(_SEEN)}
     return {"name": group["name"], "flows": group["flows"], "metrics": metrics}

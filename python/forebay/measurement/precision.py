@@ -1,4 +1,4 @@
-"""Sequential stopping: as many replications as a wanted half width needs."""
+"""Sequential stopping: as many replications as a requested half width needs."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Precision", "run_to_precision"]
 
-#: Replications of the first look, and the most that are ever run.
+#: Replications before the first check, and largest number of replications.
 FIRST, MOST = 4, 1000
 
-#: What a number with a unit is read as, by the unit of the metric.
+#: Dimension of a number with a unit, by the unit of the metric.
 _DIMENSIONS: dict[str, Literal["time", "rate", "packets"]] = {"s": "time", "bps": "rate", "packets": "packets"}
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """A wanted half width of one metric's 95 % interval.
+    """A requested half width of one metric's 95 % interval.
 
     Attributes
     ----------
     metric : str
-        As in goals: "utilization", "background.loss_rate".
+        Name as in goals: "utilization", "background.loss_rate".
     relative, absolute : float or None
-        One of them: a fraction of the mean, or in the metric's unit.
+        One of them: a fraction of the mean, or a number in the metric's unit.
     """
 
     metric: str
@@ -47,7 +47,7 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision:
-        """Read "1%", "loss_rate=5%" or "queue_delay_p99=0.5ms"; without a metric utilization is meant."""
+        """Read "1%", "loss_rate=5%" or "queue_delay_p99=0.5ms"; the default metric is utilization."""
         metric, equals, wanted = text.strip().rpartition("=")
         try:
             metric = metric.strip() if equals else "utilization"
@@ -79,22 +79,22 @@ def run_to_precision(
     progress: Progress | None = None,
     model: str | None = None,
 ) -> Report:
-    """Run replications until every wanted half width is reached.
+    """Run replications until every requested half width is reached.
 
     Parameters
     ----------
     scenario : Scenario
-        What to run; its own number of replications is the least.
+        Scenario to run; its own number of replications is the least.
     wanted : iterable of Precision
-        At least one.
+        At least one requested half width.
     engine, seed, jobs, progress, model
         As in `Scenario.run`.
 
     Returns
     -------
     Report
-        Its replications say how many it took; a warning names what 1,000 of them did not reach. It warns of what
-        `Scenario.run` warns of, too.
+        Report with the number of replications; a warning names the half widths that 1,000 of them did not reach. The
+        report has the warnings of `Scenario.run`, too.
     """
     from forebay.statistics import replications_for
 
@@ -104,7 +104,7 @@ def run_to_precision(
     reports: list[Report] = []
     needed = max(FIRST, scenario.core.replications)
     while len(reports) < needed:
-        # At most doubling: an early standard deviation may be far off.
+        # The number at most doubles, because an early standard deviation may be far off.
         upto = min(needed, max(FIRST, scenario.core.replications, 2 * len(reports)))
         work = [_core.Job(scenario.core, engine, seed, number, model=model) for number in range(len(reports), upto)]
         before, expected = len(reports), needed
@@ -131,7 +131,7 @@ def run_to_precision(
 
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
-    """What to say where an interval is wider than was asked for."""
+    """The warning for an interval that is wider than requested; None for one that is not."""
     from forebay.statistics import mean_interval
 
     interval = mean_interval([_value(goal, report) for report in reports])

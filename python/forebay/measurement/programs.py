@@ -1,4 +1,4 @@
-"""Programs in the two namespaces of an emulation: what they are told of each other, how they begin and how they end."""
+"""Programs in the two namespaces of an emulation: their environment, their start and their end."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from forebay.report import Report
 
 __all__ = ["Emulation", "Side", "check_program", "end", "exit_code", "words"]
 
-#: How long a program that was asked to end may take, until it is killed.
+#: Time between the request to end and the kill of a program, in seconds.
 PATIENCE_S = 1.0
-#: How often it is looked whether the emulation goes on.
+#: Time between two checks whether the emulation continues, in seconds.
 LOOK_S = 0.5
-#: How often it is looked whether somebody listens.
+#: Time between two checks whether a socket listens, in seconds.
 GLANCE_S = 0.02
 
 #: A socket that listens, and a datagram socket that is not connected, in /proc/net (include/net/tcp_states.h).
@@ -35,7 +35,7 @@ _TABLES = {"tcp": _LISTENS, "tcp6": _LISTENS, "udp": _UNCONNECTED, "udp6": _UNCO
 
 
 class Side(StrEnum):
-    """Whose namespace: data crosses the path of the group from the sender to the receiver."""
+    """A namespace of the emulation: data crosses the path of the group from the sender to the receiver."""
 
     SENDER = "sender"
     RECEIVER = "receiver"
@@ -47,7 +47,7 @@ class Side(StrEnum):
 
     @property
     def core(self) -> str:
-        """What the engine calls it."""
+        """The engine's name of the side."""
         return "near" if self is Side.SENDER else "far"
 
 
@@ -59,16 +59,16 @@ class Emulation:
     placed : StandIn
         The scenario.
     seed : int
-        Of what the links and other flows draw.
+        Seed of the links and of the other flows.
     traces : bool
-        Whether to record what the scenario's [trace] asks for.
+        Whether to record the traces that the scenario's [trace] requests.
 
     Raises
     ------
     UnavailableError
-        Where this machine cannot.
+        If this machine cannot emulate.
     UnsupportedError
-        Where a group that runs beside is none that the kernel can be.
+        If the kernel cannot run a group that runs beside.
     """
 
     def __init__(self, placed: StandIn, seed: int, *, traces: bool = False) -> None:
@@ -76,7 +76,7 @@ class Emulation:
         self._core = _core.Emulation(placed.scenario.core, placed.number, seed, traces=traces)
 
     def variables(self, side: Side) -> dict[str, str]:
-        """What programs on a side find in their environment."""
+        """The environment variables of programs on a side."""
         return {
             "FOREBAY_PEER": self._core.address(side.other.core),
             "FOREBAY_SELF": self._core.address(side.core),
@@ -120,13 +120,13 @@ class Emulation:
         return shlex.join(self._core.entry(side.core)[1])
 
     def live(self) -> _core.Live:
-        """What the target link is like just now."""
+        """The present state of the target link."""
         return self._core.live()
 
     def wait(self, program: _core.Program, seconds: float | None = None) -> int | None:
-        """Wait until a program has ended: its exit status, negative for a signal; None if `seconds` were not enough.
+        """Wait until a program ends; return its exit status, negative for a signal, or None after `seconds`.
 
-        Also None where the emulation does not go on; `finish` says why.
+        The status is also None if the emulation does not continue; `finish` gives the reason.
         """
         until = None if seconds is None else time.monotonic() + seconds
         status = program.poll()
@@ -158,7 +158,7 @@ class Emulation:
         return found
 
     def await_listener(self, side: Side, program: _core.Program, before: set[tuple[str, str]], within: float) -> bool:
-        """Wait until somebody listens on a side who did not `before`; False after some seconds, or a bad end."""
+        """Wait until a new socket listens on a side; False after `within` seconds, or if the program fails."""
         until = time.monotonic() + within
         while time.monotonic() < until and self._core.goes_on():
             if self.listening(side) - before:
@@ -169,12 +169,12 @@ class Emulation:
         return False
 
     def finish(self) -> Report:
-        """End everything in the namespaces, and them: the link's report."""
+        """End all programs and the namespaces, and return the link's report."""
         return of_link(Report(self._core.finish(), self.placed.scenario.resolved), self.placed)
 
 
 def end(program: _core.Program) -> None:
-    """Ask a program to end (SIGTERM), and kill it where it takes long."""
+    """Ask a program to end (SIGTERM), and kill it if it takes too long."""
     if program.poll() is None and _terminate(program):
         until = time.monotonic() + PATIENCE_S
         while program.poll() is None and time.monotonic() < until:
@@ -197,12 +197,12 @@ def _terminate(program: _core.Program) -> bool:
 
 
 def exit_code(status: int) -> int:
-    """The exit code of a shell for a program that has ended so."""
+    """The exit code that a shell gives to a program with this status."""
     return status if status >= 0 else 128 - status
 
 
 def fill(argument: str, variables: Mapping[str, str]) -> str:
-    """An argument with addresses in the place of variables, which no shell has seen, and of {peer}."""
+    """An argument with addresses in place of variables, which no shell has expanded, and of {peer}."""
     names = "|".join(variables)
     pattern = rf"\$\{{({names})\}}|\$({names})\b|\{{(peer)\}}"
 
@@ -219,7 +219,7 @@ def words(line: str, argument: str) -> list[str]:
     Raises
     ------
     InputError
-        Where there are none, or a quotation does not end.
+        If there are no words, or if a quotation does not end.
     """
     try:
         found = shlex.split(line)
@@ -230,7 +230,7 @@ def words(line: str, argument: str) -> list[str]:
 
 
 def check_program(arguments: Sequence[str], argument: str) -> None:
-    """Refuse a program that is not there, before anything is made for it."""
+    """Refuse a program that does not exist, before anything is set up for it."""
     if not arguments or not arguments[0]:
         raise InputError("found no program; allowed: a command and its arguments", argument)
     if shutil.which(arguments[0]) is None:

@@ -1,4 +1,4 @@
-"""About how long one simulated run takes, from the packets that cross its link and the number of its flows."""
+"""The approximate duration of one simulated run, from the packets that cross its link and the number of its flows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from forebay.scenario import Scenario
 
 __all__ = ["RunTime", "run_time"]
 
-#: Packets that the packet engine simulates in a second of one core with few flows, about; and the number of flows at
-#: which it is half of that, because the state of the flows no longer fits into the caches. Measured with 200 and 3,000.
+#: Approximate number of packets that the packet engine simulates in a second of one core with few flows. The second
+#: number is that of flows at which it is half of that: their state no longer fits into the caches. Measured with 200
+#: and 3,000 flows.
 PACKETS_PER_S, HALVED_AT = 10e6, 300.0
 
 
@@ -30,7 +31,7 @@ class RunTime:
 
 
 def run_time(scenario: Scenario) -> RunTime:
-    """Return what one run of a scenario takes in the packet engine."""
+    """Return the packets and the duration of one run of a scenario in the packet engine."""
     packets = scenario.packets_per_second * sum(scenario.core.duration_s)
     flows = sum(count for _, count, *_ in scenario.core.groups)
     return RunTime(packets, packets / PACKETS_PER_S * (1 + flows / HALVED_AT))

@@ -1,4 +1,4 @@
-"""How many flows lose together: measured by the packet engine, handed to the fluid engine as its count law."""
+"""The number of flows that lose together: measured by the packet engine, used by the fluid engine."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["Fit", "fit_synchronization", "flows_hit"]
 
 #: Arrivals that one traced replication may record; each takes about a hundred bytes for a moment.
 MOST_ARRIVALS = 4_000_000
-#: Entries of the list handed over; a longer one is thinned to as many of its quantiles.
+#: Largest number of entries of the list for the fluid engine; a longer list is thinned to as many quantiles.
 LONGEST_LIST = 1000
-#: A law from fewer events is a guess.
+#: Number of events below which a distribution is a guess.
 FEW_EVENTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What the packet engine measured, and the scenario that uses it.
+    """The measurement of the packet engine, and the scenario that uses it.
 
     Attributes
     ----------
     scenario : Scenario
-        The same with `[fluid]` `law = "empirical"`, the list below and no least fraction.
+        The same scenario with `[fluid]` `law = "empirical"`, the list below and no least fraction.
     counts : sequence of int
         Persistent flows that lost in each congestion event, sorted; thinned to at most 1,000 quantiles.
     events : int
@@ -42,7 +42,7 @@ class Fit:
     flows : int
         Persistent flows.
     warnings : sequence of Warning
-        What limits the fit.
+        Warnings about the limits of the fit.
     """
 
     scenario: Scenario
@@ -64,16 +64,16 @@ def fit_synchronization(
     replications: int | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """Run the packet engine and take its congestion events as the law of the number of flows cut.
+    """Run the packet engine, and use its congestion events as the distribution of the number of flows that lose.
 
     Parameters
     ----------
     scenario : Scenario
-        With at least one persistent flow.
+        Scenario with at least one persistent flow.
     seed, replications : int, optional
-        Of the packet runs, instead of the scenario's own.
+        Seed and number of the packet runs, in place of the scenario's own.
     progress : callable, optional
-        Told about the packet runs.
+        Called during the packet runs.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def fit_synchronization(
     Raises
     ------
     InputError
-        Without persistent flows, or where no congestion event was measured.
+        If there are no persistent flows, or if no congestion event was measured.
     """
     core = scenario.core
     flows = core.persistent_flows

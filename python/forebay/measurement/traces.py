@@ -1,4 +1,4 @@
-"""Traces: what a run recorded over time, as Parquet tables, and packets also as a capture."""
+"""Traces: the records of a run over time, as Parquet tables, and packets also as a capture."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
     Parameters
     ----------
     report : Report
-        Of a run; the traces are its first replication's.
+        Report of a run; the traces are those of its first replication.
     folder : Path
-        Made where it is missing.
+        Folder of the tables; it is made if it is missing.
     capture : bool
         Whether packets are also written as a capture, which takes as much room again.
 
     Returns
     -------
     list of Path
-        What was written.
+        The written files.
 
     Raises
     ------
     InputError
-        Where the engine recorded nothing or the folder cannot be written.
+        If the engine recorded nothing, or if the folder cannot be written.
     MissingPackageError
-        Without polars.
+        If polars is not installed.
     """
     need("polars")
     import polars as pl

@@ -18,17 +18,17 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
     Parameters
     ----------
     scenario : Scenario
-        With the warm-up in question.
+        Scenario with the warm-up to check.
     engine : str
-        One that records traces.
+        Engine that records traces.
     replication : int
-        Whose random streams.
+        Replication whose random streams the run uses.
 
     Returns
     -------
     list of Warning
-        Empty where MSER-5 would cut no more than the warm-up does, or where cutting there would change the mean of
-        the utilization by less than 0.5 % and that of the queue by less than 5 %.
+        Empty if MSER-5 would cut no more than the warm-up does, or if cutting there would change the mean of the
+        utilization by less than 0.5 % and that of the queue by less than 5 %.
     """
     import numpy as np
 

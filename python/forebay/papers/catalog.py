@@ -82,7 +82,7 @@ class Figure:
 
     @property
     def id(self) -> str:
-        """Such as "auge/fig3"."""
+        """The identifier, such as "auge/fig3"."""
         return f"{self.paper}/{self.name}"
 
 
@@ -111,7 +111,7 @@ def load(name: str, folder: Path = FOLDER) -> Paper:
     Raises
     ------
     InputError
-        The first mistake: file, table and key, what was found and what is allowed.
+        If the folder is wrong: file, table and key of the first error, what was found and what is allowed.
     """
     path = folder / name / "paper.toml"
     try:

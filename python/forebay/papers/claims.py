@@ -1,8 +1,8 @@
-"""Claims of a paper and what becomes of them: reproduced, not reproduced or not checkable.
+"""Claims of a paper and their verdicts: reproduced, not reproduced or not checkable.
 
 A claim states a region of values: `about` a number and `within` a tolerance, `at_least` or `at_most` a number (`within`
-widens them too). What forebay measured is an interval. The claim is reproduced where the whole interval lies in the
-region, not reproduced where the whole interval lies outside, and otherwise not checkable at that precision.
+widens them too). Forebay's measurement is an interval. The claim is reproduced if the whole interval lies in the
+region, and not reproduced if the whole interval lies outside. Otherwise it is not checkable at that precision.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from forebay.errors import InputError
 __all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge"]
 
 VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
-#: What stands before a verdict's words where it is shown.
+#: Sign before a verdict's words.
 SIGNS = {"reproduced": "✓", "not_reproduced": "✗", "not_checkable": "–"}
 
-#: Less than this is what arithmetic leaves of nothing; the smallest loss rate that counts is far above it.
+#: Bound on the rounding errors of zero; the smallest loss rate that counts is far above it.
 ROUNDING = 1e-10
 
 #: Factor from the quantity's unit to the printed one.
@@ -34,9 +34,9 @@ class Region:
     Attributes
     ----------
     low, high : float
-        Ends, infinite where there is none; the tolerance is included.
+        Ends of the region, infinite if there is none; the tolerance is included.
     text : str
-        As a reader sees it.
+        Text for readers.
     """
 
     low: float
@@ -50,7 +50,7 @@ class Region:
         Raises
         ------
         InputError
-            What was found and what is allowed.
+            If the table has none of these forms.
         """
         allowed = "{ about, within }, { at_least [, within] }, { at_most [, within] } or { from, to }"
         keys = set(table)
@@ -85,21 +85,21 @@ class Claim:
     Attributes
     ----------
     quantity : str
-        What is claimed to have a value, in words.
+        Claimed quantity, in words.
     region : Region or None
-        What is claimed; None where nothing can be compared.
+        Claimed region; None if nothing can be compared.
     unit : str
-        "%", "points", "ms", "us" or a word that is printed behind the number.
+        "%", "points", "ms", "us" or a word that is printed after the number.
     measure : str or None
         Expression over the figure's runs; see `forebay.papers.results`.
     why : str
-        Why this tolerance.
+        Reason for this tolerance.
     otherwise : str
-        What explains our number where it contradicts; printed only then.
+        Explanation of our number if it contradicts the claim; printed only then.
     evidence : tuple of str
-        What others found for the same scenario.
+        Results of others for the same scenario.
     uncheckable : str or None
-        Why nothing can be measured.
+        Reason why nothing can be measured.
     """
 
     quantity: str
@@ -152,9 +152,9 @@ class Measured:
     Attributes
     ----------
     mean : float
-        Over the replications.
+        Mean over the replications.
     half_width : float or None
-        Of the 95 % interval; 0 where the number is exact, None where a single run leaves it unknown.
+        Half width of the 95 % interval; 0 if the number is exact, None if a single run leaves it unknown.
     """
 
     mean: float
@@ -163,7 +163,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     claim: Claim
     measured: Measured | None
@@ -172,7 +172,7 @@ class Verdict:
 
     @property
     def ours(self) -> str:
-        """Our number as a reader sees it."""
+        """Our number as readers see it."""
         if self.measured is None:
             return "–"
         return plain(self.measured.mean, self.claim.unit, self.measured.half_width)
@@ -192,15 +192,15 @@ class Verdict:
 
 
 def judge(claim: Claim, measured: Measured | None, trouble: str = "") -> Verdict:
-    """Compare what was measured with what was claimed.
+    """Compare a measurement with a claim.
 
     Parameters
     ----------
     claim : Claim
     measured : Measured or None
-        None where there is no number.
+        The measurement; None if there is no number.
     trouble : str
-        Why there is none.
+        Reason why there is none.
     """
     if claim.uncheckable is not None:
         return Verdict(claim, None, "not_checkable", claim.uncheckable)

@@ -31,7 +31,7 @@ __all__ = [
     "title",
 ]
 
-#: Points of a drawn distribution.
+#: Largest number of points of a drawn distribution.
 MOST_STEPS = 1500
 
 
@@ -48,7 +48,7 @@ def grid(rows: int, columns: int, width: float = 9.0, height: float = 5.2, **opt
 
 
 def _of_grid(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of `subplots`, those of its grid apart."""
+    """The options of `subplots`, with those of its grid in a dictionary of their own."""
     ratios = {name: options.pop(name) for name in ("height_ratios", "width_ratios") if name in options}
     return options | {"gridspec_kw": ratios}
 
@@ -71,7 +71,7 @@ def finish(picture: Picture, link: str) -> None:
 
 
 def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4) -> None:
-    """One legend for all panels, below them, in at most so many columns."""
+    """One legend for all panels, below them, in at most `columns` columns."""
     from forebay.views import canvas
 
     shown = [axes] if not isinstance(axes, Sequence) else axes
@@ -97,7 +97,7 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
     if heights.shape[1] > 1:
         intervals = [mean_interval(row) for row in heights]
         low, high = np.array([each.low for each in intervals]), np.array([each.high for each in intervals])
-        if axis.get_yscale() == "log":  # an interval that reaches zero ends below what is shown
+        if axis.get_yscale() == "log":  # an interval that reaches zero ends below the axis
             low = np.maximum(low, means / 100)
         axis.fill_between(places, low, high, color=color, alpha=0.18, linewidth=0)
     style: dict[str, Any] = {
@@ -167,7 +167,7 @@ def over_time(
 
 
 def names_beside(axis: Axes, names: Iterable[tuple[float, float, str]], **options: Any) -> None:
-    """Names beside points, where they have room; the title and the limits stand already."""
+    """Write names beside points if they have room; the title and the limits are already set."""
     from forebay.views import canvas
 
     canvas.place(axis, names, **options)

@@ -37,7 +37,7 @@ def evaluate(text: str, functions: Mapping[str, Callable[..., Any]]) -> Any:
     Raises
     ------
     InputError
-        Anything but arithmetic and calls of `functions`.
+        If it is anything but arithmetic and calls of `functions`.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")

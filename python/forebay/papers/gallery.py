@@ -1,4 +1,4 @@
-"""What `reproduce` gives: figures with their verdicts, and where the page with all of them lies."""
+"""The result of `reproduce`: figures with their verdicts, and the path of the page with all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.untrusted import DamagedError, content, document
 
 __all__ = ["FILE", "Drawn", "Gallery", "left_in"]
 
-#: What a gallery's folder says of its figures.
+#: File of a gallery's folder that lists its figures.
 FILE = "gallery.json"
 ALLOWED = "the list of figures that reproduce wrote"
 
@@ -33,7 +33,7 @@ class Drawn:
     picture : Path or None
         PNG; an SVG of the same name lies beside it.
     trouble : str
-        Why there is no picture.
+        Reason why there is no picture.
     quick : bool
         Whether it is the coarse version.
     """
@@ -46,7 +46,7 @@ class Drawn:
     quick: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """The shape of `reproduce --json`."""
+        """The figure in the form of `reproduce --json`."""
         return {
             "paper": self.paper.name,
             "figure": self.figure.name,
@@ -65,13 +65,13 @@ class Gallery:
     Attributes
     ----------
     drawn : tuple of Drawn
-        What was asked for.
+        Requested figures.
     quick : bool
         Whether it is the coarse version.
     page : Path
         The HTML page with all pictures.
     earlier : tuple of Drawn
-        What the same folder had before, and this call did not draw anew.
+        Figures that the same folder had before, and that this call did not draw again.
     """
 
     drawn: tuple[Drawn, ...]
@@ -92,12 +92,12 @@ class Gallery:
         return Gallery(drawn, any(each.quick for each in drawn), self.page)
 
     def counts(self) -> dict[str, int]:
-        """Claims by verdict, of what was asked for."""
+        """The number of claims by verdict, among the requested figures."""
         found = Counter(verdict.verdict for each in self.drawn for verdict in each.verdicts)
         return {name: found[name] for name in VERDICTS}
 
     def to_json(self, indent: int | None = None) -> str:
-        """Everything that was asked for but the pictures."""
+        """Everything that was requested, except the pictures."""
         figures = [each.as_dict() for each in self.drawn]
         data = {"quick": self.quick, "figures": figures, "counts": self.counts(), "page": str(self.page)}
         return json.dumps(data, indent=indent)
@@ -111,11 +111,11 @@ def left_in(
     Parameters
     ----------
     folder : Path
-        Of the gallery, possibly new.
+        Folder of the gallery, possibly new.
     papers : mapping
-        By name.
+        Papers by name.
     say : callable, optional
-        Told in a line what is damaged and left out.
+        Called with a line about damage that is left out.
     """
     path = folder / FILE
     if not os.path.lexists(path):
@@ -144,7 +144,7 @@ def left_in(
 
 
 def _left(entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *, quick: bool) -> Drawn | None:
-    """One figure, where paper, figure and picture are still there."""
+    """One figure, if paper, figure and picture still exist."""
     paper = papers.get(entry["paper"])
     figure = None if paper is None else next((each for each in paper.figures if each.name == entry["figure"]), None)
     if paper is None or figure is None:
@@ -155,13 +155,13 @@ def _left(entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *
     if not isinstance(trouble, str):
         raise TypeError
     if not there and not trouble:
-        return None  # somebody took it away
+        return None  # the picture was removed
     verdicts = tuple(_verdicts(figure, entry["claims"]))
     return Drawn(paper, figure, verdicts, picture if there else None, trouble, bool(entry.get("quick", quick)))
 
 
 def _verdicts(figure: Figure, claims: list[Mapping[str, Any]]) -> Iterator[Verdict]:
-    """What was found of the claims that the figure still has."""
+    """The stored verdicts on the claims that the figure still has."""
     known = {claim.quantity: claim for claim in figure.claims}
     for entry in claims:
         claim = known.get(entry["quantity"])

@@ -28,7 +28,7 @@ def write_page(gallery: Gallery) -> Path:
     return gallery.page
 
 
-# What the template is given --------------------------------------------------------------------------------------
+# View models of the template -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class FigureSection:
-    """A figure; `picture` is a PNG in base 64, and `trouble` says why there is none; `version` where they are mixed."""
+    """A figure; `picture` is a PNG in base 64, `trouble` the reason for none; `version` if versions are mixed."""
 
     id: str
     name: str

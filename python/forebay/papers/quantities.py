@@ -1,4 +1,4 @@
-"""What claims ask of recordings over time: one number per recording, or per pair of recordings."""
+"""Quantities of recordings over time, for claims: one number per recording, or per pair of recordings."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def wait_quantile(recording: Recording, group: str, at: float) -> float:
 
 
 def group_numbers(recording: Recording, group: str) -> list[int]:
-    """Numbers of the groups of this name, or of this name and a number behind a dash."""
+    """Numbers of the groups of this name, or of this name with a number after a dash."""
     names = [name for name, *_ in recording.core.groups]
     found = [number for number, name in enumerate(names) if name == group or name.rpartition("-")[0] == group]
     if not found:
@@ -91,10 +91,10 @@ def group_numbers(recording: Recording, group: str) -> list[int]:
 
 
 def finished_transfers(recording: Recording, group: str, *, begun_before: float = 0.8) -> pl.DataFrame:
-    """Transfers of a group that began after the warm-up and in the first part of what is measured.
+    """Transfers of a group that began after the warm-up and in the first part of the measured time.
 
     Columns: those of the recorded table, `bytes` of its packets, `loss`, and `throughput` in bytes per second from the
-    beginning to the last acknowledgment: 0 where the end of the run came first.
+    beginning to the last acknowledgment: 0 if the end of the run came first.
     """
     import polars as pl
 
@@ -135,7 +135,7 @@ def _mean_number(recording: Recording, group: str, chosen: pl.Expr) -> float:
 
 
 def _long() -> pl.Expr:
-    """Out of slow start for half of its life and more: what the third paper counts."""
+    """Flows that are out of slow start for half of their life and more, as the third paper counts them."""
     import polars as pl
 
     return pl.col("first_signal_s") - pl.col("begun_s") <= 0.5 * (pl.col("over_s") - pl.col("begun_s"))
@@ -147,7 +147,7 @@ def long_flows(recording: Recording, group: str) -> float:
 
 
 def limited_flows(recording: Recording, group: str) -> float:
-    """Of the long flows those that lose at the target link at least as often as elsewhere."""
+    """Mean number of the long flows that lose at the target link at least as often as elsewhere."""
     import polars as pl
 
     here = (pl.col("dropped") > 0) & (pl.col("dropped") >= pl.col("lost_elsewhere"))
@@ -167,7 +167,7 @@ def transfer_variation(recording: Recording, group: str, least: float = 0, most:
 
 
 def per_flow(recording: Recording, group: str, quantity: str) -> NDArray[np.float64]:
-    """What each persistent flow of a group did after the warm-up: a field of `FlowReport`."""
+    """A field of `FlowReport` for each persistent flow of a group, after the warm-up."""
     groups = recording.report().groups
     found = [getattr(flow, quantity) for number in group_numbers(recording, group) for flow in groups[number].per_flow]
     return np.array(found, dtype=float)

@@ -2,8 +2,8 @@
 
     python -m forebay.papers.renewal OUT DOCS
 
-OUT is the folder of `forebay reproduce all`, DOCS that of the documentation. A picture is renewed where a page shows
-it; the table stands between two marks. Nothing else of a page changes.
+OUT is the folder of `forebay reproduce all`, DOCS that of the documentation. A picture is renewed if a page shows it;
+the table lies between two marks. Nothing else of a page changes.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
     Parameters
     ----------
     gallery : mapping
-        What `gallery.json` holds.
+        Content of `gallery.json`.
     pictures : Path
-        The folder it lies in.
+        Folder of `gallery.json`.
     docs : Path
-        With `papers/` and `images/papers/`.
+        Folder with `papers/` and `images/papers/`.
 
     Returns
     -------
     list of Path
-        What was written.
+        The written files.
 
     Raises
     ------
     InputError
-        A page without the marks, or a picture that the gallery has not.
+        If a page lacks the marks, or if the gallery lacks a picture.
     """
     written = []
     for paper in PAPERS:
@@ -78,7 +78,7 @@ def _coarse(gallery: Mapping[str, Any], figures: Iterable[Mapping[str, Any]]) ->
 
 
 def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
-    """A line of counts, a table with one row per claim, and why what is not reproduced is not."""
+    """A line of counts, a table with one row per claim, and the reasons of claims that are not reproduced."""
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
     found = Counter(claim["verdict"] for _, claim in claims)
@@ -108,7 +108,7 @@ def _reason(claim: Mapping[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; exit code 2 where an input is wrong."""
+    """The command; exit code 2 if an input is wrong."""
     parser = argparse.ArgumentParser(prog="python -m forebay.papers.renewal", description=__doc__)
     parser.add_argument("out", type=Path, help="the folder of `forebay reproduce all`")
     parser.add_argument("docs", type=Path, help="the folder of the documentation")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "estimate", "reproduce"]
 
-#: Told the seconds of estimated work that are done, all of them, and what is being done.
+#: Called with the finished and the total seconds of estimated work, and with the work in progress.
 FigureProgress = Callable[[float, float, str], object]
 
 #: Core seconds that drawing one picture takes.
@@ -37,15 +37,15 @@ PICTURE_S = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a reproduction costs, before it begins.
+    """The estimated cost of a reproduction, before it begins.
 
     Attributes
     ----------
     figures, claims : int
     core_s : float
-        Seconds of one core, at the speed that was measured.
+        Seconds of one core, at the measured speed.
     packets_per_core_s : float
-        That speed.
+        Measured speed, in packets per second of one core.
     """
 
     figures: int
@@ -62,7 +62,7 @@ def _needed(paper: Paper, figures: list[Figure], *, quick: bool) -> dict[str, Ru
 
 
 def estimate(wanted: str, *, quick: bool = False, folder: Path = catalog.FOLDER) -> Estimate:
-    """Say what `reproduce` would cost if nothing were there yet."""
+    """Estimate the cost of `reproduce` if nothing were finished yet."""
     from forebay.papers import running
 
     speed = running.speed()
@@ -91,19 +91,19 @@ def reproduce(
     wanted : str
         "all", a paper such as "auge" or a figure such as "auge/fig3".
     out : path-like
-        Results, pictures and the page; what is there already is not run again, and earlier figures stay on the page.
+        Folder of results, pictures and the page. Finished runs are not repeated, and earlier figures stay on the page.
     quick : bool
         The coarse version: shorter runs, fewer buffers and replications.
     jobs : int, optional
         Threads; no number depends on it.
     scheduler : str or Cluster, optional
-        Address of a Dask scheduler whose workers run everything instead of this machine's threads.
+        Address of a Dask scheduler whose workers run everything in place of this machine's threads.
     progress : callable, optional
-        Told the work done and all of it, in estimated core seconds, and what is being done.
+        Called with the finished and the total work, in estimated core seconds, and with the work in progress.
     folder : Path
-        Of the papers.
+        Folder of the papers.
     tell : callable, optional
-        Told in a line what is damaged in the gallery's folder.
+        Called with a line about damage in the gallery's folder.
 
     Returns
     -------
@@ -112,9 +112,9 @@ def reproduce(
     Raises
     ------
     InputError
-        An unknown paper or figure, or a folder that cannot be written.
+        If a paper or figure is unknown, or if a folder cannot be written.
     MissingPackageError
-        Without polars or matplotlib.
+        If polars or matplotlib is not installed.
     """
     need("polars", "matplotlib")
     from forebay.papers import running
@@ -170,14 +170,14 @@ def reproduce(
 
 @contextmanager
 def _gallery(target: Path) -> Iterator[None]:
-    """Work alone in the gallery's folder, made where it is missing."""
+    """Work alone in the gallery's folder, which is made if it is missing."""
     target.mkdir(parents=True, exist_ok=True)
     with alone_in(target, "a gallery"):
         yield
 
 
 def _link(runs: Iterable[Run]) -> str:
-    """What the links of all runs of a figure have in common, in a line; nothing where only formulas draw it."""
+    """The common part of the links of all runs of a figure, in a line; empty if only formulas draw it."""
     from forebay.papers.running import scenario_of
     from forebay.views.headline import common, headline
 
@@ -185,7 +185,7 @@ def _link(runs: Iterable[Run]) -> str:
     for run in runs:
         scenario = scenario_of(run)
         grid = list(cells([Axis.parse(axis) for axis in run.over]))
-        # What an axis changes differs between its ends.
+        # The values that an axis changes differ between its ends.
         for cell in (grid[0], grid[-1]):
             links.append(headline(scenario.changed(*cell.overrides).resolved, otherwise="").link)
     return common(links)

@@ -1,17 +1,17 @@
-"""The numbers of a figure's runs, as its claims and drawings ask for them.
+"""The numbers of a figure's runs, for its claims and drawings.
 
 In a claim's `measure`:
 
     value("RUN", "METRIC", buffer=20)      one cell: one number per replication
     curve("RUN", "METRIC", buffer=[20, 100])   several cells: cells x replications; without settings all of them
     across("RUN", "buffer")                the axis' numbers, cells x 1
-    recorded("RUN", "QUANTITY", buffer=20) what `forebay.papers.quantities` makes of a recording
+    recorded("RUN", "QUANTITY", buffer=20) a quantity of `forebay.papers.quantities` of a recording
     report("RUN", "METRIC", buffer=20)     a metric of a recording's report
     compared("RUN", "QUANTITY", "buffer", 18, 500)  the same from two recordings that differ in one setting
     exact("MODEL", "QUANTITY", ...)        a closed form
     modeled("RUN", "MODEL", "QUANTITY", rtts=[a, b], capacity_pps=C)   a fixed point at a sweep's buffers
 
-An axis is called by the last part of its key; METRIC is a column of the sweep, as in "utilization" or
+An axis has the last part of its key as its name; METRIC is a column of the sweep, as in "utilization" or
 "group.goodput_bps". `least`, `largest`, `average`, `furthest` (from zero) and `spread` reduce over cells,
 `nearest(curve, number)` takes one, `slope(x, y)` fits a line over them and `misfit(x, y)` is the distance from it,
 `crossing(buffers, curve, level)` is the smallest buffer from which a rising curve stays above a level,
@@ -52,7 +52,7 @@ def _number(text: str) -> float | None:
 
 
 def same_setting(setting: str, wanted: Any) -> bool:
-    """Whether a setting such as "20p" is what an expression calls 20, or "hstcp" "hstcp"."""
+    """Whether a setting such as "20p" equals an expression's 20, or "hstcp" equals "hstcp"."""
     if isinstance(wanted, str):
         return setting == wanted or f'kind = "{wanted}"' in setting
     number = _number(setting)
@@ -60,7 +60,7 @@ def same_setting(setting: str, wanted: Any) -> bool:
 
 
 class Results:
-    """What the runs of one paper gave.
+    """The results of the runs of one paper.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Results:
         The gallery's folder.
     runs : mapping of str to Run
     failed : mapping
-        Why a run failed, by "paper/run".
+        Reason of each failed run, by "paper/run".
     left_out : collection of str
         Runs that only the full version has.
     """
@@ -90,7 +90,7 @@ class Results:
     # Sweeps -------------------------------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
-        """Whether a run is part of this version; the coarse one leaves out what takes long."""
+        """Whether a run is part of this version; the coarse one leaves out long runs."""
         return name in self._runs
 
     def run(self, name: str) -> Run:
@@ -226,7 +226,7 @@ class Results:
     # Claims -------------------------------------------------------------------------------------------------------
 
     def judge(self, claim: Claim) -> Verdict:
-        """Measure what a claim asks for and compare."""
+        """Measure a claim's quantity and compare."""
         if claim.measure is None:
             return judge(claim, None)
         self._used = set()
@@ -256,7 +256,7 @@ class Results:
         return self._runs[name].engine == "closed_form"
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What expressions may call."""
+        """The functions that expressions may call."""
         return {
             "value": self.value,
             "curve": self.curve,
@@ -287,7 +287,7 @@ class Results:
         return dict(scenario_of(self.run(name)).resolved)
 
     def manifest(self, name: str) -> dict[str, Any]:
-        """What the sweep recorded about itself."""
+        """The manifest of a run's sweep."""
         found: dict[str, Any] = plain(Manifest.read(folder_of(self._out, self.run(name))))
         return found
 
@@ -354,7 +354,7 @@ def misfit(x: Any, y: Any) -> NDArray[np.float64]:
 
 
 def crossing(buffers: Any, curve: Any, level: float) -> NDArray[np.float64]:
-    """Smallest buffer from which a curve stays above a level, linear between the cells; NaN where it never does."""
+    """Smallest buffer from which a curve stays above a level, linear between the cells; NaN if it never does."""
     places, heights = np.broadcast_arrays(np.asarray(buffers, float), np.asarray(curve, float))
     found = np.full(heights.shape[-1], np.nan)
     for replication in range(heights.shape[-1]):

@@ -1,8 +1,8 @@
 """Run what figures need, once: sweeps by `forebay.sweeps.sweeping`, recordings over time beside them.
 
-Everything finished lies under `data/` of the output folder, each run in a folder whose name ends in a digest of its
-scenario, axes, engine and the build of forebay. A killed gallery goes on where it stopped; a changed scenario is
-another folder, and nothing finished is ever overwritten unless it is not any more as it was written.
+All finished results lie under `data/` of the output folder. Each run has a folder whose name ends in a digest of its
+scenario, axes, engine and the build of forebay. A killed gallery continues where it stopped. A changed scenario gets
+another folder, and a finished result is overwritten only if it is damaged.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "cost", "folder_of", "perform", "recordings"]
 
-#: Told the seconds of estimated work that are done, and all of them.
+#: Called with the finished and the total seconds of estimated work.
 WorkDone = Callable[[float, float], object]
 
-#: Told in a line what is damaged.
+#: Called with a line about damage.
 Tell = Callable[[str], object]
 
 ALLOWED = "what reproduce wrote (the same command writes it again)"
@@ -58,7 +58,7 @@ class Recording:
     folder: Path
 
     def fault(self) -> str | None:
-        """What keeps it from being used; None where it is there, complete and as it was written."""
+        """The reason why the recording cannot be used; None if it is complete and undamaged."""
         try:
             check_hashes(self.folder, self.folder.name)
         except DamagedError as error:
@@ -87,7 +87,7 @@ def scenario_of(run: Run) -> Scenario:
 
 
 def folder_of(out: Path, run: Run) -> Path:
-    """Where a run's results are."""
+    """The folder of a run's results."""
     scenario = scenario_of(run)
     known = [scenario.core.sha256, run.over, run.engine, run.keep, build.fingerprint()]
     digest = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]
@@ -96,7 +96,7 @@ def folder_of(out: Path, run: Run) -> Path:
 
 
 def recordings(out: Path, run: Run) -> list[Recording]:
-    """What a run records, in the order of its axes."""
+    """The recordings of a run, in the order of its axes."""
     scenario, folder = scenario_of(run), folder_of(out, run)
     found = []
     for cell in cells([Axis.parse(axis) for axis in run.over]):
@@ -136,7 +136,7 @@ def speed() -> float:
 
 
 def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
-    """Core seconds that a run takes, estimated from its packets or steps."""
+    """Core seconds of a run, estimated from its packets or steps."""
     scenario = scenario_of(run)
     paths = [len(group["path"]) for group in scenario.resolved["flows"]]
     links = math.fsum(paths) / len(paths)  # a packet costs once more at each
@@ -168,26 +168,26 @@ def perform(
     progress: WorkDone | None = None,
     say: Tell = lambda _line: None,
 ) -> dict[str, str]:
-    """Run what is missing of several runs.
+    """Run the missing parts of several runs.
 
     Parameters
     ----------
     runs : iterable of Run
     out : Path
-        The gallery's folder.
+        Folder of the gallery.
     jobs : int, optional
         Threads; no number depends on it.
     cluster : Cluster, optional
-        Whose workers run instead of this machine's threads.
+        Cluster whose workers run everything in place of this machine's threads.
     progress : callable, optional
-        Told the work done and all of it, in estimated core seconds.
+        Called with the finished and the total work, in estimated core seconds.
     say : callable, optional
-        Told in a line what is damaged and run again.
+        Called with a line about damage that is run again.
 
     Returns
     -------
     dict
-        Why a run failed, by "paper/run"; its claims are then not checkable.
+        Reason of each failed run, by "paper/run"; its claims are then not checkable.
     """
     work = list(runs)
     costs = [cost(run) for run in work]
@@ -214,7 +214,7 @@ def perform(
     return failed
 
 
-#: Told how many of how many are done, and told what is damaged.
+#: Functions that report the numbers of finished and of all jobs, and that report damage.
 Telling = tuple[Callable[[int, int], None], Tell]
 
 
@@ -252,7 +252,7 @@ def _record(run: Run, out: Path, where: Cluster | int, tell: Telling) -> None:
 
 
 def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int, telling: Telling) -> None:
-    """Run the recordings that are not there, or not as they were written."""
+    """Make the recordings that are missing or damaged."""
     tell, say = telling
     missing = []
     for recording in wanted:
@@ -288,7 +288,7 @@ def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int,
 
 
 def _record_on(cluster: Cluster, run: Run, missing: Sequence[Recording], advance: Callable[[], object]) -> None:
-    """Have recordings made on a cluster; their files come here."""
+    """Make recordings on a cluster; their files are stored here."""
     asked = [Replication(each.core.canonical_json(), run.engine, each.core.seed, each.replication) for each in missing]
 
     def record(number: int, found: Mapping[str, bytes] | ForebayError) -> None:

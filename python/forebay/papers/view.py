@@ -1,4 +1,4 @@
-"""The gallery on a terminal: what it costs, how far it is, one table of verdicts."""
+"""The gallery on a terminal: its cost, its progress, one table of verdicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
 
 
 def announcement(found: Estimate, cores: int) -> str:
-    """One line that says what is coming."""
+    """One line about the work to come."""
     from forebay.formatting import counted
 
     what = f"{counted(found.figures, 'figure')}, {counted(found.claims, 'claim')}"
@@ -40,7 +40,7 @@ def announcement(found: Estimate, cores: int) -> str:
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | None]:
-    """A bar on standard error, or a line for each figure where nobody watches."""
+    """A bar on standard error, or a line for each figure if standard error is no terminal."""
     if quiet:
         yield None
         return
@@ -74,7 +74,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
         if name != last:
             last = name
             elapsed = time.monotonic() - begun
-            # The first few percent say little: starting up and drawing weigh too much in them.
+            # The first few percent give no estimate: starting up and drawing weigh too much in them.
             left = f", about {duration(elapsed * (total - done) / done)} left" if done > 0.03 * total else ""
             print(f"{100 * done / total:3.0f} %  {name}{left}", file=sys.stderr, flush=True)
 
@@ -82,7 +82,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
 
 
 def listing() -> str:
-    """What can be reproduced."""
+    """The list of papers and figures that can be reproduced."""
     from forebay.formatting import counted
     from forebay.papers import catalog
 

@@ -7,8 +7,8 @@ The grammar, one axis per `--over`:
     KEY=A..B:Nlin        N values from A to B, evenly spread
     engine=packet,fluid  the engine itself as an axis
 
-A and B are numbers with the same unit, or with units of one kind where one is omitted: `0.01..2BDP:12`, `10p..1000p:7`.
-Packet counts are rounded to whole packets; values that round to the same are kept once.
+A and B are numbers with the same unit, or with units of one kind if one is omitted: `0.01..2BDP:12`, `10p..1000p:7`.
+Packet counts are rounded to whole packets; values that round to the same count are used once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Axis:
     key : str
         Dotted key of the scenario, or "engine".
     values : tuple of str
-        As written into the scenario.
+        The values as they are written into the scenario.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Axis:
         Raises
         ------
         InputError
-            What was found and what the grammar allows.
+            If the text does not follow the grammar.
         """
         key, equals, values = text.partition("=")
         key = key.strip()
@@ -104,7 +104,7 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
 
 
 def _written(number: float, digits: int) -> str:
-    """A number in at most so many digits that say it, or come near; whole ones without an exponent."""
+    """A number in 6 to `digits` digits, as few as represent it exactly; whole numbers without an exponent."""
     near = next(text for used in range(6, 18) if float(text := f"{number:.{used}g}") == number or used == digits)
     return str(int(float(near))) if float(near).is_integer() and abs(number) < 2**63 else near
 
@@ -120,9 +120,9 @@ class Cell:
     Attributes
     ----------
     index : int
-        Position in the grid, the last axis running fastest.
+        Position in the grid; the last axis varies fastest.
     settings : tuple of (key, value)
-        In the order of the axes.
+        Keys and values, in the order of the axes.
     """
 
     index: int
@@ -133,7 +133,7 @@ class Cell:
 
     @property
     def overrides(self) -> list[tuple[str, str]]:
-        """The settings as changes of a scenario, which the axes ask for."""
+        """The settings as changes of a scenario, without the engine."""
         return [("over", f"{key}={value}") for key, value in self.settings if key != "engine"]
 
     def of(self, core: _core.Scenario) -> _core.Scenario:

@@ -1,9 +1,9 @@
-"""The finished cells of a sweep on a disk: lines of batches, each a file that is only ever added to.
+"""The finished cells of a sweep on a disk: lines of batches, each a file that is only appended to.
 
-A line is there as soon as its cell is finished, so that a killed process loses none; what the machine itself may lose
-when it stops is bounded, since a batch is synced every second. A line is believed where its checksum is right and it
-says that it is of the job that asks for it, and of two of one job the later one. Who can compute the checksum can forge
-a line; `sweep --replay` of a bundle therefore believes none.
+A line is written as soon as its cell is finished, so that a killed process loses none. If the machine itself stops, the
+loss is bounded, because a batch is synced about every second. A line is accepted if its checksum is right and if it
+names the job. Of two lines of one job, the later one counts. A forger can compute the checksum, so that
+`sweep --replay` of a bundle accepts no line.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from forebay.untrusted import DamagedError, content
 
 __all__ = ["Batches", "refusal"]
 
-#: A batch is closed at so many bytes, some five thousand cells.
+#: Size at which a batch is closed, in bytes; that is some five thousand cells.
 MOST_BYTES = 8 * 2**20
-#: A line waits no longer than this for the disk, or than until the next one.
+#: Time since the last sync after which a new line syncs the batch, in seconds.
 SYNC_S = 1.0
 
 ALLOWED = "cells as sweep wrote them"
@@ -38,12 +38,12 @@ def refusal(job: Job, why: str) -> bytes:
 
 
 class Batches:
-    """The batches of a sweep's folder, NUMBER.jsonl each; a context, at whose end all is on the disk.
+    """The batches of a sweep's folder, NUMBER.jsonl each; a context that has written all to the disk when it ends.
 
     Parameters
     ----------
     folder : Path
-        Where they are; it is there.
+        Existing folder of the batches.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,9 +65,9 @@ class Batches:
         Parameters
         ----------
         jobs : mapping
-            By key.
+            Jobs by key.
         tell : callable
-            Told of each file that is not as it was written, and what was found in it; that is taken out.
+            Called with the path of each damaged file and with what was found in it; the damage is removed.
         """
         found: dict[str, Row] = {}
         for path in self._paths():
@@ -90,7 +90,7 @@ class Batches:
         return found
 
     def add(self, line: bytes) -> None:
-        """Add a line, which is there when this returns."""
+        """Add a line; it is in the file when this returns."""
         if self._file is None:
             self._begin()
         assert self._file is not None
@@ -128,9 +128,9 @@ class Batches:
 
 
 def _take(entry: Mapping[str, Any], jobs: Mapping[str, Job], found: dict[str, Row]) -> bool:
-    """Take what a line says of a job, if there is such a job; False where it cannot be that job's."""
+    """Record what a line reports of a job, if there is such a job; False if the line cannot be that job's."""
     job = jobs.get(str(entry.get("key")))
-    if job is None:  # of more replications than are asked for now
+    if job is None:  # of a replication that this sweep does not have
         return True
     if "refused" in entry:
         found.pop(job.key, None)
@@ -142,7 +142,7 @@ def _take(entry: Mapping[str, Any], jobs: Mapping[str, Job], found: dict[str, Ro
 
 
 def _clear(path: Path) -> None:
-    """Take away what has a batch's name and is none; what a directory holds is moved aside and kept."""
+    """Remove what has a batch's name and is no file; a directory with contents is renamed instead."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return

@@ -1,10 +1,10 @@
-"""A finished sweep as one archive that somebody else can look at, draw from and run again, bit for bit.
+"""A finished sweep as one archive that a recipient can inspect, draw from and run again, bit for bit.
 
 The archive is a ZIP file of
 
 - `README.txt`: what it is and how to replay it;
 - `manifest.json`: the sweep's own (resolved scenario, axes, replications, seed, version);
-- `scenario.toml`: the file that was given, where there was one;
+- `scenario.toml`: the given file, if there was one;
 - `scenarios.jsonl`: the resolved scenario of every cell, one a line;
 - `results.jsonl`: one line per cell and replication, in the order of the grid, numbers to the last bit;
 - `rows.parquet`, `summary.parquet`, `sweep.png`, `sweep.svg`: tables and picture;
@@ -12,8 +12,9 @@ The archive is a ZIP file of
 - `environment.json`: versions of everything that ran;
 - `hashes.json`: SHA-256 of all the others.
 
-Whoever sends such an archive may have forged it: reading one takes nothing but these members, bounded in size, and
-replaying it runs every cell again, whatever a folder already has.
+The sender of an archive may have forged it. Reading therefore accepts only these members, bounded in size. Replaying
+runs
+every cell again, whatever a folder already has.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 #: Draws the sweep of the first folder into the second; pictures are a floor above.
 Draw = Callable[[Path, Path], Sequence[Path]]
 
-#: What runs, and what only reads results.
+#: Packages that run a sweep, and packages that only read its results.
 PACKAGES = ("forebay", "numpy", "scipy", "polars", "matplotlib", "click", "rich", "distributed")
 
-#: What a bundle may have, and the most bytes of each; those without which it is none.
+#: Members of a bundle with the largest size of each, in bytes; and the members that it must have.
 KIB, MIB = 2**10, 2**20
 MEMBERS = {
     "README.txt": 64 * KIB,
@@ -96,16 +97,16 @@ not compared, nor are runs in real time (kernel), of which no two are equal: the
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What running a bundle again gave.
+    """The result of running a bundle again.
 
     Attributes
     ----------
     compared : int
         Results compared.
     differences : list of str
-        One line each, in the order of the grid; empty where every number is the same to the last bit.
+        One line each, in the order of the grid; empty if every number is the same to the last bit.
     notes : list of str
-        What the reader should know, such as another version of forebay.
+        Notes for the reader, such as another version of forebay.
     """
 
     compared: int
@@ -119,9 +120,9 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     Parameters
     ----------
     found : Sweep
-        Without failed jobs.
+        A sweep without failed jobs.
     path : Path
-        Of the archive.
+        Path of the archive.
     draw : callable
         Draws the sweep of one folder into another; returns the pictures.
     source : str, optional
@@ -130,7 +131,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     Raises
     ------
     InputError
-        Where jobs failed: such a sweep is not finished.
+        If jobs failed: such a sweep is not finished.
     """
     if found.failed:
         raise InputError(
@@ -175,12 +176,12 @@ def replay(
 ) -> Replay:
     """Run a bundle again and compare every number of every result, of the tables and of the scenarios.
 
-    Runs in real time are not repeated, since no two of them are equal: a note says how many.
+    Runs in real time are not repeated, because no two of them are equal; a note gives their number.
 
     Parameters
     ----------
     path : Path
-        Of the archive.
+        Path of the archive.
     jobs, scheduler, progress
         As in `sweep`; no number depends on them.
     out : Path, optional
@@ -189,14 +190,14 @@ def replay(
     Raises
     ------
     InputError
-        Where the archive is none, is damaged, or lacks a part.
+        If the file is no archive, is damaged, or lacks a part.
     """
     manifest, claimed = _read(path)
     inside = f"{path}: manifest.json"
     start = manifest.start(inside)
     try:
         list(jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed))
-    except InputError as error:  # of the archive, whichever option it would be elsewhere
+    except InputError as error:  # an error of the archive, not of an option
         raise InputError(f"{inside}: {error.text}") from None
     notes = []
     if manifest.forebay != _core.__version__:
@@ -235,7 +236,7 @@ def replay(
 
 
 def _apart(claimed: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-    """How many results are of engines in real time, and the others."""
+    """The number of results of engines in real time, and the other results."""
     real = real_time_engines()
     others = [row for row in claimed if row.get("engine") not in real]
     return len(claimed) - len(others), others
@@ -278,7 +279,7 @@ def _compare_scenarios(path: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
-    """One line per number of a table that is not what the runs gave; costs differ between equal runs."""
+    """One line per number of a table that differs from the runs' own; costs differ between equal runs."""
     with tempfile.TemporaryDirectory() as target:
         copy = unpacked(path, name, Path(target), ALLOWED)
         try:
@@ -326,7 +327,7 @@ def _as_close(before: object, after: object) -> bool:
 
 
 def _results(found: Sweep) -> Iterator[dict[str, Any]]:
-    """Every row in the order of the grid, without what differs between equal runs and what is not there."""
+    """Every row in the order of the grid, without the costs of runs and without missing values."""
     if found.computed + found.reused == 0:
         return
     for row in found.rows().iter_rows(named=True):
@@ -345,7 +346,7 @@ def _jobs(manifest: Manifest) -> Iterator[Any]:
 
 
 def _pictures(folder: Path, draw: Draw) -> dict[str, bytes]:
-    """The picture, where the sweep has an axis to draw against."""
+    """The picture, if the sweep has an axis to draw against."""
     with tempfile.TemporaryDirectory() as target:
         try:
             drawn = draw(folder, Path(target))
@@ -390,7 +391,7 @@ def _read(path: Path) -> tuple[Manifest, list[dict[str, Any]]]:
 
 
 def _claimed(raw: bytes, manifest: Manifest, where: str) -> list[dict[str, Any]]:
-    """The results, if they are rows of a grid as large as the manifest says: what it asks for is run only then."""
+    """The results, if they are rows of a grid of the manifest's size; only then is the grid run."""
     rows = lines(raw, where, ALLOWED)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or not all(type(row.get(name)) is int for name in ("cell", "replication")):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset"]
 
-#: The axis that says what waits, and what its values come to, by unit.
+#: The axis of the buffer, and the columns of its resolved values with their units.
 BUFFER = "axis.link.buffer"
 RESOLVED = {"buffer.packets": "packets", "buffer.bytes": "bytes", "buffer.seconds": "s"}
 
@@ -53,7 +53,7 @@ def _coordinate(name: str, summary: pl.DataFrame) -> tuple[list[Any], str | None
     if scale is not None:
         return list(scale.numbers), scale.unit
     if name == BUFFER:
-        # Written in units of several kinds: in packets, where each value is one buffer throughout.
+        # The values have units of several kinds: use the first column in which each value is one buffer.
         for column, unit in RESOLVED.items():
             if summary.select(name, column).unique().height == summary[name].n_unique():
                 return summary[column].to_list(), unit

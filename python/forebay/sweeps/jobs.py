@@ -32,9 +32,9 @@ class Job:
     engine : str
     scenario : forebay._core.Scenario
     sha256 : str
-        The scenario's digest.
+        Digest of the scenario.
     key : str
-        Nothing that changes the job's numbers leaves it the same.
+        Key of the job; it differs if anything differs that changes the job's numbers.
     """
 
     cell: Cell
@@ -48,7 +48,7 @@ class Job:
         return f"cell {self.cell.index} ({self.cell}), replication {self.replication}, {self.engine}"
 
     def is_of(self, row: Row) -> bool:
-        """Whether a row says that it is this job's."""
+        """Whether a row names this job."""
         told = [row.get(name) for name in ("key", "scenario_sha256", "engine", "replication")]
         return told == [self.key, self.sha256, self.engine, self.replication]
 
@@ -60,7 +60,7 @@ def identity(sha256: str, engine: str, seed: int, replication: int) -> str:
 
 
 def jobs_of(scenario: Scenario, axes: Sequence[Axis], engine: str, count: int, seed: int) -> Iterator[Job]:
-    """Every replication of every cell, in the order of the grid; the scenario of each cell is read once."""
+    """Every replication of every cell, in the order of the grid; the scenario of each cell is parsed once."""
     engines = {engine.name: engine for engine in _core.engines()}
     for cell in cells(axes):
         core = cell.of(scenario.core)

@@ -1,4 +1,4 @@
-"""What a sweep is of: its scenario, axes, replications and seed, as its folder's `manifest.json` says."""
+"""The definition of a sweep: its scenario, axes, replications and seed, from its folder's `manifest.json`."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Manifest:
     Attributes
     ----------
     forebay : str
-        Version that ran it.
+        Version of forebay that ran the sweep.
     scenario : mapping
-        What every cell starts from, resolved.
+        Resolved scenario from which every cell starts.
     scenario_sha256 : str
-        Its digest.
+        Digest of the scenario.
     axes : tuple of Axis
-        The last runs fastest.
+        Axes of the grid; the last one varies fastest.
     engine : str
-        Where no axis names it.
+        Engine of the cells if no axis names it.
     replications, seed : int
-        Of every cell.
+        Number of replications of every cell, and their seed.
     build : str
-        Build that ran it, as `forebay.build.fingerprint` says; empty where that was not yet recorded.
+        Build that ran it, from `forebay.build.fingerprint`; empty if it was not recorded yet.
     """
 
     forebay: str
@@ -56,7 +56,7 @@ class Manifest:
 
     @classmethod
     def of(cls, data: Any, where: str = FILE) -> Manifest:
-        """From its plain form, which may be anything; `where` stands for the file in errors."""
+        """Make a manifest from its plain form, which may be anything; `where` names the file in errors."""
         if not isinstance(data, dict):
             raise DamagedError(where, _kind(data), ALLOWED)
         known = {*cls.__slots__}
@@ -77,12 +77,12 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """That of a sweep's folder.
+        """Read the manifest of a sweep's folder.
 
         Raises
         ------
         DamagedError
-            Where there is none, or it is not as it was written.
+            If there is none, or if it is damaged.
         """
         path = folder / FILE
         return cls.of(document(content(path, ALLOWED), str(path), ALLOWED), str(path))
@@ -94,7 +94,7 @@ class Manifest:
         return title if isinstance(title, str) else ""
 
     def start(self, name: str = FILE) -> Scenario:
-        """The scenario that every cell starts from; `name` stands for the file in errors."""
+        """The scenario from which every cell starts; `name` names the file in errors."""
         return Scenario.of(self.scenario, name=name)
 
     def to_json(self) -> str:
@@ -140,6 +140,6 @@ def _axes(found: Any, where: str) -> Iterator[Axis]:
 
 
 def _kind(found: object) -> str:
-    """What a value is, in words."""
+    """The type of a value, in words."""
     kinds = {type(None): "null", bool: "a truth value", int: "a number", float: "a number with a fraction"}
     return {**kinds, str: "a text", list: "a list", dict: "a table"}[type(found)]

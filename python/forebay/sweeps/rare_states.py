@@ -1,6 +1,6 @@
 """Warnings of the cells of a grid: declared random states that the runs of a cell can hardly show.
 
-`sweep` says them before the first run and adds them to the rows of each cell.
+`sweep` prints them before the first run and adds them to the rows of each cell.
 """
 
 from __future__ import annotations

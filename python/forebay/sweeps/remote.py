@@ -1,7 +1,7 @@
-"""Cells as they travel to the workers of a cluster, and as the lines that come back.
+"""Cells as they are sent to the workers of a cluster, and the lines that come back.
 
-Every cell is made over there of the scenario that all of them start from, and its row is written over there, too: what
-is left to the one process that collects them is to check a line and to add it to a file.
+Every worker makes its cells from the one scenario from which all of them start, and writes their rows, too. The process
+that collects the rows only checks each line and appends it to a file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forebay.sweeps.jobs import Job, identity, row_of
 
 __all__ = ["Parcel", "lines_of", "pack"]
 
-#: A job as it travels: index and settings of its cell, its engine and replication.
+#: A job as it is sent: index and settings of its cell, its engine and replication.
 Flat = tuple[int, tuple[tuple[str, str], ...], str, int]
 
 
@@ -30,7 +30,7 @@ class Parcel:
     Attributes
     ----------
     scenario : str
-        What every cell starts from, as canonical JSON.
+        The scenario from which every cell starts, as canonical JSON.
     seed : int
     jobs : tuple of Flat
     """
@@ -40,7 +40,7 @@ class Parcel:
     jobs: tuple[Flat, ...]
 
     def unpacked(self) -> list[Job]:
-        """The jobs, as they were before they were packed."""
+        """The jobs as they were before packing."""
         start = _read(self.scenario)
         scenarios: dict[Cell, tuple[_core.Scenario, str]] = {}
         found = []
@@ -66,7 +66,7 @@ def pack(scenario: str, seed: int, jobs: Iterable[Job]) -> Parcel:
 
 
 def lines_of(parcel: Parcel, memory: int) -> list[Answer]:
-    """On a worker: the line of each job, or why there is none."""
+    """On a worker: the line of each job, or the reason why there is none."""
     jobs = parcel.unpacked()
 
     def made(allowed: int) -> list[_core.Job]:

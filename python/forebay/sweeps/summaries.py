@@ -1,7 +1,7 @@
-"""The tables of a sweep: a row for each run, what it cost in a table of its own, and a row for each cell.
+"""The tables of a sweep: a row for each run, the costs of runs in a table of their own, and a row for each cell.
 
-What runs found depends on nothing but the sweep: `rows.parquet` and `summary.parquet` are the same bytes wherever, in
-whatever order and after however many interruptions it ran. `costs.parquet` is not.
+The results depend on nothing but the sweep. `rows.parquet` and `summary.parquet` are the same bytes whether threads or
+workers ran it, in any order and after any number of interruptions. `costs.parquet` is not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IDENTITY = ("key", "cell", "replication", "engine", "seed", "scenario_sha256", 
 
 
 def write_tables(folder: Path, axes: Sequence[Axis], rows: Sequence[Row]) -> None:
-    """Put all rows into Parquet."""
+    """Write all rows as Parquet tables."""
     import polars as pl
 
     if not rows:
@@ -64,7 +64,7 @@ def summary(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def _moments(column: pl.Series, place: NDArray[np.intp], cells: int) -> pl.DataFrame:
-    """Mean and half width of a column at each of so many places; None where there is no number, or one."""
+    """Mean and half width of a column in each of `cells` cells; None for too few numbers: one has no half width."""
     import numpy as np
     import polars as pl
 

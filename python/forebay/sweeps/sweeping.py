@@ -1,6 +1,6 @@
-"""`sweep`: a grid of scenarios, run over the cores, recorded so that a killed sweep goes on where it stopped.
+"""`sweep`: a grid of scenarios, run over the cores and recorded, so that a killed sweep continues where it stopped.
 
-Everything lives in one folder:
+All files are in one folder:
 
 - `manifest.json`: the resolved scenario, the axes, replications, seed, version and build;
 - `cells/NUMBER.jsonl`: finished (cell, replication)s, a line each (`forebay.sweeps.batches`);
@@ -8,8 +8,8 @@ Everything lives in one folder:
 - `rows.parquet`, `costs.parquet` and `summary.parquet`: written when the grid is complete, in the order of the grid
   (`forebay.sweeps.summaries`).
 
-A job's key is a digest of the cell's resolved scenario, engine, seed, replication and of the build of forebay: changing
-any of them makes it another cell, and nothing is ever computed twice. A line that is not as it was written is no cell.
+A job's key is a digest of the cell's resolved scenario, engine, seed, replication and of the build of forebay. A change
+of any of them makes another job. A finished job is not run again, except with `fresh`. A damaged line is ignored.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweep", "load", "sweep"]
 
-#: Jobs that are handed to the cores at once: bounds the memory of very large grids.
+#: Number of jobs that are given to the cores at once; it bounds the memory of very large grids.
 BATCH = 512
 
-#: Bytes that a sweep keeps of a cell, of each of its runs, and of each flow group in a run's row, all of them at once
-#: when the tables are made.
+#: Memory of a sweep for each cell, for each of its runs, and for each flow group in a run's row, in bytes. All of it is
+#: needed at once when the tables are made.
 CELL, RUN, GROUP = 4e3, 8e3, 4e3
 
-#: What is written in a sweep's folder, under another name first.
+#: Files of a sweep's folder that are first written under another name.
 LEFTOVERS = ("manifest.json", "failed.jsonl", "*.parquet", "cells/*.jsonl")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sweep(Shown):
-    """A sweep's folder once everything that can be computed is.
+    """The folder of a sweep after every job that can run has run.
 
     Attributes
     ----------
     folder : Path
-        Where it lives.
+        Folder of the results.
     computed, reused : int
-        Jobs that this call ran, and jobs that were there already.
+        Jobs that this call ran, and jobs that the folder already had.
     failed : mapping
-        Reason by job that no engine could answer.
+        Reason for each job that an engine refused.
     damaged : tuple of str
-        Files of cells that were not as they had been written: what was wrong in them was run again.
+        Damaged files of cells; the runs that they lacked were made again.
     warnings : tuple of Warning
         Random states that the scenario declares and that the runs of some cells can hardly show, one warning for each
         state. The rows of each cell have the warnings of the cell.
@@ -97,8 +97,8 @@ class Sweep(Shown):
     def xarray(self) -> Any:
         """Return the means as an `xarray.Dataset` over the axes (needs the extra `xarray`).
 
-        Coordinates of quantities are numbers in base units (seconds, bits per second, bytes, packets, multiples of the
-        bandwidth-delay product), rising, with the unit as the attribute `units`; other axes keep their texts. Each
+        Coordinates of quantities are rising numbers in base units (seconds, bits per second, bytes, packets, multiples
+        of the bandwidth-delay product), with the unit as the attribute `units`. Other axes have their texts. Each
         metric has its half widths beside it as `NAME_half_width`.
         """
         from forebay.sweeps.datasets import dataset
@@ -128,50 +128,52 @@ def sweep(
     tell: Callable[[str], object] | None = None,
     timeless: bool = False,
 ) -> Sweep:
-    """Run a scenario over a grid, or go on with it.
+    """Run a scenario over a grid, or continue a sweep.
 
     Parameters
     ----------
     scenario : Scenario
-        What every cell starts from.
+        Scenario from which every cell starts.
     over : iterable of str or Axis
         Axes such as "link.buffer=0.01BDP..2BDP:12"; see `forebay.sweeps.axes`.
     out : path-like
         Folder of the results; a folder of the same sweep is continued.
     engine : str
-        Where no axis names it. Runs in real time are made one at a time; those that the folder has are not repeated,
-        though no two of them are equal.
+        Engine if no axis names it. Runs in real time are made one at a time. Those that the folder has are not
+        repeated,
+        although no two of them are equal.
     replications, seed : int, optional
-        Instead of the scenario's own.
+        In place of the scenario's own.
     jobs : int, optional
-        Threads; no number in the results depends on it. Where all runs are in real time, 1.
+        Threads; no number in the results depends on it. If all runs are in real time, 1.
     scheduler : str or Cluster, optional
         Address of a Dask scheduler whose workers run the jobs instead of this machine's threads (extra `cluster`);
         not with runs in real time.
     progress : callable, optional
-        Called with the jobs done and all of them.
+        Called with the number of finished jobs and the number of all jobs.
     fresh : bool
-        Whether everything is run, whatever the folder has already.
+        Whether to run everything, whatever the folder already has.
     tell : callable, optional
-        Told in a line what is damaged in the folder, how long runs in real time take, and before the first run which
-        random states the runs can hardly show.
+        Called with lines of text: damage in the folder, the duration of runs in real time, and before the first run the
+        random states that the runs can hardly show.
     timeless : bool
-        Whether runs in real time are left out.
+        Whether to leave out runs in real time.
 
     Returns
     -------
     Sweep
-        With the jobs that failed, where an engine refused some.
+        The folder, with the jobs that failed if an engine refused some.
 
     Raises
     ------
     InputError
-        A wrong axis, a cell that is no valid scenario, a folder of another sweep, one that cannot be written or one in
-        which another process sweeps.
+        If an axis is wrong, if a cell is no valid scenario, or if the folder belongs to another sweep, cannot be
+        written
+        or is in use by another process.
     UnavailableError
-        Where this machine cannot run an engine that is asked for; what others have finished stays.
+        If this machine cannot run a requested engine; finished jobs of other engines stay.
     MissingPackageError
-        Without polars.
+        If polars is not installed.
     """
     need("polars")
     folder = Path(out)
@@ -224,7 +226,7 @@ def sweep(
 
 
 def _check_alone(engines: Collection[str], jobs: int | None, scheduler: str | Cluster | None) -> None:
-    """Refuse threads where they would have nothing to do, and a scheduler where one engine must not be there."""
+    """Refuse threads if they would have nothing to do, and a scheduler if an engine must not use it."""
     for name in engines:
         check_alone(name, jobs=jobs if len(engines) == 1 else None, scheduler=scheduler)
 
@@ -241,7 +243,7 @@ def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None
 
 
 def _open(folder: Path, manifest: Manifest) -> None:
-    """Check that the folder belongs to the same sweep; clear what a kill left half-written. Under the folder's lock."""
+    """Check that the folder belongs to the same sweep; clear half-written files. The caller holds the folder's lock."""
     for leftover in (path for pattern in LEFTOVERS for path in folder.glob(f"{pattern}.*.partial")):
         leftover.unlink(missing_ok=True)
     path = folder / FILE
@@ -264,7 +266,7 @@ def _open(folder: Path, manifest: Manifest) -> None:
 
 @dataclass(slots=True)
 class Work:
-    """The jobs of a grid and what is known of each: found in the folder, run now, or failed."""
+    """The jobs of a grid and the state of each: found in the folder, run now, or failed."""
 
     jobs: Sequence[Job]
     seed: int
@@ -278,7 +280,7 @@ class Work:
     done: int = 0
 
     def find(self, tell: Callable[[str], object]) -> None:
-        """Take every row that the folder has, and name what only looks like one."""
+        """Accept every row that the folder has, and report damaged files."""
 
         def damaged(path: Path, found: str) -> None:
             tell(f"{path}: found {found}; runs what is missing again")
@@ -287,7 +289,7 @@ class Work:
         self.known = self.batches.rows({job.key: job for job in self.jobs}, damaged)
 
     def foretell(self, tell: Callable[[str], object]) -> None:
-        """Say how long the runs in real time take that are missing."""
+        """Report the duration of the missing runs in real time."""
         engines = real_time_engines() & {job.engine for job in self.jobs}
         lengths = {job.key: run_s(job.scenario) for job in self.jobs if job.engine in engines}
         missing = [length for key, length in lengths.items() if key not in self.known]
@@ -298,7 +300,7 @@ class Work:
             )
 
     def run(self, threads: int) -> None:
-        """Run what is missing on so many threads."""
+        """Run the missing jobs on `threads` threads."""
         missing = self._begin()
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
@@ -315,7 +317,7 @@ class Work:
             _core.run_batch(jobs, threads, observe)
 
     def run_on(self, cluster: Cluster, core: _core.Scenario) -> None:
-        """Run what is missing on a cluster, every cell made there of the scenario that all of them start from."""
+        """Run the missing jobs on a cluster; every cell is made there from the one scenario at which all start."""
         missing = self._begin()
         text = core.canonical_json()
 
@@ -331,7 +333,7 @@ class Work:
         cluster.run(lines_of, len(missing), lambda part: pack(text, self.seed, missing[part]), observe)
 
     def _begin(self) -> list[Job]:
-        """What is not yet known, each job once."""
+        """The jobs that have no row yet, each once."""
         missing = list({job.key: job for job in self.jobs if job.key not in self.known}.values())
         self.reused = self.done = len(self.jobs) - len(missing)
         self.progress(self.done, len(self.jobs))
@@ -344,7 +346,7 @@ class Work:
         self._advance()
 
     def _refuse(self, job: Job, why: Exception) -> None:
-        # What this machine lacks, all jobs of the engine lack.
+        # If this machine lacks something, all jobs of the engine lack it.
         if not isinstance(why, ForebayError) or isinstance(why, UnavailableError):
             raise why
         self.failed[str(job)] = str(why)
@@ -361,7 +363,7 @@ class Work:
 
 
 def _write_failed(folder: Path, failed: Mapping[str, str]) -> None:
-    """Write which jobs were refused, and why; no file where none was."""
+    """Write which jobs were refused, and why; no file if none was."""
     path = folder / "failed.jsonl"
     if failed:
         write_whole(path, "".join(json.dumps({"job": job, "why": why}) + "\n" for job, why in failed.items()))

@@ -1,1 +1,1 @@
-"""What people look at: tables, plots, pages. Reads answers and computes none."""
+"""Views of answers: tables, plots and pages. They read answers and compute none."""

@@ -1,6 +1,6 @@
 """The first lines of an answer as sentences: the buffer, the interval of the minimum, the confidence, the metrics.
 
-They are plain strings, so that the terminal, a page and a notebook can say the same.
+They are plain strings, so that the terminal, a page and a notebook print the same text.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _WEIGHT = (
     Kind.MISSED_AGAIN,
 )
 
-#: Kinds of warnings that say why nothing was decided.
+#: Kinds of warnings that explain why nothing was decided.
 _REASONS = (Kind.TIME_OVER, Kind.NO_MARGIN, Kind.RARE_STATE, Kind.SHORT_RUN, Kind.REFUSED)
 
 
@@ -103,7 +103,10 @@ def _in_bytes(buffer: BufferSize) -> str:
 
 
 def recommended(answer: Recommendation) -> str:
-    """The recommendation itself; of a limit in bytes the bytes first, because so many packets are another limit."""
+    """The recommendation itself; for a limit in bytes, the bytes first.
+
+    A limit of the same number of packets would be another limit.
+    """
     assert answer.buffer is not None, "without a buffer nothing is recommended"
     of = whose(answer)
     place = f" for the buffer{of}" if of else ""
@@ -114,7 +117,7 @@ def recommended(answer: Recommendation) -> str:
 
 
 def proof(answer: Recommendation) -> Iterator[str]:
-    """Where the true minimum is, and how surely the answer meets all goals."""
+    """The interval of the true minimum or of the optimum, and the confidence that the answer meets all goals."""
     least = minimum(answer) if answer.optimum is None else best(answer.optimum)
     if least:
         yield least
@@ -123,7 +126,7 @@ def proof(answer: Recommendation) -> Iterator[str]:
 
 
 def level(answer: Recommendation) -> str:
-    """The confidence as it is stated: the level that was asked for where it is reached, else rounded down."""
+    """The confidence in words: the requested level if it is reached, else the confidence rounded down."""
     assert answer.confidence is not None, "where there is no confidence, `doubt` says why"
     if answer.confidence >= answer.level:
         return f"at least {percent(answer.level)} confidence"
@@ -131,13 +134,13 @@ def level(answer: Recommendation) -> str:
 
 
 def percent(share: float) -> str:
-    """A share below 1 in whole percent, rounded down; with a decimal where only that keeps it below 100 %."""
+    """A share below 1 in percent, rounded down: whole percent below 99 %, at most one decimal above."""
     whole = math.floor(100 * share + 1e-9)
     return f"{whole} %" if whole < 99 else f"{min(99.9, math.floor(1000 * share + 1e-9) / 10):g} %"
 
 
 def _sureness(answer: Recommendation) -> str:
-    """The confidence that the answer meets all goals, and the number of runs behind it."""
+    """The confidence that the answer meets all goals, and the number of runs on which it rests."""
     assert answer.buffer is not None, "without a buffer nothing is sure"
     who, verb = _who(answer), "meets" if _single(answer.buffer) else "meet"
     share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the draws"
@@ -155,7 +158,7 @@ def _sureness(answer: Recommendation) -> str:
 
 
 def _observations(answer: Recommendation, number: int) -> str:
-    """A number of runs; of observations where each has a run of every stratum."""
+    """A number of runs; of observations if each has a run of every stratum."""
     of_strata = next((len(warning.values) for warning in answer.warnings if warning.kind is Kind.STRATA), 1)
     if of_strata == 1:
         return counted(number, "run")
@@ -187,7 +190,7 @@ def urgent(answer: Recommendation) -> list[Warning]:
 
 
 def answer_metrics(answer: Recommendation) -> Mapping[str, Estimate]:
-    """Every metric at the answer, also those of goals on groups; a goal's as it was judged."""
+    """Every metric at the answer, those of groups included; for a goal's metric, the value that was judged."""
     at = None if answer.buffer is None else answer.at(answer.buffer)
     if at is None:
         return {}
@@ -200,7 +203,7 @@ def metrics_there(answer: Recommendation) -> str:
     """Utilization, loss, p99 delay and goodput at the answer."""
     assert answer.buffer is not None
     metrics = answer_metrics(answer)
-    # Of a range the scenario has another value than the answer.
+    # If a range is varied, the scenario's own value differs from the answer.
     buffers = not isinstance(answer.knob, Ranged)
     told: list[str] = []
     for name in ALWAYS:
@@ -213,7 +216,7 @@ def metrics_there(answer: Recommendation) -> str:
 
 
 def decisive(answer: Recommendation) -> Iterator[str]:
-    """What keeps the buffer from being smaller, and up to where the goals are met."""
+    """The goal that decides the answer, and the end of the range in which the goals are met."""
     assert answer.buffer is not None
     upper = answer.feasible_up_to
     largest = answer.knob.largest
@@ -248,7 +251,7 @@ def _several(buffers: Sequence[Value]) -> str:
 
 
 def configured(answer: Recommendation) -> str:
-    """The verdict on the configured buffer; nothing where the scenario has none, or where it is the answer."""
+    """The verdict on the configured buffer, or that it is the answer; empty if the scenario has none."""
     own = answer.configured
     if own is None or own.verdict is None:
         return ""
@@ -272,7 +275,7 @@ def _own_words(buffer: Value) -> str:
 
 
 def draws_held(answer: Recommendation) -> str:
-    """The number of fresh draws in which all goals held; nothing unless a share of the draws was asked for."""
+    """The number of fresh draws in which all goals held; empty unless a share of the draws was requested."""
     part = answer.fraction
     if part is None:
         return ""
@@ -281,12 +284,12 @@ def draws_held(answer: Recommendation) -> str:
 
 
 def margin(goal: JudgedGoal) -> str:
-    """The distance from a goal's metric to its threshold; negative where the goal is missed."""
+    """The distance from a goal's metric to its threshold; negative if the goal is missed."""
     return f"{'' if goal.slack >= 0 else '-'}{difference(goal.goal.name, goal.slack)}"
 
 
 def asked(goal: JudgedGoal | Miss) -> str:
-    """A goal as it was asked for."""
+    """A goal in words, as requested."""
     name = goal.goal.name
     return f"{formatting.metric_title(name)} {sign(goal.goal.sense)} {threshold(name, goal.goal.threshold)}"
 
@@ -342,7 +345,7 @@ def reason_of(answer: Recommendation) -> Warning | None:
 
 
 def roles(answer: Recommendation, place: Place) -> str:
-    """The roles of a measured buffer, as the heading of a column; a miss is named only where the goals are missed."""
+    """The roles of a measured buffer, as the heading of a column; a miss is only named if the goals are missed."""
     name = "nearest" if undecided(answer) else "nearest miss"
     return " = ".join(name if role == "nearest" else role for role in place.roles)
 

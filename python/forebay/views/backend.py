@@ -1,7 +1,7 @@
-"""Lets Matplotlib load whatever its environment says: a back end that is not there is none of ours.
+"""Loads Matplotlib whatever back end its environment names: a missing one is not an error of this package.
 
-Figures of this package are drawn without any window. But Matplotlib reads `MPLBACKEND` as it loads, and does not load
-where that names nothing that is installed, as what Jupyter sets it to is not outside of Jupyter's environment.
+Figures of this package are drawn without a window. Matplotlib reads `MPLBACKEND` when it loads, and does not load if
+the variable names a back end that is not installed. Jupyter sets one that is missing outside of its environment.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ VARIABLE = "MPLBACKEND"
 
 
 def load() -> None:
-    """Load Matplotlib; without the environment's back end where it refuses that, and without a word of its folders.
+    """Load Matplotlib; if it refuses the back end of the environment, load it without one.
 
-    Where it cannot keep its settings it makes a folder for this time: nobody who asked for a picture has to know.
+    Matplotlib creates a temporary folder if it cannot store its settings. Its messages about that are suppressed.
 
     Raises
     ------
     MissingPackageError
-        Where it is not installed.
+        If Matplotlib is not installed.
     """
     need("matplotlib")
     logger = logging.getLogger("matplotlib")

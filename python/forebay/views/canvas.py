@@ -1,8 +1,8 @@
-"""Figures that belong to nobody else: made without pyplot, drawn in one style, with texts that keep to their places.
+"""Figures in one style, made without pyplot, with texts that do not overlap.
 
-What is told in words stands outside of the panels (headline, names of rules, goals, legends) or is placed by measuring
-it, so that no two texts meet and none leaves the figure. Texts are taken as they are: a dollar begins no formula,
-control characters are told by their numbers, and what the font lacks is a box.
+Headlines, names of rules, goals and legends lie outside of the panels. Other text is placed after it was measured, so
+that no two texts meet and none leaves the figure. Texts are literal: a dollar sign begins no formula, control
+characters are written as numbers, and a letter that the font lacks is a box.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ TITLE, ANSWER, LINK, SMALL = 11.0, 10.0, 8.5, 8.0
 GAP = 6.0
 #: Colors of a headline: titles and answers, the link, warnings.
 INK, SOFT, WARNING = "#111111", "#555555", "#a03f00"
-#: Inches around what stands at the edge of a figure.
+#: Margin around the content of a figure, in inches.
 MARGIN = 0.1
-#: Inches from one line of text to the next, per point.
+#: Height of a line of text, in inches per point.
 LINE = 1.3 / 72
 
 _STYLE = {
@@ -78,14 +78,14 @@ _STYLE = {
 
 @contextmanager
 def style(**more: Any) -> Iterator[None]:
-    """Make texts, ticks and lines in the package's style, whatever the reader's own is."""
+    """Draw texts, ticks and lines in the package's style, whatever the reader's settings are."""
     with matplotlib.style.context(["default", {**_STYLE, **more}]):
         yield
 
 
 @contextmanager
 def _boxes() -> Iterator[None]:
-    """Draw letters that the font lacks, or would join, without a remark for each."""
+    """Draw letters that the font lacks, or would join, without a warning for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"(?s)Glyph .* missing from|Matplotlib currently does not support")
         yield
@@ -94,11 +94,11 @@ def _boxes() -> Iterator[None]:
 class Picture(Figure):
     """A figure in the package's style that a notebook shows by itself, with pyplot or without."""
 
-    #: The texts of its headline, and what they say.
+    #: The text objects of the headline, and the headline that they show.
     heading: tuple[list[Text], Headline]
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw everything; whoever writes or measures the figure comes here."""
+        """Draw everything. Writing and measuring the figure both call this method."""
         for text in self.findobj(Text):
             text.set_text(legible_lines(text.get_text()))
         with _boxes():
@@ -135,15 +135,15 @@ def figure(
     heading : Headline
         Title and link.
     width : float
-        Inches.
+        Width of the figure, in inches.
     panels : sequence of float
-        Height of each, in inches.
+        Height of each panel, in inches.
     above, below : float
-        Inches for what stands above the first panel and for legends.
+        Room above the first panel and for legends, in inches.
     together : bool
-        Whether they share their horizontal axis; else each has one of its own.
+        Whether the panels share their horizontal axis; else each panel has its own.
     """
-    # Between the panels there is little, under the last its axis.
+    # Panels need little room between them, and each horizontal axis needs more.
     height = (
         _head_height(_lines(heading, width))
         + above
@@ -162,7 +162,7 @@ def figure(
 
 
 def head(made: Picture, heading: Headline) -> None:
-    """Write a headline at the upper left corner, instead of the one that is there, and keep the panels below it."""
+    """Write a headline in the upper left corner, replace the present one, and fit the panels below it."""
     texts, _ = made.heading
     for text in texts:
         text.remove()
@@ -193,7 +193,7 @@ class _Line:
 
     @property
     def height(self) -> float:
-        """Inches that the line takes, with the gap."""
+        """Height of the line with its gap, in inches."""
         return self.gap / 72 + self.size * LINE
 
 
@@ -218,13 +218,13 @@ def _head_height(lines: Sequence[_Line]) -> float:
 # Texts -----------------------------------------------------------------------------------------------------------
 
 
-#: Pixels are whole: what is drawn is up to so many times as wide as what is measured without them.
+#: Upper bound on the ratio of a text's drawn width to its measured width; drawn pixels are whole.
 HINTED = 1.04
 
 
 @cache
 def width_of(text: str, points: float, *, bold: bool = False) -> float:
-    """Inches that a text takes at most."""
+    """Largest width of a text, in inches."""
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=points)
     with _boxes():
         width, _, _ = text_to_path.get_text_width_height_descent(legible(text), font, ismath=False)
@@ -232,7 +232,7 @@ def width_of(text: str, points: float, *, bold: bool = False) -> float:
 
 
 def cut(text: str, inches: float, points: float, *, bold: bool = False) -> str:
-    """A text that is no wider than so many inches, with an ellipsis where something is left out."""
+    """A text cut to a width in inches; an ellipsis replaces the rest."""
     text = " ".join(text.split())
     if width_of(text, points, bold=bold) <= inches:
         return text
@@ -247,7 +247,7 @@ def cut(text: str, inches: float, points: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, inches: float, points: float, *, bold: bool = False, most: int = 3) -> list[str]:
-    """The lines of a text, none wider than so many inches; at most so many."""
+    """The lines of a text, none wider than `inches`, at most `most` of them."""
     lines: list[str] = []
     words = text.split()
     while words:
@@ -262,19 +262,19 @@ def wrapped(text: str, inches: float, points: float, *, bold: bool = False, most
 
 
 def title_axis(axis: Axes, title: str, inches: float) -> None:
-    """Name a vertical axis along so many inches."""
+    """Name a vertical axis, in lines of at most `inches`."""
     size = 10.0
     axis.set_ylabel("\n".join(wrapped(title, inches, size, most=3)), fontsize=size)
 
 
 def legend(made: Figure, handles: Sequence[Any], *, size: float = SMALL, most: int = 6) -> float:
-    """Put a legend below all panels, in as many columns as have room, at most so many; the inches that it takes."""
+    """Put a legend below all panels, in as many columns as fit but at most `most`; return its height in inches."""
     if not handles:
         return 0.0
     width = float(made.get_size_inches()[0]) - 2 * MARGIN
-    room = 0.62  # what stands beside a label
+    room = 0.62  # room beside a label, in inches
     for handle in handles:
-        # A label with an underscore in front would be passed over.
+        # Matplotlib ignores a label that begins with an underscore.
         handle.set_label(cut(str(handle.get_label()).lstrip("_"), width - room, size))
     widest = max(width_of(str(handle.get_label()), size) for handle in handles)
     columns = max(1, min(len(handles), most, int(width / (widest + room))))
@@ -284,7 +284,7 @@ def legend(made: Figure, handles: Sequence[Any], *, size: float = SMALL, most: i
 
 
 def legend_height(entries: int, columns: int, size: float = SMALL) -> float:
-    """Inches that a legend takes."""
+    """Height of a legend, in inches."""
     return -(-entries // columns) * size * 1.55 / 72 + 0.2
 
 
@@ -292,7 +292,7 @@ def legend_height(entries: int, columns: int, size: float = SMALL) -> float:
 
 
 def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = None) -> None:
-    """Plain numbers on all axes, once their limits stand: no powers of ten, no offsets, none that meet.
+    """Write plain numbers on all axes after their limits are set: no powers of ten, no offsets, no overlaps.
 
     Axes whose ticks have names keep them.
 
@@ -301,7 +301,7 @@ def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = Non
     axes : sequence of Axes
         Panels; those above the last share its horizontal axis.
     second : callable, optional
-        What stands under a number of the horizontal axis.
+        Text below a number of the horizontal axis.
     """
     for axis in axes:
         _plain(axis.yaxis, _size(axis, "height"), None)
@@ -311,7 +311,7 @@ def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = Non
 
 
 def _size(axis: Axes, what: str) -> float:
-    """About the inches that a panel has."""
+    """The approximate size of a panel, in inches."""
     made: Any = axis.figure
     width, height = made.get_size_inches()
     place = axis.get_subplotspec()
@@ -364,24 +364,24 @@ def _apart(scale: Scale, ticks: Sequence[float], said: Callable[[float], str], i
 
 # Names beside points ---------------------------------------------------------------------------------------------
 
-#: Where a name may stand from its point: direction across and up.
+#: Directions in which a name may lie from its point: across and up.
 _AROUND = ((1, -1), (-1, 1), (1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 def place(axis: Axes, names: Iterable[tuple[float, float, str]], *, size: float = SMALL, **options: Any) -> list[str]:
-    """Write names beside points wherever they have room: inside of the axes and clear of each other.
+    """Write names beside points if they fit inside of the axes, clear of each other.
 
     Parameters
     ----------
     axis : Axes
-        Whose limits and layout stand.
+        The axes; their limits and layout are final.
     names : iterable of (x, y, text)
-        In the order of their importance: what has no room is left out.
+        Names in the order of their importance; a name that does not fit is left out.
 
     Returns
     -------
     list of str
-        What was written.
+        The names that were written.
     """
     made: Any = axis.figure
     made.draw_without_rendering()

@@ -1,4 +1,4 @@
-"""A link whose rate changes, in words: how long a buffer is in time, and what a fall of the rate does to who waits."""
+"""A link whose rate changes, in words: its buffer in time, and the drain time of its queue after the rate falls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRAIN = "drain_time_max_s"
 
 
 def what_changes(answer: Recommendation) -> Iterator[str]:
-    """What the recommended buffer is at each rate of the link, and how long its queue takes to drain after a fall."""
+    """The recommended buffer at each rate of the link, and the drain time of its queue after the rate falls."""
     buffer = answer.buffer
     if buffer is None:
         return
@@ -33,7 +33,7 @@ def what_changes(answer: Recommendation) -> Iterator[str]:
 
 
 def in_time(buffer: BufferSize, scenario: Scenario) -> Iterator[str]:
-    """How long a buffer of the target link is at its highest, average and lowest rate, where it changes."""
+    """The duration of a buffer of the target link at the highest, average and lowest rate, if the rate changes."""
     if not scenario.core.has_phases:
         return
     low, high = scenario.core.rates_between_bps

@@ -1,7 +1,7 @@
-"""Charts of what was measured at each buffer: from values in their units to shapes in pixels, at any size.
+"""Charts of the measured buffers: from values in their units to shapes in pixels, at any size.
 
-Each series is a group of its own, so that a page can hide it; each measured point is a marker with its buffer and with
-what to say of it.
+Each series is a group of its own, so that a page can hide it. Each measured point is a marker with its buffer and with
+the text that hovering shows.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class Point:
     half_width : float or None
         Half width of its interval.
     tip : str
-        What hovering says.
+        Text shown on hovering.
     runs : sequence of float
-        Single runs, where they are known.
+        Single runs, if they are known.
     averaged : bool
         Whether the mean is over several runs, or exact, and not itself a single run.
     few : bool
-        Whether the runs are so few that their interval stands alone.
+        Whether the point has so few runs that its interval is drawn alone.
     """
 
     buffer: float
@@ -90,12 +90,12 @@ class Point:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its lower and its upper end."""
+        """The lower and the upper end of the interval."""
         return None if self.half_width is None else (self.mean - self.half_width, self.mean + self.half_width)
 
 
 def neighboring(points: Iterable[Point]) -> list[list[Point]]:
-    """Those with intervals, each list without one in between that has none; one of few runs is alone."""
+    """The points with intervals, split at points that have none; a point of few runs is a list of its own."""
     found: list[list[Point]] = []
     for known, group in groupby(points, lambda p: None if p.half_width is None else "few" if p.few else "several"):
         together = list(group)
@@ -107,13 +107,13 @@ def neighboring(points: Iterable[Point]) -> list[list[Point]]:
 
 
 def averaged(points: Iterable[Point]) -> list[Point]:
-    """Those whose mean is more than a single run."""
+    """The points whose mean is more than a single run."""
     return [point for point in points if point.averaged]
 
 
 @dataclass(frozen=True, slots=True)
 class GoalLine:
-    """A threshold in the axis's unit; `at_least` says on which side the goal is met."""
+    """A threshold in the axis's unit; the goal is met above it if `at_least`, else below it."""
 
     threshold: float
     at_least: bool
@@ -122,7 +122,7 @@ class GoalLine:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What a metric is in one phase of a link: for each number its median and its 99th percentile there."""
+    """A metric in one phase of a link: at each number its median and its 99th percentile."""
 
     kind: str
     text: str
@@ -131,7 +131,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One rule in the strip: its buffer, the name of its series, and what hovering says."""
+    """One rule in the strip: its buffer, the name of its series, and the text shown on hovering."""
 
     name: str
     buffer: float
@@ -141,7 +141,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A buffer that stands out, and what to call it."""
+    """A highlighted buffer and its name."""
 
     buffer: float
     text: str
@@ -149,7 +149,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Horizontal:
-    """What is varied: the axis's title, milliseconds per packet for a second row of numbers, whether by decades."""
+    """The varied quantity: axis title, milliseconds per packet for a second row of numbers, and whether by decades."""
 
     title: str = "buffer (packets)"
     milliseconds_per_packet: float = 0.0
@@ -163,9 +163,9 @@ class MetricChart:
     Attributes
     ----------
     title : str
-        Of the vertical axis, with its unit.
+        Title of the vertical axis, with its unit.
     points : sequence of Point
-        In rising order of the buffer, at least one.
+        Measured points in rising order of the buffer, at least one.
     goals : sequence of GoalLine
         Thresholds on this metric.
     marks : sequence of (float, str)
@@ -178,9 +178,9 @@ class MetricChart:
     limits : tuple of (float, float) or None
         Ends of the vertical axis; from the points by default.
     phases : sequence of Phase
-        The metric in each phase of a link that has such.
+        The metric in each phase of a link that has phases.
     between : tuple of (float, float), or None
-        Where a buffer may meet all goals, if that is undecided.
+        The range in which a buffer may meet all goals, if that is undecided.
     """
 
     title: str
@@ -194,7 +194,7 @@ class MetricChart:
     between: tuple[float, float] | None = None
 
     def drawing(self, size: Size, label: str) -> Drawing:
-        """Draw it; `label` is what a screen reader says."""
+        """Draw the chart; `label` is the text for screen readers."""
         buffers = [*(point.buffer for point in self.points), *(self.between or ())]
         horizontal = _varied(size, buffers, self.across)
         vertical = self.vertical(size.lowest, size.top)
@@ -237,7 +237,7 @@ class MetricChart:
             yield Series("mean", (*lines, *(_marker(place(point), 3.2, point) for point in several)))
 
     def _answer_label(self, size: Size, horizontal: Axis, vertical: Axis, answer: Named) -> Label:
-        """The answer's name beside its line: at the bottom, or at the top where the curve is low there."""
+        """The answer's name beside its line: at the bottom, or at the top if the curve is low there."""
         near = min(self.points, key=lambda point: abs(horizontal(point.buffer) - horizontal(answer.buffer)))
         heights = [size.lowest - 7, size.top + 11, (size.top + size.lowest) / 2]
         if vertical(near.mean) > vertical.middle:
@@ -276,7 +276,7 @@ class MetricChart:
             yield Line((left, y), (right, y))
 
     def _goal_label(self, size: Size, vertical: Axis, goal: GoalLine) -> Label:
-        """A goal's name at its line: first at the end from which the curve keeps away, above the line."""
+        """A goal's name at its line, first above it at the end that is farther from the curve."""
         y = vertical(goal.threshold)
         first, last = (abs(vertical(point.mean) - y) for point in (self.points[0], self.points[-1]))
         ends = [Spot(size.left + 4, 0, "start"), Spot(size.rightmost - 3, 0, "end")]
@@ -288,13 +288,13 @@ class MetricChart:
 
 @dataclass(frozen=True, slots=True)
 class RuleStrip:
-    """What each rule asks for: a row each, on the same horizontal axis as the metrics.
+    """The buffer of each rule: a row each, on the same horizontal axis as the metrics.
 
     Attributes
     ----------
     dots : sequence of Dot
-        In the order of the rows; `kind` is "own" (the configured buffer), "rule", "norule" (its assumptions fail) or
-        "also" (a buffer that was asked about).
+        Rules in the order of the rows; `kind` is "own" (the configured buffer), "rule", "norule" (its assumptions fail)
+        or "also" (another requested buffer).
     buffers : sequence of float
         Range of the horizontal axis.
     answer, across
@@ -320,7 +320,7 @@ class RuleStrip:
         )
 
     def drawing(self, size: Size, label: str) -> Drawing:
-        """Draw it; `label` is what a screen reader says."""
+        """Draw the chart; `label` is the text for screen readers."""
         horizontal = _varied(size, self.buffers, self.across)
         rows = [
             Series(dot.kind, tuple(self._row(size, horizontal, dot, size.top + self.row * (index + 0.5))))
@@ -347,7 +347,7 @@ class DecisionStrip:
     Attributes
     ----------
     measured : sequence of Measured
-        In rising order of the buffer.
+        Measured buffers in rising order.
     buffers : sequence of float
         Range of the horizontal axis.
     answer : Named or None
@@ -367,7 +367,7 @@ class DecisionStrip:
 
     @property
     def names(self) -> list[str]:
-        """What stands before each row."""
+        """The words before each row."""
         first = [] if self.answer is None else [self.answer.text.partition(": ")[0]]
         last = ["all goals met?"] if self.measured else []
         return [*first, *(span.name for _, span in self.spans), *last]
@@ -381,7 +381,7 @@ class DecisionStrip:
         return Size(width.name, width.width, height, left, width.right, width.top, width.bottom)
 
     def drawing(self, size: Size, label: str) -> Drawing:
-        """Draw it; `label` is what a screen reader says."""
+        """Draw the chart; `label` is the text for screen readers."""
         horizontal = _varied(size, self.buffers, self.across)
         heights = iter([size.top + self.row * (index + 0.5) for index in range(len(self.names))])
         rows: list[Series] = []
@@ -402,7 +402,7 @@ class DecisionStrip:
         if self.measured:
             y = next(heights)
             rows.append(Series("decision", (self._name(size, self.names[-1], y),)))
-            # What many runs say lies above what few say.
+            # Verdicts of many runs are drawn above those of few runs.
             by_runs = sorted(self.measured, key=lambda each: not each.few)
             rows += [_state(horizontal(each.buffer), y, each) for each in by_runs]
         drawn = (*_answer(size, horizontal, self.answer, ()), *rows)
@@ -413,7 +413,7 @@ class DecisionStrip:
 
 
 def _beside(size: Size, ends: tuple[float, float], y: float, words: str) -> Text:
-    """Words to the right of something, or to the left where there is more room; inside where neither side has room."""
+    """Words to the right of something, or to the left if that has more room; inside if neither side has room."""
     low, high = ends
     room = max(size.rightmost - high, low - size.left) - 10
     if width(words, bold=True) > room and width(words, bold=True) < high - low:
@@ -424,7 +424,7 @@ def _beside(size: Size, ends: tuple[float, float], y: float, words: str) -> Text
 
 
 def _state(x: float, y: float, found: Measured) -> Series:
-    """A measured buffer: a disc where it meets all goals, a cross where it misses one; hollow or thin of few runs."""
+    """A measured buffer: a disc if it does not miss a goal, a cross if it does; hollow or thin for few runs."""
     few = " few" if found.few else ""
     if found.state != "missed":
         return Series(f"{found.state}{few}", (_marker((x, y), 5, found),))
@@ -434,7 +434,7 @@ def _state(x: float, y: float, found: Measured) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Where two metrics meet at one buffer, each in its axis's unit.
+    """Two metrics at one buffer, each in its axis's unit.
 
     `kind`: "front" (no buffer is better in both), "mean" (another measured buffer), "answer", or a rule's as in `Dot`.
     """
@@ -468,7 +468,7 @@ class TradeChart:
     points: Sequence[Meeting]
 
     def drawing(self, size: Size, label: str) -> Drawing:
-        """Draw it; `label` is what a screen reader says."""
+        """Draw the chart; `label` is the text for screen readers."""
         horizontal = Axis.filled([p.x for p in self.points], size.left, size.rightmost)
         vertical = Axis.filled([p.y for p in self.points], size.lowest, size.top)
         placed = [
@@ -493,7 +493,7 @@ Chart = MetricChart | RuleStrip | DecisionStrip | TradeChart
 
 
 def _names(points: Iterable[tuple[Place, Meeting]], size: Size) -> Iterable[Shape]:
-    """The buffers of points, where there is room for the words."""
+    """The buffers of points, if there is room for the words."""
     last = (-1e9, -1e9)
     for (x, y), point in points:
         if abs(x - last[0]) < 38 and abs(y - last[1]) < 13:
@@ -511,9 +511,9 @@ def _varied(size: Size, buffers: Sequence[float], across: Horizontal) -> Axis:
 
 
 def _between(phase: Phase, horizontal: Axis, vertical: Axis) -> Area:
-    """What lies between a phase's medians and its 99th percentiles."""
+    """The area between a phase's medians and its 99th percentiles."""
     upper = [(horizontal(at), vertical(high)) for at, _, high in phase.places]
-    # Nothing is below an axis by decades.
+    # An axis by decades shows nothing below its lower end.
     least = vertical.low if vertical.by_decades else -math.inf
     lower = [(horizontal(at), vertical(max(low, least))) for at, low, _ in reversed(phase.places)]
     return Area((*upper, *lower))
@@ -532,7 +532,7 @@ def _area(points: Sequence[Point], horizontal: Axis, vertical: Axis) -> Area:
 
 
 def _between_ends(size: Size, horizontal: Axis, ends: tuple[float, float] | None) -> Iterable[Series]:
-    """Where a buffer may meet all goals, over the whole height."""
+    """The range in which a buffer may meet all goals, over the whole height."""
     if ends is not None:
         low, high = map(horizontal, ends)
         yield Series("between", (Region((low, size.top), high - low, size.lowest - size.top),))
@@ -543,7 +543,7 @@ def _marker(place: Place, radius: float, shown: Point | Dot | Meeting | Measured
 
 
 def _across(size: Size, horizontal: Axis, across: Horizontal) -> Across:
-    """The axis of what is varied: of buffers packets, below them the time that so many take."""
+    """The axis of the varied quantity; for packets, a second row gives the time that they take."""
     per_packet = across.milliseconds_per_packet
     if per_packet <= 0:
         return Across(across.title, horizontal.middle, ticks_across(horizontal))
@@ -556,14 +556,14 @@ def _across(size: Size, horizontal: Axis, across: Horizontal) -> Across:
 
 
 def ticks_across(horizontal: Axis, below: Callable[[float], str] | None = None) -> tuple[Tick, ...]:
-    """As many as have room, with a second row of numbers where one is asked for."""
+    """As many ticks as have room, with a second row of numbers on request."""
     ticks = horizontal.ticks(max(4, round((horizontal.end - horizontal.start) / 62)))
     return tuple(Tick(horizontal(tick), plain(tick), None if below is None else below(tick)) for tick in ticks)
 
 
 def upright(size: Size, vertical: Axis, title: str) -> Up:
-    """The vertical axis with its title, as far as there is room for it."""
-    # Turned, its length has the height of the plot and what it may reach below it.
+    """The vertical axis with its title, cut to the available room."""
+    # The turned title is centered on the axis and may reach the nearer edge of the picture.
     title = cut(title, 2 * min(vertical.middle, size.height - vertical.middle))
     return Up(title, vertical.middle, tuple(Tick(vertical(tick), plain(tick)) for tick in vertical.ticks(6)))
 

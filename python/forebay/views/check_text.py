@@ -1,6 +1,6 @@
 """The text that `check` prints: the answer in one line, then a row for each goal, or a table of buffers and goals.
 
-No goal is left out where the terminal is narrow: a table gives up intervals first, then turns round.
+No goal is left out on a narrow terminal: a table omits intervals first, then swaps rows and columns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["answer_line", "check_text", "goal_words", "size_words"]
 STYLES = {"met": "green", "missed": "red", "undecided": "yellow"}
 #: Mark of a goal that holds by derivation.
 BOUND = "*"
-#: Metrics that are told of each buffer, whatever the goals.
+#: Metrics that are shown for each buffer, whatever the goals are.
 TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
 
 
@@ -91,7 +91,7 @@ def answer_line(report: CheckReport) -> str:
 
 
 def _key(found: CheckedBuffer) -> str:
-    """The key of the buffer that was asked for; empty for the target link's."""
+    """The key of the requested buffer; empty for the target link's."""
     return (found.setting or "").rpartition("=")[0].strip()
 
 
@@ -102,13 +102,13 @@ def _noun(report: CheckReport) -> str:
 
 
 def _label(report: CheckReport, found: CheckedBuffer) -> str:
-    """One of several buffers, with its key only where keys differ."""
+    """The label of one of several buffers, with its key only if keys differ."""
     alike = len({_key(each) for each in report.buffers}) == 1
     return size_words(found).rpartition(" = ")[2] if alike else size_words(found)
 
 
 def _one_buffer(found: CheckedBuffer, kind: str, *, of_classes: bool) -> str:
-    """The answer for one buffer; where every class has a buffer of its own, for all of them."""
+    """The answer for one buffer, or for the buffers of all classes if each class has one."""
     noun = "memory" if _key(found).startswith("memories.") else "buffer"
     subject, meets, misses = f"The {noun} ({_sizes(found)})", "meets", "misses"
     if found.setting is None:
@@ -129,7 +129,7 @@ def _one_buffer(found: CheckedBuffer, kind: str, *, of_classes: bool) -> str:
 
 
 def _sizes(found: CheckedBuffer) -> str:
-    """A buffer in packets, bytes and time, with the key that was asked for."""
+    """A buffer in packets, bytes and time, with its requested key."""
     size = found.buffer
     key = _key(found)
     told = f"{count(size)}, {formatting.size(size.bytes)}, {formatting.duration(size.seconds)}"
@@ -137,12 +137,12 @@ def _sizes(found: CheckedBuffer) -> str:
 
 
 def size_words(found: CheckedBuffer) -> str:
-    """A buffer by the size that was asked for; the configured one in packets."""
+    """A buffer by its requested size; the configured one in packets."""
     return count(found.buffer) if found.setting is None else setting_words(found.setting, found.buffer)
 
 
 def goal_words(found: CheckedGoal) -> str:
-    """A goal as it was asked for."""
+    """A goal in words, as requested."""
     name = found.goal.name
     return f"{formatting.metric_title(name)} {sign(found.goal.sense)} {threshold(name, found.goal.threshold)}"
 
@@ -156,7 +156,7 @@ def _goals(found: CheckedBuffer) -> RenderableType:
     return Fitting([*wide, [_stacked(found)]])
 
 
-#: Whether intervals and margins are told, from the widest table on.
+#: Whether intervals and margins are shown, from the widest table on.
 _CHOICES = ((True, True), (True, False), (False, False))
 
 
@@ -173,7 +173,7 @@ def _goal_table(found: CheckedBuffer, *, intervals: bool, margins: bool) -> Tabl
 
 
 def _stacked(found: CheckedBuffer) -> Table:
-    """The same in two rows for each goal, which may be wrapped."""
+    """The same table in two rows for each goal, which may be wrapped."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column("goal", overflow="fold")
     for goal in found.goals.values():
@@ -194,7 +194,7 @@ def _margin(goal: CheckedGoal) -> str:
 
 
 def _verdict(goal: CheckedGoal) -> str:
-    """The verdict with its confidence, or with what it rests on."""
+    """The verdict with its confidence, or with the mark of a derivation."""
     if goal.evidence.method == "bound":
         return f"{goal.verdict}{BOUND}"
     if goal.verdict == "undecided" or goal.confidence is None:
@@ -216,7 +216,7 @@ def _metrics(found: CheckedBuffer, where: str) -> Paragraph:
 
 
 def _buffers(report: CheckReport) -> RenderableType:
-    """Buffers by goals; where that is too wide goals by buffers, and at last a table for each buffer."""
+    """Buffers by goals; if that is too wide, goals by buffers, and last a table for each buffer."""
     tables = [
         [_table(report, intervals=True, across=False)],
         [_table(report, intervals=False, across=False)],
@@ -232,7 +232,7 @@ def _buffers(report: CheckReport) -> RenderableType:
 
 
 def _table(report: CheckReport, *, intervals: bool, across: bool) -> Table:
-    """The table, with the buffers as columns where they go across."""
+    """The table; `across` makes the buffers its columns."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     buffers = report.buffers
     names = [goal_words(goal) for goal in buffers[0].goals.values()]

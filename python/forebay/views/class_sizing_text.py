@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "sentence"]
 
 STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
-#: Metrics of the link that are told, whatever the goals.
+#: Metrics of the link that are shown, whatever the goals are.
 TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
-#: Kinds of warnings on the way to the answer, and about metrics of no goal.
+#: Kinds of warnings about the course of the search, and about metrics of no goal.
 STORY = frozenset({Kind.REFUSED, Kind.METRIC_LEFT_OUT})
 
 
@@ -45,7 +45,7 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
     answer : ClassSizing
         The answer of `size_classes`.
     everything : bool
-        Whether refused combinations are told, too.
+        Whether refused combinations are shown, too.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
     urgent = [warning for warning in answer.warnings if warning.urgent]
     hidden = frozenset() if everything else STORY
     if answer.total is None:
-        # The reason stands above.
+        # The sentence above gives the reason.
         hidden |= {Kind.TIME_OVER}
     others = [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
     parts: list[RenderableType] = [
@@ -91,7 +91,7 @@ def sentence(answer: ClassSizing) -> str:
 
 
 def paragraphs(answer: ClassSizing) -> Iterator[str]:
-    """How surely all goals hold together, or why nothing is recommended."""
+    """The confidence that all goals hold together, or the reason why nothing is recommended."""
     if answer.total is None:
         yield answer.reason
         return
@@ -127,7 +127,7 @@ def _classes(answer: ClassSizing) -> Grid:
 
 
 def decided_by(found: ClassSize) -> str:
-    """The goal that keeps a buffer from being smaller."""
+    """The goal that prevents a smaller buffer."""
     if found.binding_goal is not None:
         return goal_title(found.binding_goal)
     return "no goal: not reduced" if found.kept else "1 packet is enough"

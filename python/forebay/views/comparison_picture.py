@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["draw_comparison"]
 
 PANELS = ("utilization", "loss_rate", "queue_delay_mean_s")
-#: Inches of each.
+#: Height of each panel, in inches.
 PANEL = 2.1
-#: Color and marker of each engine; models take what is left, dashed.
+#: Color and marker of each engine; models take the remaining colors and markers, dashed.
 ENGINES = {
     "packet": ("#0072B2", "o"),
     "fluid": ("#E69F00", "s"),
@@ -128,7 +128,7 @@ def _draw_panel(
 
 
 def _legend(names: Sequence[str], styles: Mapping[str, tuple[str, str, str]], rules: Sequence[RuleLine]) -> list[Any]:
-    """Engines, then models, then what bands and vertical lines mean."""
+    """Handles of engines, then of models, then of bands and vertical lines."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

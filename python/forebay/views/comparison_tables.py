@@ -1,4 +1,4 @@
-"""What `compare` prints: answers side by side, the fluid's agreement with the packets, and why others disagree."""
+"""The text of `compare`: answers side by side, the fluid's agreement with the packets, and reasons for differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = (
 )
 
 
-#: And those where the rate changes.
+#: Further metrics if the rate changes.
 CHANGING = ("queue_delay_p99_fast_s", "queue_delay_p99_slow_s", "drain_time_max_s")
 
 
@@ -88,14 +88,14 @@ def _answers_table(answers: Sequence[Answer], metrics: Sequence[str]) -> Table:
 
 
 def _estimate(name: str, found: Estimate | None) -> str:
-    """An estimate; an interval of less than a part in 10,000 says nothing and is left out."""
+    """An estimate; an interval below a part in 10,000 is left out."""
     if found is not None and found.half_width is not None and found.half_width < 1e-4 * abs(found.mean):
         return formatting.value(name, found.mean)
     return formatting.estimate(name, found)
 
 
 def _agreement(rows: Sequence[Agreement]) -> RenderableType:
-    """How far apart the fluid and the packets are; where there is little room, engine by engine and gaps only."""
+    """The gap between the fluid and the packets; if there is little room, engine by engine and gaps only."""
     engines = list(dict.fromkeys(row.engine for row in rows))
     apart = [[row for row in rows if row.engine == engine] for engine in engines]
     choices = (
@@ -148,7 +148,7 @@ def _promise(rows: Sequence[Agreement]) -> list[Paragraph]:
 
 
 def _disagreements(found: Comparison) -> list[Paragraph]:
-    """One line per answer with what it says otherwise, then the assumptions behind it, one line each."""
+    """The differences of each answer that disagrees, then its doubtful assumptions, one line each."""
     lines = []
     for answer in found.answers:
         gaps = [gap for gap in found.disagreements if gap.between[1] == answer.name]
@@ -172,7 +172,7 @@ def _disagreements(found: Comparison) -> list[Paragraph]:
 
 
 def _range(curve: Sequence[RangePoint]) -> RenderableType:
-    """Utilization over the buffers by every answer that has it, in as many tables as it takes."""
+    """Utilization over the buffers by every answer that has it, in as few tables as fit."""
     names = list(dict.fromkeys(name for point in curve for name in point.answers))
     names = [name for name in names if any(point.estimate(name, "utilization") is not None for point in curve)]
     tables = Fitting(

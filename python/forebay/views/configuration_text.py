@@ -1,4 +1,4 @@
-"""A router's configuration on the terminal: the lines to paste, then what differs from the simulation."""
+"""A router's configuration on the terminal: the lines to paste, then the differences from the simulation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def configuration_lines(found: Configuration, urgent: Iterable[str] = ()) -> lis
     found : Configuration
         The lines, the notes and the source.
     urgent : iterable of str
-        Warnings that change the decision: they stand directly above the lines.
+        Warnings that change the decision; they are printed directly above the lines.
     """
     head = f"For {found.system} ({found.title}):" if found.title else f"For {found.system}:"
     notes = Table.grid(padding=(0, 1))

@@ -1,4 +1,4 @@
-"""What the measured buffers say about the goals: which meet all of them, miss one, or leave that undecided.
+"""Verdicts on the measured buffers: which of them meet all goals, miss one, or leave that undecided.
 
 Pictures and pages draw it along the axis of the buffer, beside the answer and the interval of the true minimum.
 """
@@ -20,13 +20,13 @@ __all__ = ["ENOUGH", "Measured", "Span", "State", "is_exact", "likely", "may_mee
 
 State = Literal["met", "missed", "undecided"]
 
-#: Runs from which on an interval says more than the runs themselves.
+#: Number of runs from which on the interval decides in place of the single runs.
 ENOUGH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One measured buffer: whether it meets all goals, whether few runs say so, and what hovering says."""
+    """One measured buffer: whether it meets all goals, whether it has few runs, and the text shown on hovering."""
 
     buffer: float
     state: State
@@ -50,9 +50,9 @@ def is_exact(engine: str) -> bool:
 
 
 def measured(answer: Recommendation) -> list[Measured]:
-    """Every measured buffer, judged by the 95 % intervals of its metrics, or by its runs where they are few.
+    """Every measured buffer, judged by the 95 % intervals of its metrics, or by its runs if they are few.
 
-    There are none where no goal was asked for.
+    The list is empty if the answer has no goals.
     """
     goals = [judged.goal for judged in answer.goals.values()]
     if not goals:
@@ -69,7 +69,7 @@ def measured(answer: Recommendation) -> list[Measured]:
 
 
 def _state(answer: Recommendation, point: CurvePoint, goals: list[Goal], *, few: bool) -> State:
-    """Whether one measured buffer meets all goals; what the search is sure of overrules the interval."""
+    """Whether one measured buffer meets all goals; the search's own verdict overrides the interval."""
     if answer.verdict == "met" and answer.buffer is not None and answer.buffer.number == point.buffer.number:
         return "met"
     if answer.buffer is None and answer.verdict != "undecided":
@@ -84,7 +84,7 @@ def _state(answer: Recommendation, point: CurvePoint, goals: list[Goal], *, few:
 
 
 def _goal_state(point: CurvePoint, goal: Goal, *, few: bool) -> State:
-    """Whether the interval of the mean lies on one side of the threshold; of few runs whether all of them do."""
+    """The side of the threshold on which the interval of the mean lies, or on which all of few runs lie."""
     key = point.key(goal.name)
     estimate = None if key is None else point.estimate(key)
     if key is None or estimate is None:
@@ -97,7 +97,7 @@ def _goal_state(point: CurvePoint, goal: Goal, *, few: bool) -> State:
 
 
 def _share_state(point: CurvePoint, goals: list[Goal], wanted: float) -> State:
-    """Whether all goals hold at once in the share of the draws that was asked for."""
+    """Whether all goals hold at once in the requested share of the draws."""
     columns = [(goal, point.values(key)) for goal in goals if (key := point.key(goal.name)) is not None]
     if len(columns) < len(goals) or not all(values for _, values in columns):
         return "undecided"
@@ -116,7 +116,7 @@ def _goal_line(point: CurvePoint, goal: Goal) -> str:
 
 
 def likely(answer: Recommendation) -> Span | None:
-    """The interval of the true minimum, maximum or optimum; None where none is known."""
+    """The interval of the true minimum, maximum or optimum; None if none is known."""
     if answer.buffer is None:
         return None
     if answer.optimum is not None:
@@ -131,7 +131,7 @@ def _interval(confidence: float) -> str:
 
 
 def may_meet(answer: Recommendation) -> Span | None:
-    """Where a buffer may meet all goals, of a search that could not decide."""
+    """The range in which a buffer may meet all goals, if the search could not decide."""
     if answer.verdict != "undecided" or answer.between is None:
         return None
     return _span(*answer.between, "may meet all goals")

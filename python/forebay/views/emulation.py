@@ -1,4 +1,4 @@
-"""What `emulate` prints: who is where behind which link, what the link is like, and what it was like."""
+"""The text of `emulate`: the hosts and the links between them, then the state of the link."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ LINK = (
     *("utilization", "loss_rate", "policer_loss_rate", "medium_loss_rate", "mark_rate"),
     *("queue_delay_mean_s", "queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
 )
-#: Those that matter where they are not zero.
+#: Metrics that are shown only if they are not zero.
 WHERE_ANY = ("policer_loss_rate", "medium_loss_rate")
-#: Shorter waits are none.
+#: Resolution of times, in seconds; a shorter time is shown as zero.
 RESOLUTION_S = 1e-6
-#: The most links that stand beside each other.
+#: Largest number of links shown beside each other.
 MOST_LINKS = 4
 
 
 def beginning(placed: StandIn, side: Side, variables: Mapping[str, str], *, serve: bool) -> RenderableType:
-    """The link, and who is where.
+    """The link, and the addresses of both sides.
 
     Parameters
     ----------
     placed : StandIn
-        The scenario that runs.
+        The running scenario.
     side : Side
-        The side of the command.
+        The side on which the command runs.
     variables : mapping
-        Of the command's environment.
+        Variables of the command's environment.
     serve : bool
         Whether there is no command.
     """
@@ -65,12 +65,12 @@ def beginning(placed: StandIn, side: Side, variables: Mapping[str, str], *, serv
 
 
 def _links_of(placed: StandIn, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The links of a way, where there are several to tell apart."""
+    """The links of a path, by name if the scenario has several."""
     return names if len(placed.scenario.resolved["links"]) > 1 else ("the link",) * len(names)
 
 
 def _trip(rtt: object) -> str:
-    """The round trips, where they are a law; a list may be long."""
+    """The round-trip times, also those of a distribution; a long list is cut."""
     if isinstance(rtt, list):
         told = list(dict.fromkeys(rtt))
         return ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
@@ -78,7 +78,7 @@ def _trip(rtt: object) -> str:
 
 
 def _others(placed: StandIn) -> list[str]:
-    """Who of the file runs beside, and who does not."""
+    """The groups of the scenario that run beside the programs, and those that do not run."""
     silent = [*([] if placed.group in placed.beside else [placed.group]), *placed.idle]
     told = [f"{_names(placed.beside)} of the scenario beside"] if placed.beside else []
     told += [f"{_names(tuple(silent))} not (--with GROUP)"] if placed.beside and silent else []
@@ -90,14 +90,14 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def live_text(live: _core.Live, scenario: Scenario) -> str:
-    """What the link is like, in a line.
+    """The state of the link, in one line.
 
     Parameters
     ----------
     live : Live
-        Of the emulation.
+        State of the emulation.
     scenario : Scenario
-        That it runs.
+        The running scenario.
     """
     rate = "" if scenario.core.rate_changes else f"{formatting.bandwidth(live.utilization * scenario.core.rate_bps)}, "
     parts = [
@@ -112,12 +112,12 @@ def live_text(live: _core.Live, scenario: Scenario) -> str:
 
 
 def strays_text(strays: int) -> str:
-    """How many packets were not carried."""
+    """The number of packets that were not carried, in words."""
     return f"{counted(strays, 'packet')} not carried: not whole, or no IPv4"
 
 
 def ending(report: Report, placed: StandIn) -> RenderableType:
-    """What the link was like."""
+    """The metrics of the link after the run."""
     parts: list[RenderableType] = [_links(report, placed)]
     beside = [group for group in report.groups if group.name in placed.beside]
     if beside:
@@ -144,7 +144,7 @@ def _links(report: Report, placed: StandIn) -> Table:
 
 
 def _value(name: str, estimate: Estimate) -> str:
-    # Below what the clock of any machine tells.
+    # A shorter time is below the resolution of any machine's clock.
     return formatting.value(name, 0.0 if name.endswith("_s") and estimate.mean < RESOLUTION_S else estimate.mean)
 
 

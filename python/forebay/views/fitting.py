@@ -35,7 +35,7 @@ class Fitting:
     Parameters
     ----------
     choices : iterable of sequence of Table
-        From the widest to the narrowest, each one or more tables below each other.
+        Choices from the widest to the narrowest, each one or more tables below each other.
     """
 
     def __init__(self, choices: Iterable[Sequence[Table]]) -> None:
@@ -72,7 +72,7 @@ class Grid:
     Attributes
     ----------
     keys : sequence of Column
-        The columns that say what a row is about; every block repeats them.
+        The columns that identify a row; every block repeats them.
     columns : sequence of Column
         The others.
     styles : sequence of str
@@ -97,7 +97,7 @@ class Grid:
         yield block
 
     def table(self, block: Sequence[Column], *, whole: bool) -> Table:
-        """One block as a table; its words wrap where it is not `whole`."""
+        """One block as a table; its words wrap if it is not `whole`."""
         found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         shown = [*self.keys, *block]
         for column in shown:
@@ -114,19 +114,19 @@ class Grid:
 
 
 class Wrapped:
-    """The first of several grids that fits in one table, or the last in as many as it takes; no column is left out.
+    """The first of several grids that fits in one table, or else the last, split over several; no column is left out.
 
     Parameters
     ----------
     choices : iterable of Grid
-        From the widest to the narrowest.
+        Grids from the widest to the narrowest.
     """
 
     def __init__(self, choices: Iterable[Grid]) -> None:
         self.choices = choices
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give the tables."""
+        """Yield the tables."""
         width = options.max_width
         grid, blocks = None, []
         for grid in self.choices:

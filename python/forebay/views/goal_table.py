@@ -40,9 +40,9 @@ class GoalRow:
     key : str
         The goal's key in the answer.
     goal : Goal
-        What was asked for.
+        The requested goal.
     smallest, largest : GoalAt or None
-        The goal at the smallest and at the largest measured buffer; None where nothing is known.
+        The goal at the smallest and at the largest measured buffer; None if nothing is known.
     nearest : GoalAt or None
         The goal at the measured buffer that comes nearest to meeting all goals.
     """
@@ -68,9 +68,9 @@ class Region:
     low, high : BufferSize, Setting or None
         The ends, which were measured and decided.
     best : GoalAt or None
-        Where the goal is met nowhere: the measured buffer that comes nearest.
+        The measured buffer that comes nearest, if the goal is met at none.
     missed : BufferSize, Setting or None
-        Of "from" the largest measured buffer that surely misses the goal, of "up_to" the smallest one.
+        For "from" the largest measured buffer that surely misses the goal, for "up_to" the smallest one.
     """
 
     shape: Shape
@@ -91,7 +91,7 @@ class Place:
     buffer : BufferSize or Setting
         The buffer.
     goals : tuple of GoalAt or None
-        Each goal at the buffer, in the order of the rows; None where nothing is known.
+        Each goal at the buffer, in the order of the rows; None if nothing is known.
     """
 
     roles: tuple[str, ...]
@@ -146,7 +146,7 @@ def verdict_cell(row: GoalRow, at: GoalAt | None, *, interval: bool) -> str:
 
 
 def region(answer: Recommendation, row: GoalRow) -> Region:
-    """Where a goal is met, by its verdicts at the measured buffers; those of the row count at both ends."""
+    """The region in which a goal is met, by its verdicts at the measured buffers; at both ends by those of the row."""
     if answer.fraction is not None:
         return _of_ends(row)
     found = [at for at in (_at(row.goal, point) for point in answer.points) if at is not None]
@@ -167,7 +167,7 @@ def region(answer: Recommendation, row: GoalRow) -> Region:
 
 
 def _partly(found: Sequence[GoalAt], verdicts: Sequence[GoalVerdict]) -> Region:
-    """What is said of a goal that is undecided at some measured buffers: only what the verdicts at the others say."""
+    """The region of a goal that is undecided at some measured buffers, from the verdicts at the others only."""
     first, last = verdicts[0], verdicts[-1]
     missed = [index for index, each in enumerate(verdicts) if each == "missed"]
     # The verdicts from both ends up to the first other one.
@@ -198,7 +198,7 @@ def _shaped(found: Sequence[GoalAt], met: Sequence[bool]) -> Region:
 
 
 def _of_ends(row: GoalRow) -> Region:
-    """The region as far as the verdicts at both ends tell."""
+    """The region as far as the verdicts at both ends determine it."""
     if row.smallest is None or row.largest is None:
         return Region("unknown")
     met = (row.smallest.verdict, row.largest.verdict)
@@ -222,7 +222,7 @@ def _at(goal: Goal, point: CurvePoint) -> GoalAt | None:
 
 
 def _nearest(answer: Recommendation, miss: Miss, buffer: Value) -> GoalAt:
-    """A goal at the nearest miss; where goals are about a share of the draws, the search's verdict alone counts."""
+    """A goal at the nearest miss; for goals about a share of the draws, only the search's verdict counts."""
     point = answer.at(buffer)
     if point is not None and miss.goal.key in point.goals and answer.fraction is None:
         return point.goals[miss.goal.key]

@@ -1,4 +1,4 @@
-"""A goodput above what the link sent, in words.
+"""A goodput above the rate that the link sent, in words.
 
 Goodput counts payload when it is delivered in order. Packets that arrived before the measurement wait behind a lost one
 and are delivered together once that is repeated. A short measurement may so count more than the link sent in it.
@@ -20,20 +20,20 @@ __all__ = ["GOODPUT", "MARK", "excess", "sent_bps"]
 
 GOODPUT = "goodput_bps"
 
-#: What stands beside such a goodput in a cell.
+#: Mark of such a goodput in a cell.
 MARK = "(partly sent before measuring)"
 
-#: Share by which a goodput may exceed what was sent: a packet more or less at either end.
+#: Ratio of goodput to sent rate that is still allowed, because a packet more or less may count at either end.
 _SLACK = 1.01
 
 
 def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | None:
-    """The rate that the link sent, in bits per second, where the goodput is above it; None where it is not.
+    """The rate that the link sent, in bits per second, if the goodput is above it; else None.
 
     Parameters
     ----------
     scenario : Scenario
-        The scenario that was measured; where a group does not cross the target link the answer is None.
+        The measured scenario; if a group does not cross the target link, the answer is None.
     metrics : mapping
         The metrics of the link.
     """
@@ -52,7 +52,7 @@ def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | Non
 
 
 def excess(scenario: Scenario, metrics: Mapping[str, Estimate]) -> str:
-    """Why a goodput is above what the link sent, in parentheses; nothing where it is not."""
+    """The reason for a goodput above the rate that the link sent, in parentheses; empty if it is not above it."""
     sent = sent_bps(scenario, metrics)
     if sent is None:
         return ""

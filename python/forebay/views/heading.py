@@ -1,4 +1,4 @@
-"""What stands above every answer: the title, and the link that it is about."""
+"""The heading of every answer: the title, and the link that it is about."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def link_text(scenario: Scenario) -> str:
 
 
 def heading(scenario: Scenario, otherwise: str) -> RenderableType:
-    """The title, or `otherwise` where the scenario has none, and the link."""
+    """The title, or `otherwise` if the scenario has none, and the link."""
     lines = [link_text(scenario), *in_time(scenario.buffer, scenario)]
     return Group(Text(scenario.title or otherwise, style="bold"), *map(Paragraph, lines))
 

@@ -1,4 +1,4 @@
-"""What every table, picture and page begins with: the scenario's title, and the link and its traffic in a line."""
+"""The headline of every table, picture and page: the scenario's title, and the link and its traffic in a line."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["Headline", "common", "headline"]
 #: Between the parts of a link's line.
 _DOT = " · "
 
-#: Groups of flows that are named; what is beyond is counted.
+#: Largest number of groups of flows that are named; further groups are only counted.
 NAMED = 4
-#: Media, as the rate is said to be of one.
+#: Words for the medium of a link, after its rate.
 _MEDIA = {"wifi": " of Wi-Fi", "cellular": " of LTE or NR", "docsis": " of a cable modem"}
 
 #: Token buckets, by their keys.
 _BUCKETS = {"policer": "policed", "shaper": "shaped"}
 
-#: Workloads that are told by their rate.
+#: Workloads that are described by their rate.
 _UNANSWERED = {"poisson": "Poisson", "cbr": "constant rate"}
 
 
@@ -40,7 +40,7 @@ class Headline:
     title, link : str
         Title and link.
     answer : str
-        The answer in a sentence, where there is one.
+        The answer in a sentence, if there is one.
     warnings, details : tuple of str
         Warnings that change the decision, and the sentences below the answer.
     """
@@ -58,11 +58,11 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
     Parameters
     ----------
     resolved : mapping or None
-        Every key filled in; None where nothing is known of the scenario.
+        The scenario with every key filled in; None if nothing is known of it.
     otherwise : str
         The title of a scenario without one.
     buffer : BufferSize, optional
-        Where the answer is about one buffer; else only its unit is told.
+        The buffer, if the answer is about one; else only the unit of the limit is shown.
     """
     if resolved is None:
         return Headline(otherwise, "")
@@ -85,7 +85,7 @@ def common(links: Sequence[str]) -> str:
 
 
 def _rate(rate: Any) -> str:
-    """The rate of a link; of one that changes from where to where, and how."""
+    """The rate of a link; if it changes, its range and the kind of change."""
     if isinstance(rate, str):
         return law(rate)
     if "opportunities" in rate:
@@ -100,14 +100,14 @@ def _rates(rate: Mapping[str, Any]) -> list[str]:
 
 
 def _kept(link: Mapping[str, Any]) -> str:
-    """What takes a part of the rate, or lets no more of it through."""
+    """The medium and the token buckets of a link, which take or limit its rate."""
     told = [_MEDIA[link["medium"]["kind"]]] if "medium" in link else []
     told += [f" {how} to {law(link[key]['rate'])}" for key, how in _BUCKETS.items() if key in link]
     return "".join(told)
 
 
 def _changes(link: Mapping[str, Any]) -> str:
-    """What else changes at a link, where something does."""
+    """Outages and changing delays of a link, if there are any."""
     told = ["outages"] if "outages" in link else []
     if not isinstance(link["delay"], str):
         delays = [_core.parse_quantity(delay, "time") for _, delay in link["delay"]["steps"]]
@@ -116,7 +116,7 @@ def _changes(link: Mapping[str, Any]) -> str:
 
 
 def _buffer(written: str, buffer: BufferSize | None) -> str:
-    """The buffer, or at least what its limit counts."""
+    """The buffer, or at least the unit of its limit."""
     counts = "packets" if written.endswith("p") and not written.endswith("BDP") else "bytes"
     if buffer is None:
         return f"buffer limit in {counts}"
@@ -130,7 +130,7 @@ def _traffic(groups: list[Mapping[str, Any]]) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    """A group of flows: how many, of what, over which round trip."""
+    """A group of flows in words: number, controller or workload, and round trip."""
     workload = group["workload"]
     kind = workload if isinstance(workload, str) else next(iter(workload))
     body = {} if isinstance(workload, str) else workload[kind]

@@ -1,4 +1,4 @@
-"""Words in a chart: each where it meets no other, inside of the plot, and hides as little of the curve as can be."""
+"""Places of words in a chart: inside of the plot, clear of other words, and over as little of the curve as possible."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from forebay.views.shapes import Place, Size, Text
 
 __all__ = ["Label", "Spot", "cut", "placed", "width"]
 
-#: Pixels that a character takes in the page's fonts, plain and bold, at most on average; and the height of a line.
+#: Largest average width of a character in the page's fonts, plain and bold, and height of a line, in pixels.
 PLAIN, BOLD, HEIGHT = 6.9, 7.8, 12.0
-#: The same of names, which are long and so nearer to the average.
+#: Average width of a character in names, in pixels; names are long and so closer to the average.
 SMALL = 6.6
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place for words: where they begin or end, on their base line."""
+    """A place for words: the place where they begin or end, on their base line."""
 
     x: float
     y: float
@@ -28,7 +28,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Words, and where they may stand, the best place first."""
+    """Words, and the places where they may lie, the best first."""
 
     words: str
     spots: tuple[Spot, ...]
@@ -63,16 +63,16 @@ class _Box:
 
 
 def placed(labels: Iterable[Label], size: Size, curve: Sequence[Place]) -> list[Text]:
-    """Words where they have room.
+    """Place words where they have room.
 
     Parameters
     ----------
     labels : iterable of Label
-        In the order of their importance.
+        Labels in the order of their importance.
     size : Size
-        Of the chart.
+        Size of the chart.
     curve : sequence of (x, y)
-        What they had better not hide.
+        Points of a curve that labels should not hide.
     """
     taken: list[_Box] = []
     found = []
@@ -88,7 +88,7 @@ def placed(labels: Iterable[Label], size: Size, curve: Sequence[Place]) -> list[
             )
             for number, (_, box) in enumerate(boxes)
         ]
-        # A word over another is worse than one that hides a bit of the curve where it would stand best.
+        # A word over another is worse than one that hides a bit of the curve at its best place.
         best = min(costs, key=lambda cost: (cost[0], cost[1], cost[3] > 0 and cost[2] > costs[0][2], cost[3]))
         spot, box = boxes[best[3]]
         taken.append(box)
@@ -105,11 +105,11 @@ def _between(curve: Sequence[Place]) -> list[Place]:
 
 
 def width(text: str, *, bold: bool = False) -> float:
-    """Pixels that a text takes at most."""
+    """Largest width of a text, in pixels."""
     return len(text) * (BOLD if bold else PLAIN)
 
 
 def cut(text: str, pixels: float) -> str:
-    """A text with an ellipsis where it has more characters than there is room for."""
+    """A text, cut with an ellipsis if it has more characters than fit."""
     most = max(1, round(pixels / SMALL))
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

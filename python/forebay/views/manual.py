@@ -11,20 +11,20 @@ __all__ = ["Page", "escaped", "roff"]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What one manual page says.
+    """The content of one manual page.
 
     Attributes
     ----------
     name : str
         "forebay" or "forebay-run".
     command : str
-        As it is typed: "forebay run".
+        The command as it is typed: "forebay run".
     version : str
-        Of forebay.
+        Version of forebay.
     short : str
-        What it does, on one line.
+        Purpose of the command, on one line.
     usage : str
-        What follows the command.
+        Arguments after the command.
     paragraphs : sequence of str
         The description.
     options, verbs, exits, examples : sequences of (str, str)
@@ -62,7 +62,7 @@ def roff(page: Page) -> str:
 
 
 def _list(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Terms with their meanings under a title, where there are some."""
+    """Terms with their meanings under a title, if there are some."""
     told = [line for term, meaning in entries for line in (".TP", f".B {escaped(term)}", escaped(meaning))]
     if told:
         yield f".SH {title}"

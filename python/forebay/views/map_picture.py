@@ -1,4 +1,4 @@
-"""The picture of a map: where goals are met, missed and not clear, the boundary, and the places that were measured."""
+"""The picture of a map: areas where goals are met, missed and not clear, their boundary, and the measured places."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_map"]
 
-#: Inches of the panel.
+#: Height of the panel, in inches.
 HEIGHT = 5.2
-#: Standard errors beyond which a margin counts as clear; what is further is not told apart by color.
+#: Standard errors above which a margin counts as clear, and above which the color no longer changes.
 CLEAR, MOST = 1.645, 4.0
 GRAY = "#8a8a8a"
-#: Of each verdict: color, marker, and what the legend says.
+#: Color, marker and legend text of each verdict.
 KINDS = {
     "met": (ANSWER, "o", "every goal met"),
     "unclear": (GRAY, "s", "not clear"),
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def draw_map(found: FeasibleMap) -> Figure:
-    """Draw it, with logarithmic axes where ranges span a decade."""
+    """Draw it, with logarithmic axes if ranges span a decade."""
     from forebay.views import canvas
 
     handles = _legend(found)

@@ -1,4 +1,4 @@
-"""What `recommend` prints of a map of two settings: where the goals hold, value by value of the first."""
+"""The text of `recommend` for a map of two settings: where the goals hold at each value of the first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def map_text(found: FeasibleMap) -> RenderableType:
 
 
 def where_it_holds(found: FeasibleMap) -> str:
-    """At how many of the measured places the goals are met, missed, and not clear."""
+    """The numbers of measured places at which the goals are met, missed, and not clear."""
     unclear = found.count("unclear")
     sure = "no confidence: the scenario has what nothing measured"
     if found.confidence is not None:

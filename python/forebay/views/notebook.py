@@ -1,4 +1,4 @@
-"""Answers in a notebook: a compact table where a cell ends, a picture where one is asked for."""
+"""Answers in a notebook: a compact table at the end of a cell, and a picture on request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["picture", "table"]
 
-#: Rows of a table at most; what is beyond is counted.
+#: Largest number of rows of a table; further rows are only counted.
 MOST_ROWS = 12
 
 

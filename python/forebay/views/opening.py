@@ -1,6 +1,6 @@
 """The opening of a recommendation: the sentences with which the terminal, the page, the notebook and the picture begin.
 
-Every view takes the opening as it is, so that no two of them say the same with different words.
+Every view prints the opening unchanged, so that no two views word it differently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Opening:
     Attributes
     ----------
     verdict : str
-        "met" where a buffer is recommended, "undecided" where the runs decide nothing, else "impossible".
+        "met" if a buffer is recommended, "undecided" if the runs decide nothing, else "impossible".
     answer : str
         The answer as one sentence.
     warnings : tuple of Warning

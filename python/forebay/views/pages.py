@@ -1,7 +1,7 @@
 """Pages: one environment of templates, and the files that a page carries inside.
 
-Every page is a template of this package that is given a view model, whose texts and numbers are already formatted.
-Whatever is in it is escaped, control characters too; only the package's own style sheets and scripts are not.
+Every page is a template of this package with a view model, whose texts and numbers are already formatted.
+Every value is escaped, control characters too; only the package's own style sheets and scripts are not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """What a template shows: texts without characters that do something."""
+    """A value for a template; in a text, control characters are replaced by legible ones."""
     return legible_lines(value) if type(value) is str else value
 
 
@@ -85,7 +85,7 @@ def _pixels(length: float) -> str:
 
 
 def _asset(name: str) -> Markup:
-    """A style sheet or a script of this package, as it is."""
+    """A style sheet or a script of this package, unescaped."""
     from markupsafe import Markup
 
     return Markup((files("forebay.views") / name).read_text(encoding="utf-8"))

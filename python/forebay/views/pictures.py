@@ -1,4 +1,4 @@
-"""`plot`: pictures from what a sweep, a recommendation or a traced run left on disk."""
+"""`plot`: pictures from the files that a sweep, a recommendation or a traced run left on disk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(path: Path, out: Path | None = None) -> list[Path]:
     Raises
     ------
     InputError
-        Where there is nothing to draw.
+        If there is nothing to draw.
     MissingPackageError
         Without polars or matplotlib.
     """

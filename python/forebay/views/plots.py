@@ -44,13 +44,13 @@ __all__ = ["PALETTE", "band", "below_packets", "buffer_title", "draw_front", "dr
 
 ANSWER = "#007a59"
 GOAL = "#b84a00"
-#: Where a buffer may meet all goals.
+#: Color of the range in which a buffer may meet all goals.
 UNDECIDED = "#767676"
-#: Of means and of single runs.
+#: Colors of means and of single runs.
 MEAN, RUN = PALETTE[0], "#5b9ecb"
-#: While the rate of a link that changes is below its average, and while it is not.
+#: Colors while the rate of a changing link is below its average, and while it is not.
 PHASES = {"slow": PALETTE[3], "fast": PALETTE[5]}
-#: What the marks of measured buffers mean.
+#: Meaning of the marks of measured buffers.
 STATE_WORDS: dict[State, str] = {
     "met": "meets all goals",
     "missed": "misses a goal",
@@ -69,14 +69,14 @@ def save(found: Figure, path: Path) -> Path:
 
 
 def save_both(found: Figure, stem: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG beside it."""
+    """Write a figure as PNG, and as SVG beside it."""
     return [save(found, stem.with_suffix(".png")), save(found, stem.with_suffix(".svg"))]
 
 
 def band(
     axis: Axes, points: Sequence[Point], *, color: str = PALETTE[0], marker: str = "o", label: str | None = None
 ) -> None:
-    """A curve through the means with the 95 % intervals as a band, or as a bar where neighbors have none."""
+    """A curve through the means with the 95 % intervals as a band, or as a bar if neighbors have none."""
     buffers, means = [point.buffer for point in points], [point.mean for point in points]
     _intervals(axis, points, color)
     axis.plot(buffers, means, color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label)
@@ -106,7 +106,7 @@ def _runs_and_means(axis: Axes, points: Sequence[Point]) -> None:
 
 
 def below_packets(last: BufferSize) -> tuple[str, Callable[[float], str]]:
-    """What stands under a number of packets: multiples of the bandwidth-delay product, or milliseconds without one."""
+    """Title and text of a second row of numbers: multiples of the bandwidth-delay product, or else milliseconds."""
     if last.bdp:
         factor, title = last.bdp / last.packets, "BDP"
     else:
@@ -155,7 +155,7 @@ def draw_recommendation(answer: Recommendation) -> Figure:
 
 
 def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headline:
-    """The headline, and the opening of the answer with the first so many of its paragraphs."""
+    """The headline, and the opening of the answer with its first `details` paragraphs."""
     found = opening(answer)
     return replace(
         headline(answer.scenario.resolved, otherwise=otherwise),
@@ -166,7 +166,7 @@ def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headli
 
 
 def _below(answer: Recommendation) -> tuple[str, Callable[[float], str] | None]:
-    """Title of the horizontal axis, and what stands under its numbers."""
+    """Title of the horizontal axis, and the text below its numbers."""
     last = answer.points[-1].buffer
     if not isinstance(last, BufferSize):
         return horizontal(answer).title, None
@@ -175,7 +175,7 @@ def _below(answer: Recommendation) -> tuple[str, Callable[[float], str] | None]:
 
 
 def _rows(answer: Recommendation) -> list[PanelRow]:
-    """The decision, the configured buffer and those that were asked about, rules that apply, other rules."""
+    """The rows: the decision, the configured and the requested buffers, rules that apply, other rules."""
     rows: list[PanelRow] = []
     text, best = "recommended", answer.buffer
     if best is None and answer.conflict is not None and answer.verdict != "undecided":
@@ -204,7 +204,7 @@ def _limits(axis: Axes, chart: MetricChart) -> None:
 
 
 def _mark_goals(axis: Axes, chart: MetricChart) -> None:
-    """Each threshold as a line, shaded where it is missed, and in words above the panel."""
+    """Each threshold as a line, shaded on the side of a miss, and in words above the panel."""
     from forebay.views import canvas
 
     low, high = axis.get_ylim()
@@ -228,7 +228,7 @@ def _goal(goal: GoalLine, title: str) -> str:
 
 
 def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
-    """What the lines and shades mean."""
+    """Handles that explain the lines and shades."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -262,7 +262,7 @@ def _legend(answer: Recommendation, charts: Sequence[MetricChart]) -> list[Any]:
 
 
 def rule_handles(*, applying: bool, others: bool) -> list[Any]:
-    """What lines and markers of rules mean."""
+    """Handles that explain the lines and markers of rules."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"color": "#444444", "marker": "o", "markersize": 5, "linewidth": 0.9}

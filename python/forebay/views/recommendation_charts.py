@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["decision_strip", "horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
-#: What comes first of the rules and of the buffers that were asked about, by the kind of their dots.
+#: Order of the rules and of the requested buffers, by the kind of their dots.
 ORDER = ("own", "also", "rule", "norule")
 #: The name of the scenario's own buffer.
 OWN = "as configured"
 
 
 def shown_metrics(answer: Recommendation) -> list[str]:
-    """The usual metrics, then those of the goals, each where at least two buffers have it, or the only one."""
+    """The usual metrics, then those of the goals, each if at least two buffers have it, or the only one."""
     curve = answer.points
     fewest = min(2, len(curve))
     names = list(formatting.USUAL)
@@ -81,7 +81,7 @@ def metric_chart(answer: Recommendation, key: str) -> MetricChart:
 
 
 def _point(point: CurvePoint, estimate: Estimate, key: str, scale: float, *, exact: bool) -> Point:
-    """One measured buffer; of several runs a mean with an interval, else a single run."""
+    """One measured buffer: a mean with an interval for several runs, else a single run."""
     averaged = exact or point.replications > 1
     half = None if estimate.half_width is None or not averaged else scale * estimate.half_width
     runs = "" if exact else f"\n{'mean of ' if averaged else ''}{formatting.counted(point.replications, 'run')}"
@@ -93,7 +93,7 @@ def _point(point: CurvePoint, estimate: Estimate, key: str, scale: float, *, exa
 
 
 def _phases(answer: Recommendation, scale: float) -> list[Phase]:
-    """How long the queue takes to drain while the rate is below its average and while it is not, where it changes."""
+    """Median and p99 of the drain time of the queue, while a changing rate is below its average and while it is not."""
     found = []
     for phase, text in (("slow", "below"), ("fast", "at or above")):
         names = [f"queue_delay_{part}_{phase}_s" for part in ("p50", "p99")]
@@ -170,7 +170,7 @@ def _series(rule: JudgedRule) -> str:
 
 
 def _answer(answer: Recommendation) -> Named | None:
-    """The recommended buffer, or the nearest miss; of a search that decided nothing neither."""
+    """The recommended buffer, or the nearest miss; neither if the search decided nothing."""
     name, found = "recommended", answer.buffer
     if found is None and answer.conflict is not None and answer.verdict != "undecided":
         name, found = "nearest miss", answer.conflict.compromise
@@ -178,7 +178,7 @@ def _answer(answer: Recommendation) -> Named | None:
 
 
 def horizontal(answer: Recommendation) -> Horizontal:
-    """What all of its charts have below them."""
+    """The horizontal axis that all charts of an answer share."""
     if isinstance(answer.knob, Ranged):
         return Horizontal(wording.axis(answer), by_decades=answer.knob.range.by_decades)
     last = answer.points[-1].buffer

@@ -1,4 +1,4 @@
-"""What `recommend` prints: the answer as sentences, then goals and rules; the search's story where it is asked for.
+"""The text of `recommend`: the answer as sentences, then goals and rules; on request, the course of the search.
 
 The sentences come from `answer_sentences`, the tables from `rules_table` and `goal_table`. Everything fits the width of
 the terminal: sentences wrap, and the columns of a table go into a further table below.
@@ -74,21 +74,21 @@ STYLES = {"met": "bold green", "undecided": "bold yellow", "impossible": "bold r
 
 
 class Detail(Enum):
-    """How much is told: the answer, or all that the search knows."""
+    """Level of detail: the answer, or all that the search knows."""
 
     ANSWER = "answer"
     EVERYTHING = "everything"
 
 
 def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) -> RenderableType:
-    """The answer, then the rules, then what was asked for besides.
+    """The answer, then the rules, then the additional requests.
 
     Parameters
     ----------
     answer : Recommendation
-        What was found.
+        The answer of a search.
     detail : Detail
-        Whether reasons and the search's story are told too.
+        Whether reasons and the course of the search are shown, too.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
 
 
 def _headline(answer: Recommendation) -> Iterator[RenderableType]:
-    """The link, and the opening of the answer; before both the bounds that were taken for values."""
+    """The link, and the opening of the answer; before both the bounds that were used as values."""
     found = opening(answer)
     weighty = [warning for warning in found.warnings if warning.kind is not Kind.ASSUMED_BOUND]
     assumed = [warning for warning in found.warnings if warning.kind is Kind.ASSUMED_BOUND]
@@ -131,7 +131,7 @@ def _headline(answer: Recommendation) -> Iterator[RenderableType]:
     first, *others = found.answer, *found.paragraphs
     style = STYLES[found.verdict]
     if weighty:
-        # The sentence alone, so that the warnings begin in the third line.
+        # Only the sentence comes first, so that the warnings begin in the third line.
         yield Paragraph(first, style)
         for warning in weighty:
             yield Paragraph(f"warning: {warning}", "bold yellow")
@@ -244,7 +244,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
 
 
 def _with_configured(answer: Recommendation) -> Iterator[RenderableType]:
-    """Each choice with the configured buffer: what a user gets who changes nothing else."""
+    """Each choice with the configured buffer: the result for a user who changes nothing else."""
     found = [(each, each.configured) for each in answer.alternatives if each.configured is not None]
     if len(found) < 2:
         return
@@ -284,19 +284,19 @@ def _words_of(alternative: Alternative) -> str:
 
 
 def _formulas(answer: Recommendation) -> Iterator[RenderableType]:
-    """What rules of thumb are, which no catalog explains."""
+    """The formulas of rules of thumb that no catalog explains."""
     for rule in answer.rules if isinstance(answer.knob, Ranged) else ():
         yield Paragraph(f"{rule.name}: {rule.notes[0]}", "dim")
 
 
 def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
-    """Why rules do not apply, or only to a part."""
+    """The reasons why rules do not apply, or apply only to a part."""
     for rule in rules:
         if not rule.applies or rule.share < 1:
             yield Paragraph(f"{rule.name} {rule.judgment.verdict}: {rule.why}", "dim")
 
 
-# What was asked for besides ----------------------------------------------------------------------------------------
+# Additional requests -----------------------------------------------------------------------------------------------
 
 
 def _brief(answer: Recommendation) -> tuple[str, ...]:
@@ -310,7 +310,7 @@ def _brief_cells(buffer: Value) -> list[str]:
 
 
 def _sensitivity(entries: Iterable[Variation], heads: Sequence[str]) -> Table:
-    """How the answer moves when something is 20 % off."""
+    """The change of the answer if an input is off by 20 %."""
     table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("what", no_wrap=True)
     for heading in heads:
@@ -341,7 +341,7 @@ def _front(front: Front, heads: Sequence[str]) -> Table:
 
 
 def _story(answer: Recommendation) -> Iterator[RenderableType]:
-    """What the confidence is about, and every metric at the answer."""
+    """The meaning of the confidence, and every metric at the answer."""
     at = None if answer.buffer is None else answer.at(answer.buffer)
     if at is None:
         return
@@ -358,13 +358,13 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
         yield metric_table(name, metrics, list(metrics))
 
 
-#: What the search met on its way, of which the first lines say what matters; and metrics that are left out, because
-#: they are the metrics of no goal.
+#: Kinds of warnings about the course of the search, which the first lines already cover, and about metrics of no goal,
+#: which are left out.
 STORY = frozenset({Kind.REFUSED, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
 
 
 def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
-    """What a reader must know."""
+    """The warnings that a reader must know."""
     reason = reason_of(answer)
     told = [
         warning

@@ -1,4 +1,4 @@
-"""Pictures of one report: what a traced run recorded over time, or else how waits and goodputs are distributed."""
+"""Pictures of one report: the records of a traced run over time, or else the distributions of waits and goodputs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "draw_report", "traces_figure", "traces_of"]
 
-#: What `run --trace` may have written.
+#: Tables that `run --trace` may have written.
 TABLES = ("flows", "queue", "packets", "transfers")
 ALLOWED = "what run --trace wrote (run it again)"
 PANELS = ("cwnd", "queue", "utilization", "packets", "transfers")
-#: Flows whose windows are drawn, and inches of a panel.
+#: Largest number of flows with drawn windows; height of a panel and width, in inches.
 MOST_FLOWS = 14
 PANEL, WIDTH = 1.7, 8.6
 DASHES = ("-", "--")
 
 
 def draw_report(report: Report) -> Figure:
-    """What was recorded over time where something was; else the distributions and what each group got."""
+    """Draw what was recorded over time; if nothing was, draw the distributions and the goodput of each group."""
     import polars as pl
 
     traces = report.traces() or {}
@@ -48,7 +48,7 @@ def draw_report(report: Report) -> Figure:
 
 
 def traces_of(folder: Path) -> Figure:
-    """What `run --trace` left in a folder."""
+    """Draw the tables that `run --trace` left in a folder."""
     paths = {name: folder / f"{name}.parquet" for name in TABLES}
     tables = {name: read_table(path, ALLOWED) for name, path in paths.items() if path.is_file()}
     path = folder / "scenario.json"
@@ -74,9 +74,9 @@ def traces_figure(tables: Mapping[str, pl.DataFrame], heading: Headline, groups:
     Parameters
     ----------
     tables : mapping
-        Those of a traced run, by name.
+        Tables of a traced run, by name.
     heading : Headline
-        Of the picture.
+        Headline of the picture.
     groups : sequence of str
         Names of the flow groups, in their order.
     """
@@ -144,7 +144,7 @@ class _Flows:
         for index, (group, flow) in enumerate(self.flows[:MOST_FLOWS]):
             mine = self.table.filter(pl.col("group") == group, pl.col("flow") == flow)
             for transfer in mine.partition_by("transfer", maintain_order=True):
-                # One sample alone is a line of no length.
+                # A line through a single sample has no length, so that a dot marks it.
                 dot: dict[str, Any] = {"marker": ".", "markersize": 2} if transfer.height == 1 else {}
                 axis.plot(transfer["time_s"], transfer["cwnd_packets"], **self._style(index), **dot)
         axis.set_ylabel("window (packets)")
@@ -205,7 +205,7 @@ def _transfer_handles() -> list[Any]:
 
 
 def _distributions(report: Report, heading: Headline) -> Figure:
-    """Waits of the accepted packets, and goodput by group; the shares where neither is known."""
+    """Waits of the accepted packets, and goodput by group; the shares if neither is known."""
     from forebay.views import canvas
 
     waits = report.distributions.get("queue_delay_s")
@@ -254,7 +254,7 @@ def _goodputs(axis: Axes, groups: Sequence[GroupReport]) -> None:
 
 
 def _shares(report: Report, heading: Headline) -> Figure:
-    """Metrics that are shares, a row each: what every engine and formula knows."""
+    """Metrics that are shares, a row each: every engine and formula has them."""
     from forebay.views import canvas
 
     shares = [(name, found) for name, found in report.metrics.items() if unit_of(name) == "share"]

@@ -30,7 +30,7 @@ __all__ = [
     "style_of",
 ]
 
-#: Okabe and Ito's colors, told apart with any color vision.
+#: Okabe and Ito's colors, which are distinct with any color vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vP*X"
 #: The configured buffer.
@@ -41,11 +41,11 @@ STATES: dict[State, tuple[str, str]] = {
     "missed": ("#b84a00", "x"),
     "undecided": ("#767676", "s"),
 }
-#: How much is seen of the marker of a rule that does not apply.
+#: Opacity of the marker of a rule that does not apply.
 FADED = 0.55
-#: Inches from a row to the next, and below the last.
+#: Height of a row, and room below the last, in inches.
 ROW, FOOT = 0.165, 0.3
-#: Inches that a name takes at most.
+#: Largest width of a name, in inches.
 NAME = 1.9
 
 
@@ -56,9 +56,9 @@ class RuleLine:
     Attributes
     ----------
     name : str
-        Of the rule, or of the buffer.
+        Name of the rule, or of the buffer.
     packets : float
-        The buffer.
+        The buffer, in packets.
     applies : bool
         Whether the row stands out; a rule that does not apply is faded.
     answer : bool
@@ -95,7 +95,7 @@ PanelRow = RuleLine | SpanLine | StateLine
 
 
 def height(rows: Sequence[PanelRow]) -> float:
-    """Inches that the rows take."""
+    """Height of all rows, in inches."""
     return ROW * len(rows) + FOOT if rows else 0.0
 
 
@@ -105,7 +105,7 @@ def style_of(number: int) -> tuple[str, str]:
 
 
 def draw_rules(axes: Sequence[Axes], rows: Sequence[PanelRow], *, answer_color: str) -> None:
-    """Draw the rows above the first of some panels, and a line for each rule through all; limits stand already."""
+    """Draw the rows above the first panel, and a line for each rule through all panels; limits are already set."""
     if not rows:
         return
     from forebay.views import canvas
@@ -182,7 +182,7 @@ def _draw_through(axes: Sequence[Axes], row: RuleLine, color: str) -> None:
 
 
 def _draw_span(panel: Axes, number: int, row: SpanLine) -> None:
-    """A bar from the one end to the other; of a single buffer a short one."""
+    """A bar from one end to the other; a short one for a single buffer."""
     low, high = row.span.low, row.span.high
     panel.plot([low, high], [number, number], color=row.color, linewidth=5, alpha=0.75, solid_capstyle="butt", zorder=3)
     if low == high:
@@ -218,14 +218,14 @@ def _draw_states(panel: Axes, number: int, measured: Sequence[Measured]) -> None
     """A mark for each measured buffer."""
     low, high = panel.get_xlim()
     panel.hlines(number, low, high, color="#dddddd", linewidth=0.8, zorder=1)
-    # What many runs say lies above what few say.
+    # Verdicts of many runs are drawn above those of few runs.
     for few, state in sorted({(each.few, each.state) for each in measured}, reverse=True):
         at = [each.buffer for each in measured if (each.state, each.few) == (state, few)]
         panel.plot(at, [number] * len(at), **state_style(state, few=few), zorder=3, clip_on=False)
 
 
 def state_style(state: State, *, few: bool) -> dict[str, Any]:
-    """How a measured buffer looks: hollow or thin where few runs say it."""
+    """The style of a measured buffer: hollow or thin if it has few runs."""
     color, marker = STATES[state]
     face = "white" if few else color
     edge = 0.9 if few else 1.8 if marker == "x" else 1.0
@@ -240,7 +240,7 @@ def state_style(state: State, *, few: bool) -> dict[str, Any]:
 
 
 def _beyond(panel: Axes, row: int, rule: RuleLine, *, right: bool) -> None:
-    """A rule whose buffer is not on the axis: which way it lies, and how far."""
+    """A rule whose buffer is not on the axis: its direction and its number."""
     from forebay.views import canvas
 
     number = plain(float(f"{rule.packets:.3g}"))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cell", "headings", "metric_keys", "own_verdict", "rules_table", "short", "size_cells"]
 
-#: What the answer's own row is called.
+#: Name of the answer's own row.
 OWN = "forebay"
 
 
@@ -70,7 +70,7 @@ def rules_table(answer: Recommendation, *, everything: bool) -> Iterator[Rendera
 
 
 def _left_out(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
-    """How many rules have no row."""
+    """A sentence about the rules that have no row."""
     left = sum(not rule.applies for rule in answer.rules)
     if everything:
         silent = [rule.name for rule in answer.rules if rule.applies and rule.buffer is None]
@@ -99,7 +99,7 @@ def headings(answer: Recommendation) -> tuple[str, ...]:
 
 
 def size_cells(buffer: Value) -> list[str]:
-    """Packets, bytes, time and bandwidth-delay products; of another setting its value."""
+    """Packets, bytes, time and bandwidth-delay products; for another setting its value."""
     if isinstance(buffer, Setting):
         return [buffer.words]
     bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
@@ -112,7 +112,7 @@ def short(name: str) -> str:
 
 
 def cell(answer: Recommendation, name: str, measured: Mapping[str, Estimate], *, interval: bool) -> str:
-    """A metric in a cell; a goodput above what the link sent says so."""
+    """A metric in a cell; a goodput above the rate that the link sent is marked."""
     found = measured.get(name)
     if found is None:
         return "–"
@@ -166,7 +166,7 @@ def _own(answer: Recommendation) -> Iterator[_Row]:
 
 
 def _grids(answer: Recommendation, rows: Sequence[_Row]) -> Iterator[Grid]:
-    """The table with all sizes and intervals, and without them where there is no room."""
+    """The table with all sizes and intervals, and without them if there is no room."""
     names = metric_keys(answer)
     which = _which(answer)
     verdicts = [row.verdict if row.judgment is None else _words(row.judgment, which) for row in rows]
@@ -186,14 +186,14 @@ def _cell(answer: Recommendation, row: _Row, name: str, *, interval: bool) -> st
 
 
 def _which(answer: Recommendation) -> str:
-    """What a rule's value is told in multiples of."""
+    """The buffer of whose multiples a rule's value is given, in words."""
     if answer.optimum is not None:
         return "the best"
     return "allowed" if answer.knob.largest else "needed"
 
 
 def _words(found: Judgment, which: str) -> str:
-    """Whether a rule applies, and what the simulation says of it."""
+    """Whether a rule applies, and how its value compares with the simulation."""
     if not found.applies or not found.found:
         return found.verdict
     told = found.found if found.times is None else f"{found.times:.2g} x {which}"
@@ -201,7 +201,7 @@ def _words(found: Judgment, which: str) -> str:
 
 
 def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
-    """How the buffer of the rule `bdp` comes about, where it is not one bandwidth-delay product of the link."""
+    """The derivation of the buffer of the rule `bdp`, if it is not one bandwidth-delay product of the link."""
     whole = answer.scenario.core.bdp_packets
     rule = next((rule for rule in answer.rules if rule.name == "bdp" and rule.name in shown), None)
     buffer = None if rule is None else rule.buffer

@@ -1,4 +1,4 @@
-"""What an axis says: its title with a unit, where a value stands on it, and which round values are named there."""
+"""The parts of an axis: its title with a unit, the pixel of each value, and the round values that are named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forebay.metric import unit_of
 
 __all__ = ["Axis", "axis_title", "plain", "spans_decades"]
 
-#: Titles of axes that say more than those of tables.
+#: Titles of axes that differ from those of tables.
 _TITLES = {"loss_rate": "loss rate"}
 
 
@@ -22,7 +22,7 @@ class Axis:
     Attributes
     ----------
     low, high : float
-        Values at the two ends; above 0 where `by_decades`.
+        Values at the two ends; above 0 if `by_decades`.
     start, end : float
         Pixels at the two ends.
     by_decades : bool
@@ -37,7 +37,7 @@ class Axis:
 
     @classmethod
     def filled(cls, values: Sequence[float], start: float, end: float) -> Axis:
-        """An axis that the values fill, by decades where they span decades."""
+        """An axis that the values fill, by decades if they span decades."""
         if spans_decades(values):
             positive = [value for value in values if value > 0]
             return cls(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
@@ -46,7 +46,7 @@ class Axis:
         return cls(low - room, high + room, start, end, by_decades=False)
 
     def __call__(self, value: float) -> float:
-        """Pixel of a value, kept at the ends."""
+        """Pixel of a value; values beyond an end get the pixel of that end."""
         value = min(max(value, self.low), self.high)
         if self.by_decades:
             share = math.log(value / self.low) / math.log(self.high / self.low)
@@ -60,7 +60,7 @@ class Axis:
         return (self.start + self.end) / 2
 
     def ticks(self, most: int) -> list[float]:
-        """At most about so many round values."""
+        """Round values, at most about `most` of them."""
         if not self.by_decades:
             return _even_ticks(self.low, self.high, most)
         found = _decade_ticks(self.low, self.high, most)
@@ -87,7 +87,7 @@ def _decade_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def spans_decades(values: Iterable[float]) -> bool:
-    """Whether the positive ones of the values want a logarithmic axis: they differ by more than thirty times."""
+    """Whether the positive values need a logarithmic axis: they differ by more than a factor of 30."""
     positive = [value for value in values if value > 0]
     return bool(positive) and max(positive) / min(positive) > 30
 

@@ -1,4 +1,4 @@
-"""What a drawn chart is made of: two axes, and series of shapes in the order in which they are drawn.
+"""The parts of a drawn chart: two axes, and series of shapes in the order in which they are drawn.
 
 Coordinates are CSS pixels from the upper left corner. The template `chart.svg.j2` has one piece of SVG for each shape.
 """
@@ -36,7 +36,7 @@ class Size:
     name : str
         Class of the SVG element; a style sheet shows the one that fits the screen.
     width, height : float
-        Of the whole picture.
+        Size of the whole picture.
     left, right, top, bottom : float
         Margins around the plotting area.
     """
@@ -71,7 +71,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """The horizontal axis; `below` says what the second row of numbers is, where there is one."""
+    """The horizontal axis; `below` is the title of the second row of numbers, if there is one."""
 
     title: str
     middle: float
@@ -90,7 +90,7 @@ class Up:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """From one place to another; `kind` is a class for the style sheet."""
+    """A line from one place to another; `kind` is a class for the style sheet."""
 
     element: ClassVar[str] = "line"
     start: Place
@@ -118,7 +118,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What places enclose."""
+    """An area that places enclose."""
 
     element: ClassVar[str] = "area"
     places: tuple[Place, ...]
@@ -136,7 +136,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A measured buffer: a dot that says `tip` when pointed at; `buffer` ties it to its like in other charts."""
+    """A measured buffer: a dot that shows `tip` on hovering; `buffer` links it to the same buffer in other charts."""
 
     element: ClassVar[str] = "marker"
     place: Place
@@ -147,7 +147,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A small filled circle that says nothing."""
+    """A small filled circle without a tip."""
 
     element: ClassVar[str] = "disc"
     place: Place
@@ -173,12 +173,12 @@ class Drawing:
     ----------
     size : Size
     label : str
-        What a screen reader says.
+        Text for screen readers.
     across : Across
     up : Up or None
-        None where the rows name themselves.
+        None if the rows carry names.
     series : tuple of Series
-        From the lowest to the topmost.
+        Series from the lowest to the topmost.
     """
 
     size: Size

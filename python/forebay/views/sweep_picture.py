@@ -39,7 +39,7 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
     Parameters
     ----------
     folder : Path
-        Of a finished sweep.
+        Folder of a finished sweep.
     target : Path
         Folder of the pictures.
 
@@ -109,7 +109,7 @@ def _style(index: int) -> tuple[str, str]:
 
 
 def _axes(summary: pl.DataFrame, folder: Path) -> tuple[str, list[str]]:
-    """The column to draw against, and the axes that tell series apart."""
+    """The column to draw against, and the axes that distinguish series."""
     axes = [name for name in summary.columns if name.startswith("axis.")]
     if summary[BUFFER].n_unique() >= 2:
         return BUFFER, [name for name in axes if name != "axis.link.buffer"]
@@ -169,7 +169,7 @@ def _rules(manifest: Manifest) -> list[RuleLine]:
 
 
 def _second_scale(summary: pl.DataFrame) -> tuple[str, Callable[[float], str]] | None:
-    """The same buffers in another unit, where that is the same for every cell."""
+    """The same buffers in another unit, if that is the same for every cell."""
     largest = summary.sort(BUFFER).to_dicts()[-1]
     if not largest["buffer.bdp"]:
         return None

@@ -43,7 +43,7 @@ def _group(group: Mapping[str, Any]) -> Row:
 
 
 def queue(found: Mapping[str, Any]) -> str:
-    """What waits in a resolved link: a discipline, or classes and who goes first."""
+    """The queue of a resolved link in words: a discipline, or classes and their schedule."""
     if found["kind"] != "classes":
         return f"a {found['kind']} queue"
     many = len(found["classes"])
@@ -51,7 +51,7 @@ def queue(found: Mapping[str, Any]) -> str:
 
 
 def _sent(kind: str, body: Mapping[str, Any]) -> str:
-    """What a workload sends."""
+    """The traffic that a workload sends, in words."""
     return {
         "persistent": "long transfers, always data to send",
         "finite": f"{law(body.get('size'))} each",
@@ -67,7 +67,7 @@ def _sent(kind: str, body: Mapping[str, Any]) -> str:
 
 
 def law(found: Any) -> str:
-    """A law of the scenario file in words."""
+    """A distribution of the scenario file in words."""
     if isinstance(found, list):
         return f"{quantity(found[0])} to {quantity(found[-1])} (listed)" if len(found) > 3 else _several(found)
     if not isinstance(found, dict):
@@ -79,14 +79,14 @@ def law(found: Any) -> str:
 
 
 def quantity(found: Any) -> str:
-    """A value of the scenario file as an engineer writes it; what is neither time, rate nor size as it stands there."""
+    """A value of the scenario file as an engineer writes it; unchanged if it is neither time, rate nor size."""
     for dimension, written in _WRITTEN.items():
         with suppress(InputError, TypeError):
             return formatting.exactly(written(parse_quantity(found, dimension)))
     return str(found)
 
 
-#: How each dimension is written.
+#: Format of each dimension.
 _WRITTEN: Mapping[Literal["time", "rate", "bytes"], Callable[[float], str]] = {
     "time": formatting.duration,
     "rate": formatting.bandwidth,
@@ -103,7 +103,7 @@ def _pareto(body: Any) -> str:
     return f"{quantity(body['minimum'])}{upto} (Pareto, shape {body['shape']:g})"
 
 
-#: Each kind of law in words.
+#: Words for each kind of distribution.
 LAWS: Mapping[str, Callable[[Any], str]] = {
     "value": law,
     "list": law,

@@ -38,7 +38,7 @@ __all__ = ["recommendation_page"]
 WIDE = Size("wide", 760, 250, left=112)
 NARROW = Size("narrow", 340, 230, left=50, right=8)
 
-#: The series of all charts, and what the switch of each says.
+#: The series of all charts, and the label of each one's switch.
 SERIES = (
     ("met", "meets all goals"),
     ("missed", "misses a goal"),
@@ -70,7 +70,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     source : str
         Text of the scenario file as the user wrote it.
     command : str
-        What reproduces the answer.
+        The command that reproduces the answer.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     return render("recommendation.html.j2", page)
 
 
-# What the template is given --------------------------------------------------------------------------------------
+# View models of the template -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """All charts, and the switches of what is in them."""
+    """All charts, and the switches of their series."""
 
     switches: tuple[Switch, ...]
     figures: tuple[Figure, ...]
@@ -137,7 +137,7 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class SizingRule:
-    """A rule that asks for a buffer: how the goals fare there, what it is, whether and why it applies."""
+    """A rule with a buffer: the verdict on the goals there, its title and summary, whether and why it applies."""
 
     name: str
     buffer: str
@@ -159,7 +159,7 @@ class SilentModel:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the rules that apply lie apart."""
+    """The range over which the rules that apply spread."""
 
     number: str
     low: str
@@ -188,7 +188,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What was simulated."""
+    """The simulations on which the answer rests."""
 
     engine: str
     replications: str
@@ -269,7 +269,7 @@ def _misses(answer: Recommendation) -> Table:
 
 
 def _kind(answer: Recommendation, row: GoalRow) -> str:
-    """The verdict on a goal at the nearest miss; none where nothing is decided."""
+    """The verdict on a goal at the nearest miss; empty if nothing is decided."""
     return "" if undecided(answer) or row.nearest is None else row.nearest.verdict
 
 
@@ -372,7 +372,7 @@ def _rules(answer: Recommendation) -> Rules:
 
 
 def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
-    """Of the rules that apply, in the order of their buffers; None where they are fewer than two."""
+    """The spread of the rules that apply, given in the order of their buffers; None if they are fewer than two."""
     applying = [rule.buffer for rule in rules if rule.applies and rule.buffer is not None]
     if len(applying) < 2:
         return None
@@ -380,7 +380,7 @@ def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
 
 
 def _short(buffer: answers.Value) -> str:
-    """A buffer in packets, for which the word follows."""
+    """A buffer in packets, without the noun."""
     return f"{buffer.packets:,.0f}" if isinstance(buffer, BufferSize) else wording.count(buffer)
 
 
@@ -405,7 +405,7 @@ def _silent_model(rule: answers.JudgedRule) -> SilentModel:
 
 
 def _explained(name: str) -> tuple[str, str]:
-    """A rule's title and one sentence on it, where the catalog of models has them."""
+    """A rule's title and one sentence on it, if the catalog of models has them."""
     from forebay.errors import InputError
     from forebay.explanation import explain
 
@@ -417,7 +417,7 @@ def _explained(name: str) -> tuple[str, str]:
 
 
 def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[str]:
-    """How each goal fares at a measured buffer, or at one between two of them."""
+    """The verdict on each goal at a measured buffer, or at one between two of them."""
     if at is None:
         return
     for goal in (judged.goal for judged in answer.goals.values()):
@@ -431,7 +431,7 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
 
 
 def _there(answer: Recommendation, at: answers.CurvePoint, goal: Goal, estimate: Estimate) -> str:
-    """How a goal fares at a buffer, with the number of the runs where they are few; between two buffers probably."""
+    """The verdict on a goal at a buffer: with the number of runs if they are few, probable between two buffers."""
     if goal.key in at.goals:
         return at.goals[goal.key].verdict
     margin, half = goal.margin(estimate.mean), estimate.half_width or 0.0

@@ -55,22 +55,22 @@ def metric_title(name: str) -> str:
 
 
 def threshold(name: str, number: float) -> str:
-    """A threshold as it was asked for: 90 %, not 90.00 %."""
+    """A threshold as a user writes it: 90 %, not 90.00 %."""
     return formatting.exactly(formatting.value(name, number))
 
 
 def difference(name: str, amount: float) -> str:
-    """A difference between two values of a metric, without its sign: shares differ by points."""
+    """A difference between two values of a metric, without its sign; the unit for shares is points."""
     return formatting.value(name, abs(amount)).replace(" %", " points")
 
 
 def sign(sense: str) -> str:
-    """The side of a threshold that is good."""
+    """The side of a threshold on which a goal is met."""
     return "≥" if sense == ">=" else "≤"
 
 
 def goal_title(key: str) -> str:
-    """A goal by its key: the title of its metric, with the bound where several goals are about that metric."""
+    """A goal by its key: the title of its metric, with the bound if several goals are about that metric."""
     name, sense, bound = parts_of_key(key)
     if sense is None or bound is None:
         return metric_title(name)
@@ -101,14 +101,14 @@ def count(buffer: Value) -> str:
 
 
 def packets(buffer: Value) -> str:
-    """A buffer in packets, and how long so many take."""
+    """A buffer in packets and as a time."""
     if isinstance(buffer, Setting):
         return buffer.words
     return f"{count(buffer)} ({formatting.duration(buffer.seconds)})"
 
 
 def rate_of_link(scenario: Scenario) -> str:
-    """The target link's rate; of one that changes the average."""
+    """The target link's rate; if it changes, the average."""
     rate = formatting.exactly(formatting.bandwidth(scenario.core.rate_bps))
     return f"{rate} (average)" if scenario.core.rate_changes else rate
 
@@ -122,7 +122,7 @@ def sizes(buffer: Value) -> str:
 
 
 def whose(answer: Recommendation) -> str:
-    """Whose buffer was sized; nothing where it is the target link's."""
+    """The owner of the sized buffer, in words; empty if it is the target link."""
     if isinstance(answer.knob, Ranged):
         return ""
     link, of_class = answer.knob.place
@@ -131,12 +131,12 @@ def whose(answer: Recommendation) -> str:
 
 
 def subject(answer: Recommendation) -> str:
-    """What the answer is a value of, at the beginning of a line."""
+    """The quantity that the answer sets, at the beginning of a line."""
     return answer.knob.key if isinstance(answer.knob, Ranged) else f"Buffer{whose(answer)}"
 
 
 def found(answer: Recommendation) -> str:
-    """What was asked for: the smallest of what, or the one at which a metric is best."""
+    """The request in words: the smallest or largest value, or the value with the best metric."""
     of = f"value of {answer.knob.key}" if isinstance(answer.knob, Ranged) else f"buffer{whose(answer)}"
     if answer.optimum is None:
         return f"{extreme(answer)} {of}"
@@ -145,18 +145,18 @@ def found(answer: Recommendation) -> str:
 
 
 def varied(answer: Recommendation) -> str:
-    """What the answer is a value of, as the head of a column."""
+    """The quantity that the answer sets, as the head of a column."""
     return answer.knob.key if isinstance(answer.knob, Ranged) else "buffer"
 
 
 def chosen(answer: Recommendation) -> str:
-    """With which of the values that were to choose from."""
+    """The chosen values of the keys that had alternatives, in words."""
     told = ", ".join(f"{key} = {value}" for key, value in answer.choice.items())
     return f" with {told}" if told else ""
 
 
 def standing_beside(answer: Recommendation, number: int) -> str:
-    """What one of the alternatives is beside the best one."""
+    """The comparison of one alternative with the best one, in words."""
     alternative = answer.alternatives[number]
     missed = alternative.of - alternative.met
     if alternative.recommendation is None and missed:
@@ -187,12 +187,12 @@ def _between(low: Value, high: Value) -> str:
 
 
 def extreme(answer: Recommendation) -> str:
-    """Which of the values that meet the goals was asked for."""
+    """The word for the requested value among those that meet the goals."""
     return "largest" if answer.knob.largest else "smallest"
 
 
 def nothing_meets(answer: Recommendation) -> str:
-    """What there is none of, at the beginning of a sentence."""
+    """The quantity of which no value meets the goals, at the beginning of a sentence."""
     if not isinstance(answer.knob, Ranged):
         return "No buffer"
     low, high = (answer.knob.setting(end) for end in (answer.knob.range.low, answer.knob.range.high))
@@ -200,7 +200,7 @@ def nothing_meets(answer: Recommendation) -> str:
 
 
 def axis(answer: Recommendation) -> str:
-    """What the horizontal axis of its pictures counts, with the unit; of a buffer packets."""
+    """The title of the horizontal axis of pictures, with the unit; packets for a buffer."""
     if not isinstance(answer.knob, Ranged):
         return "buffer (packets)"
     unit = answer.knob.unit_words
@@ -208,7 +208,7 @@ def axis(answer: Recommendation) -> str:
 
 
 def standing(answer: Recommendation) -> str:
-    """What the recommended buffer is among the measured ones: the smallest that will do only where none contradicts."""
+    """The rank of the recommended buffer among the measured ones; the smallest only if none contradicts."""
     if answer.optimum is not None:
         which = "lowest" if answer.optimum.sense == "minimize" else "highest"
         meeting = " of those that meet every goal" if answer.goals else ""
@@ -224,7 +224,7 @@ def standing(answer: Recommendation) -> str:
 
 
 def minimum(answer: Recommendation) -> str:
-    """The interval of the true minimum (or maximum); nothing where none is known."""
+    """The interval of the true minimum (or maximum); empty if none is known."""
     least = answer.feasible_from
     if least is None or answer.buffer is None or answer.optimum is not None:
         return ""
@@ -234,7 +234,7 @@ def minimum(answer: Recommendation) -> str:
 
 
 def closeness(answer: Recommendation) -> str:
-    """The same, only where the answer may be further from the minimum than was asked for."""
+    """The same, only if the answer may be further from the minimum than requested."""
     least, buffer = answer.feasible_from, answer.buffer
     if least is None or buffer is None:
         return ""
@@ -243,18 +243,18 @@ def closeness(answer: Recommendation) -> str:
 
 
 def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Value], str]) -> Iterator[str]:
-    """Where each goal of a conflict is met, without a period.
+    """The buffers at which each goal of a conflict is met, without a period.
 
     Every sentence is derived from the measured buffers (`goal_table`): a goal that all of them meet is not mentioned.
 
     Parameters
     ----------
     answer : Recommendation
-        Without a buffer that meets every goal.
+        An answer without a buffer that meets every goal.
     title, told : callable
         Words for a goal's key and for a buffer.
     """
-    # `run` and `compare` take words from here, and search for nothing.
+    # `run` and `compare` import this module, and need no search.
     from forebay.views.goal_table import goal_rows, region
 
     found = [(row, region(answer, row)) for row in goal_rows(answer)]
@@ -289,7 +289,7 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
 
 
 def around(answer: Recommendation) -> tuple[str, ...]:
-    """How the goals fare above the answer, and below it where that is a surprise."""
+    """The verdicts on the goals above the answer, and below it if they are unexpected."""
     upper = answer.feasible_up_to
     found = []
     if answer.gaps:
@@ -312,11 +312,11 @@ def around(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _intervals(answer: Recommendation) -> Iterator[str]:
-    """Feasible intervals apart from the answer's own: below it, or above it where the largest was asked for."""
+    """Feasible intervals apart from the answer's own: below it, or above it if the largest was requested."""
     ordered = sorted(answer.islands, key=lambda island: island.buffer.number)
     while ordered:
         first = last = ordered.pop(0)
-        # Neighbors belong together where no buffer that was measured lies between them.
+        # Neighbors belong together if no measured buffer lies between them.
         while ordered and not _parted(answer, last.buffer, ordered[0].buffer):
             last = ordered.pop(0)
         where = "at" if first is last else "from"
@@ -348,7 +348,7 @@ def both(words: list[str]) -> str:
 
 
 def doubt(answer: Recommendation) -> str:
-    """Why no confidence is stated; nothing where one is."""
+    """The reason why no confidence is stated; empty if one is."""
     from forebay.warning import Kind
 
     if answer.confidence is not None:

@@ -1,8 +1,8 @@
-"""The cells of the atlas: which links, and how long each has to be watched.
+"""The cells of the atlas: its links, and the duration of each one's runs.
 
-A cell is a drop-tail link whose persistent flows are alike but for their round trips, which lie within a fifth of the
-stated one, and their starts. What is too dear is no cell: where the windows that controllers swing through take so long
-that a run would have more than `MOST_PACKETS`, which single flows on long fat links do.
+A cell is a drop-tail link. Its persistent flows are alike except for their starts and their round trips, which lie
+within a fifth of the stated one. A link is no cell if it is too expensive: its windows swing so slowly that a run would
+have more than `MOST_PACKETS`. Single flows on long fat links are.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ __all__ = ["TARGETS", "Cell", "cells"]
 RATES = (10e6, 100e6, 1e9, 10e9)
 ROUND_TRIPS = (0.010, 0.032, 0.100)
 FLOWS = (1, 3, 10, 32, 100, 316, 1000, 3162, 10_000)
-#: Of the link, by unresponsive Poisson traffic.
+#: Shares of the link's rate that unresponsive Poisson traffic offers.
 BACKGROUNDS = (0.0, 0.5)
-#: Utilizations that a buffer is looked for.
+#: Utilizations for which a buffer is searched.
 TARGETS = (0.95, 0.99)
 
-#: More flows for each packet of the bandwidth-delay product are left out: all of them wait for timers.
+#: Largest number of flows for each packet of the bandwidth-delay product; with more, all flows wait for timers.
 MOST_CROWDED = 20
-#: Of one run.
+#: Largest number of packets of one run.
 MOST_PACKETS = 12e6
 
-#: Swings of a window that are waited for, and that are measured; round trips and seconds at least of both: timeouts
-#: take their time whatever the round trip is.
+#: Swings of a window before and during the measurement. Round trips and seconds are lower bounds of both, because
+#: timeouts take their time whatever the round trip is.
 SETTLING, MEASURED = 4, 8
 SETTLING_TRIPS, MEASURED_TRIPS = 30, 100
 SETTLING_S, MEASURED_S = 2.0, 4.0
-#: Of the bandwidth-delay product: how much of it a full queue adds to windows, and the mean queue to round trips.
+#: Part of the bandwidth-delay product that a full queue adds to windows, and that the mean queue adds to round trips.
 FULL, MEAN = 0.5, 0.25
-#: Packets that a run measures at least.
+#: Least number of packets that a run measures.
 LEAST_PACKETS = 20_000
 #: BBR looks for the least round trip every 10 s (Cardwell et al., BBR, 2016), BBRv3 every 5 s
 #: (draft-ietf-ccwg-bbr): two such cycles are measured.
@@ -52,13 +52,13 @@ class Cell:
     Attributes
     ----------
     rate : float
-        In bit/s.
+        Rate of the link, in bit/s.
     rtt : float
-        In seconds.
+        Stated round trip, in seconds.
     flows : int
-        How many persistent ones.
+        Number of persistent flows.
     controller : str
-        Of all of them.
+        Congestion control of all flows.
     background : float
         Share of the rate that unresponsive traffic offers.
     """
@@ -71,7 +71,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As in "1e+09-0.1-316-cubic-0.5"."""
+        """The name of the cell, such as "1e+09-0.1-316-cubic-0.5"."""
         return f"{self.rate:g}-{self.rtt:g}-{self.flows}-{self.controller}-{self.background:g}"
 
     @property
@@ -81,9 +81,9 @@ class Cell:
 
     @property
     def swing(self) -> float:
-        """How long, in seconds, a window takes from one loss to the next, or a controller from one probe to the next.
+        """The time from one loss of a window to the next, or from one probe of a controller to the next, in seconds.
 
-        New Reno grows by a packet in a round trip from half of its window (RFC 5681); CUBIC is back at its window, of
+        New Reno grows by a packet in a round trip from half of its window (RFC 5681). CUBIC is back at its window, of
         which it gave up 0.3, after K (RFC 9438, section 4.2), or sooner as New Reno would (section 4.3).
         """
         window = max((1 + FULL) * self.bdp * (1 - self.background) / self.flows, 2.0)
@@ -96,7 +96,7 @@ class Cell:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Warm-up and measured time."""
+        """Warm-up and measured time, in seconds."""
         settling, measured = (1, 2) if self.controller in PROBES else (SETTLING, MEASURED)
         warmup = max(settling * self.swing, SETTLING_TRIPS * self.rtt, SETTLING_S)
         least = max(MEASURED_TRIPS * self.rtt, LEAST_PACKETS * PACKET_BITS / self.rate, MEASURED_S)
@@ -104,7 +104,7 @@ class Cell:
 
     @property
     def packets(self) -> float:
-        """Of one run."""
+        """The number of packets of one run."""
         return sum(self.seconds) * self.rate / PACKET_BITS
 
     def scenario(self, seed: int = 1) -> Scenario:

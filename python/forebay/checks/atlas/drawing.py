@@ -1,4 +1,4 @@
-"""The atlas's pictures: how the smallest buffer goes with the number of flows, and where each rule is right."""
+"""The atlas's pictures: the smallest buffer over the number of flows, and the cells where each rule is right."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RULES", "draw_buffers", "draw_rules", "write_pictures"]
 ROUND_TRIP = 0.1
 TITLES = {"newreno": "New Reno", "cubic": "CUBIC", "bbr": "BBR", "bbr3": "BBRv3"}
 COLORS = ("#0b5fa5", "#d1495b", "#2e933c", "#8f5db7")
-#: Rules that are drawn.
+#: Rules of the picture.
 RULES = ("bdp", "sqrt-n", "wischik-mckeown", "barman-droptail", "small-buffers", "flow-proportional")
 MARKS = {Verdict.RIGHT: ("#2e933c", "s"), Verdict.SMALL: ("#d1495b", "v"), Verdict.LARGE: ("#0b5fa5", "^")}
 
@@ -84,7 +84,7 @@ def _scaled(row: Row, end: str) -> float:
 
 
 def draw_rules(found: Sequence[Judged]) -> canvas.Picture:
-    """Where each rule is within 20 % of what is needed: a panel for each, flows across, BDP upward."""
+    """The links where each rule is within 20 % of the needed buffer: a panel for each, flows across, BDP upward."""
     from matplotlib.lines import Line2D
 
     made, panels = _panels(

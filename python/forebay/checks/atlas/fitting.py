@@ -1,8 +1,7 @@
-"""A rule drawn from the atlas: for each controller and utilization a floor of packets and a power law beside it.
+"""A rule fitted to the atlas: for each controller and utilization a floor of packets plus a power law.
 
-The smallest buffer is fitted by b0 + c BDP^p / N^q, by least squares of the logarithms, each weighted by how well its
-row is known. How good that is on links that were not fitted is told by leaving out one rate and round trip after the
-other.
+The smallest buffer is fitted by b0 + c BDP^p / N^q, by least squares of the logarithms, each weighted by the precision
+of its row. Leaving out one rate and round trip after the other tests the fit on links that it has not seen.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "fitted"]
 
-#: Of the logarithm of a buffer: no row counts as known better.
+#: Least error of the logarithm of a buffer: no row counts as known better.
 BEST_KNOWN = 0.1
-#: Where the fit begins, and where it ends: root of the floor, logarithm of the factor, and both powers.
+#: Start of the fit, and its bounds: root of the floor, logarithm of the factor, and both powers.
 BEGIN = (2.0, 0.0, 0.8, 0.5)
 BOUNDS = ((0.0, -20.0, 0.0, 0.0), (10.0, 20.0, 2.0, 2.0))
 
@@ -42,11 +41,11 @@ class Fit:
     factor, bdp_power, flows_power : float
         c, p and q.
     rows : int
-        That have a buffer.
+        Number of rows that have a buffer.
     right : float
         Share of them for which the rule is within 20 %.
     unseen : float
-        The same where each link was left out of the fit that judges it.
+        The same, if each link is left out of the fit that judges it.
     """
 
     controller: str
@@ -60,7 +59,7 @@ class Fit:
     unseen: float = 0.0
 
     def packets(self, bdp: float, flows: int) -> float:
-        """What it asks for."""
+        """The buffer of the rule, in packets."""
         return self.floor + self.factor * math.pow(bdp, self.bdp_power) / math.pow(flows, self.flows_power)
 
     def __str__(self) -> str:
@@ -84,7 +83,7 @@ def fitted(rows: Iterable[Row], controller: str, utilization: float) -> Fit:
 
 
 def _right(fit: Fit, rows: Sequence[Row]) -> int:
-    """For how many rows it is within 20 %."""
+    """The number of rows for which the rule is within 20 %."""
     return sum(verdict_on(row, fit.packets(row.bdp_packets, row.flows)) is Verdict.RIGHT for row in rows)
 
 

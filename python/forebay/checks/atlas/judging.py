@@ -1,4 +1,4 @@
-"""What the rules are worth on the atlas: where each asks for what is needed, for less, or for more."""
+"""The accuracy of the rules on the atlas: where each gives the needed buffer, a smaller or a larger one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from forebay.rules import rules
 
 __all__ = ["NEAR", "Judged", "Verdict", "judged", "tally", "verdict_on"]
 
-#: A rule is right within this share of what is needed.
+#: Share of the needed buffer within which a rule is right.
 NEAR = 0.2
 
 
 class Verdict(Enum):
-    """How a rule's buffer compares with the one that is needed."""
+    """A rule's buffer compared with the one that is needed."""
 
     RIGHT = "right"
     SMALL = "too small"
@@ -27,7 +27,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One rule on one row of the atlas; `applies` where all that it assumes may hold."""
+    """One rule on one row of the atlas; `applies` is true if all of its assumptions may hold."""
 
     row: Row
     rule: str
@@ -37,7 +37,7 @@ class Judged:
 
 
 def judged(found: Iterable[Row]) -> Iterator[Judged]:
-    """Every rule that asks for a buffer, on every row that has one."""
+    """Every rule that gives a buffer, on every row that has one."""
     for row in found:
         if row.buffer_packets is None:
             continue
@@ -46,13 +46,13 @@ def judged(found: Iterable[Row]) -> Iterator[Judged]:
         for rule in rules(scenario.core):
             if rule.packets is None:
                 continue
-            # No rule asks for less than a packet.
+            # No rule gives less than a packet.
             packets = max(1.0, rule.packets)
             yield Judged(row, rule.name, packets, rule.applies, verdict_on(row, packets))
 
 
 def verdict_on(row: Row, packets: float) -> Verdict:
-    """How so many packets compare with what a row that has a buffer needs."""
+    """A buffer compared with the one that a row with a buffer needs."""
     assert row.low_packets is not None
     assert row.high_packets is not None
     if packets < (1 - NEAR) * row.low_packets:
@@ -61,7 +61,7 @@ def verdict_on(row: Row, packets: float) -> Verdict:
 
 
 def tally(found: Iterable[Judged]) -> dict[tuple[str, str], Counter[Verdict]]:
-    """How often each rule is what, by its name and the controller."""
+    """The number of each verdict, by a rule's name and the controller."""
     counts: dict[tuple[str, str], Counter[Verdict]] = {}
     for each in found:
         counts.setdefault((each.rule, each.row.controller), Counter())[each.verdict] += 1

@@ -1,4 +1,4 @@
-"""Computes the atlas, cell by cell, and goes on where it was interrupted."""
+"""Computes the atlas, cell by cell, and continues where it was interrupted."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from forebay.search.recommendation import reach
 
 __all__ = ["computed", "main"]
 
-#: How close to the smallest an answer is looked for.
+#: Largest relative distance of an answer from the smallest buffer.
 RESOLUTION = 0.1
 
 
 def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
-    """What one cell needs for every utilization; what was simulated for one counts for the next."""
+    """The rows of one cell, one for each utilization; simulations for one utilization count for the next."""
     measure = Measurements(cell.scenario(), "packet", jobs, None)
     largest, ceiling = reach(cell.bdp)
     plan = Plan(smallest=1, largest=largest, ceiling=ceiling, resolution=RESOLUTION, confidence=QUICK_CONFIDENCE)
@@ -56,12 +56,12 @@ def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
 
 
 def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[bool, list[Row]]]:
-    """Every cell's rows, and whether they were there already; what is computed is kept as soon as it is done."""
+    """Every cell's rows, and whether they existed already; the rows of a cell are stored once they are computed."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     with kept.open("a+b") as file:
         file.seek(0)
         raw = file.read()
-        # A line that was being written is none.
+        # A line that was not completely written does not count.
         file.truncate(len(journal.complete(raw)))
         known = dict(_known(raw))
         for cell in wanted:
@@ -77,7 +77,7 @@ def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[bool, list[Ro
 
 
 def _known(raw: bytes) -> Iterator[tuple[str, list[Row]]]:
-    """What an interrupted run of this build left."""
+    """The cells that an interrupted run of this build has stored."""
     names = {field.name for field in fields(Row)}
     for _, entry in journal.entries(raw):
         match entry:

@@ -1,4 +1,4 @@
-"""The tables of the atlas's page, docs/atlas.md: what every rule is worth on it, and the rule that it gives."""
+"""The tables of the atlas's page, docs/atlas.md: the accuracy of every rule on it, and the rule that it gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forebay.formatting import markdown_table
 
 __all__ = ["FITS", "FOUND", "RULES", "fits_table", "found_table", "renew", "rules_table"]
 
-#: Where the tables stand.
+#: Marks around the tables.
 FOUND = ("<!-- found: begin -->", "<!-- found: end -->")
 RULES = ("<!-- worth: begin -->", "<!-- worth: end -->")
 FITS = ("<!-- fits: begin -->", "<!-- fits: end -->")
@@ -32,7 +32,7 @@ def renew(page: Path, found: Sequence[Row], rules: Sequence[Judged]) -> None:
 
 
 def found_table(found: Iterable[Row]) -> str:
-    """How many links there are, how well their buffers are known, and what it took."""
+    """The table of the number of links, the precision of their buffers, and the cost."""
     rows = []
     by_kind: dict[tuple[str, float], list[Row]] = {}
     for row in found:
@@ -67,7 +67,7 @@ def _factor(widths: Sequence[float], share: float) -> str:
 
 
 def rules_table(rules: Iterable[Judged]) -> str:
-    """Of how many links without background each rule is within 20 %, below and above, in percent."""
+    """The table of the percentage of links without background for which each rule is within 20 %, below and above."""
     counts = tally(each for each in rules if not each.row.background)
     names = sorted({rule for rule, _ in counts}, key=lambda rule: (-_right_of(counts, rule), rule))
     rows = [(f"`{name}`", *(_shares(counts.get((name, each), Counter())) for each in CONTROLLERS)) for name in names]

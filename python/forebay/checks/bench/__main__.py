@@ -1,9 +1,9 @@
 """`make bench`: one JSON line per scenario file, then the line of two threads and the fluid engine's.
 
-A scenario's line gives the median over the runs of the data packets that reach the target link per second of processor
-time, beside the slowest and the fastest run and the median of those runs during which the machine did a fixed piece of
-work at its full speed; events per packet, memory, and a digest of the results, so that a speed-up that changes a result
-shows. With --count valgrind counts instructions and bytes per packet instead.
+A scenario's line gives the data packets that reach the target link per second of processor time: the median over the
+runs, the slowest and the fastest run. It gives the same median over the runs during which the machine did a fixed piece
+of work at its full speed. It also gives events per packet, memory, and a digest of the results, which reveals a
+speed-up that changes a result. With --count valgrind counts instructions and bytes per packet instead.
 
 The fluid engine's lines come from the example `fluid_speed` of its crate: F1 against forward Euler at 2 ms in the same
 run, law by law; F2 the whole of figure 6 of Kumar, Azad and Park; F3 1,000 flows at 100 Gb/s. Medians as well.
@@ -30,13 +30,13 @@ from forebay.errors import ForebayError
 
 __all__ = ["main"]
 
-#: Lines of the fluid engine's own example, which cargo builds when asked for.
+#: Lines of the fluid engine's own example, which cargo builds on request.
 FLUID = ("F1", "F2", "F3")
 
 #: The line of a batch on two threads, and its scenario.
 THREADS, THREADS_SCENARIO = "threads", "W2"
 
-#: All lines of what an answer costs, and of what a sweep does beside its simulations.
+#: All lines about the cost of an answer, and about the overhead of a sweep.
 RECOMMEND, SWEEP = "R", "S"
 
 #: All lines of how fast captures are read.
@@ -44,7 +44,7 @@ OBSERVE = "O"
 
 
 def _fluid(names: Sequence[str]) -> int:
-    """Run the fluid engine's example and let it print its lines; its exit status."""
+    """Run the fluid engine's example, which prints its lines; return its exit status."""
     command = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "forebay-fluid", "--example", "fluid_speed"]
     try:
         return subprocess.run([*command, "--", *names], check=False).returncode
@@ -54,7 +54,7 @@ def _fluid(names: Sequence[str]) -> int:
 
 
 def _line(name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
-    """Print what the work finds, or why it found nothing; whether it did."""
+    """Print the result of the work, or the reason why it has none; return whether it has one."""
     try:
         print(json.dumps(work()), flush=True)
     except (ForebayError, OSError) as error:
@@ -74,7 +74,7 @@ def _timings(paths: Sequence[Path], runs: int) -> bool:
 
 
 def _lines(name: str, lines: Iterable[Mapping[str, Any]]) -> bool:
-    """Print lines as they are found, or why there are no more; whether all were."""
+    """Print lines as they are found, or the reason why there are no more; return whether all were found."""
     try:
         for line in lines:
             print(json.dumps(line), flush=True)
@@ -85,7 +85,7 @@ def _lines(name: str, lines: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one line per scenario; 1 where one of them failed."""
+    """Print one line per scenario; 1 if one of them failed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder of scenario files")
     parser.add_argument("--only", default="", help="comma-separated names, as in W1,F1")

@@ -1,6 +1,6 @@
 """One replication of one scenario in this process.
 
-It imports little, and does nothing else where its instructions are counted: those of start-up are counted, too.
+It imports little, and does nothing else if its instructions are counted: those of start-up are counted, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forebay.scenario import Scenario
 
 __all__ = ["COUNTED", "YARDSTICK_EVENTS", "main", "once", "timed"]
 
-#: Says that instructions are counted, and nothing is timed.
+#: Option to count instructions and time nothing.
 COUNTED = "--counted"
 
 #: Events of the yardstick, a loop over a heap of 64 events that never changes (`crates/engines/src/yardstick.rs`).
@@ -34,7 +34,7 @@ def _yardstick() -> float:
 
 
 def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
-    """What one replication in this process cost, and its results' digest."""
+    """The cost of one replication in this process, and its results' digest."""
     scenario = Scenario.load(path, overrides).core
     outcome = _core.run_batch([_core.Job(scenario, "packet", scenario.seed, 0)], 1)[0]
     if isinstance(outcome, Exception):
@@ -47,14 +47,14 @@ def once(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
 
 
 def timed(path: Path, overrides: Sequence[str]) -> Mapping[str, Any]:
-    """The same, with the longer time of the yardstick before and behind it."""
+    """The same, with the longer time of the yardstick before and after it, in seconds."""
     before = _yardstick()
     found = once(path, overrides)
     return {**found, "yardstick_s": max(before, _yardstick())}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what was found as JSON; 2 where the file or a change of it is wrong."""
+    """Print the result as JSON; 2 if the file or a change of it is wrong."""
     counted = arguments[:1] == [COUNTED]
     rest = arguments[counted:]
     if not rest:

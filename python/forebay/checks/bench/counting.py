@@ -23,7 +23,7 @@ def totals(text: str) -> dict[str, int]:
     Raises
     ------
     InputError
-        Where the text has no such sums.
+        If the text has no such sums.
     """
     lines = dict(line.split(":", 1) for line in text.splitlines() if line.startswith(("events:", "summary:")))
     names, sums = lines.get("events", "").split(), lines.get("summary", "").split()
@@ -33,7 +33,7 @@ def totals(text: str) -> dict[str, int]:
 
 
 def _counted(path: Path, share: float) -> tuple[int, dict[str, int]]:
-    """Data packets, and what cachegrind counted, of a run of a share of the scenario's time."""
+    """The data packets and the counts of cachegrind in a run of a share of the scenario's time."""
     warmup, measured = Scenario.load(path).core.duration_s
     shorter = [f"run.warmup={warmup * share:.6f}s", f"run.measure={measured * share:.6f}s"]
     with tempfile.TemporaryDirectory() as folder:
@@ -44,15 +44,15 @@ def _counted(path: Path, share: float) -> tuple[int, dict[str, int]]:
 
 
 def count(path: Path) -> Mapping[str, Any]:
-    """What a data packet takes, as the difference of two lengths of the scenario: a quarter and a half.
+    """The cost of a data packet, as the difference of two lengths of the scenario: a quarter and a half.
 
-    Start-up is in both and drops out. The bytes are what a simulated cache of this machine's sizes fetches from beyond
-    its first level, and from memory.
+    Start-up is in both and cancels. The bytes are those that a simulated cache of this machine's sizes fetches from
+    beyond its first level, and from memory.
 
     Raises
     ------
     InputError
-        Where valgrind is missing or a run fails.
+        If valgrind is missing or a run fails.
     """
     run(path, [])  # The first after a change compiles Python's modules: start-up would not be the same in both.
     (few, less), (many, more) = _counted(path, 0.25), _counted(path, 0.5)

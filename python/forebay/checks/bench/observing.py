@@ -1,7 +1,7 @@
-"""How fast captures are read: packets per second of processor time, beside tcptrace, tshark and capinfos on one file.
+"""Speed of reading captures: packets per second of processor time, beside tcptrace, tshark and capinfos on one file.
 
-One capture is the packet engine's, one a real one where there is one to begin with: it is repeated under other ports
-until it is as long. Programs take turns, and each line has the medians of its runs.
+One capture is the packet engine's. The other is a real one, if there is one: it is repeated under other ports until it
+is long enough. Programs take turns, and each line has the medians of its runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SCENARIO: Mapping[str, Any] = {
     "run": {"warmup": "1s", "measure": "15s", "seed": 7},
     "trace": {"record": ["packets"], "capture": "departures", "acknowledgments": True, "from": "1s"},
 }
-#: Packets of a real capture that is repeated, and bytes of each that are kept.
+#: Packets of the repeated real capture, and bytes of each that are written.
 _PACKETS, _SNAP = 2_000_000, 96
 _PCAP_NANOSECONDS, _RAW = 0xA1B23C4D, 101
 _READS = "import pathlib, sys; from forebay import _core; _core.observe_captures([pathlib.Path(sys.argv[1])])"
@@ -51,9 +51,9 @@ def speeds(real: Path | None, runs: int) -> Iterator[Mapping[str, Any]]:
     Parameters
     ----------
     real : Path or None
-        A capture of a kernel's, in nanoseconds and of IP packets, as `make captured KEEP=DIR` leaves them.
+        A capture of a kernel, in nanoseconds and of IP packets, as `make captured KEEP=DIR` leaves it.
     runs : int
-        Of each program.
+        Number of runs of each program.
     """
     with tempfile.TemporaryDirectory() as folder:
         scenario = Scenario.of(dict(_SCENARIO))
@@ -66,7 +66,7 @@ def speeds(real: Path | None, runs: int) -> Iterator[Mapping[str, Any]]:
 
 
 def repeated(real: Path, to: Path, packets: int = _PACKETS) -> Path:
-    """A capture again and again, each time behind the last and under the next ports, until it has so many packets."""
+    """A capture repeated until it has at least `packets` packets, each copy after the last and under the next ports."""
     data = real.read_bytes()
     magic, *_, link = struct.unpack_from("<IHHiIII", data)
     assert (magic, link) == (_PCAP_NANOSECONDS, _RAW), f"{real}: no capture of IP packets in nanoseconds"
@@ -114,7 +114,7 @@ def _of_file(name: str, file: Path, runs: int) -> Iterator[Mapping[str, Any]]:
 
 
 def _cpu_s(command: Sequence[str]) -> float:
-    """Seconds that a program takes of a processor, the kernel's for it included."""
+    """The processor time of a program, the kernel's time for it included, in seconds."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -16,17 +16,17 @@ from forebay.errors import InputError
 
 __all__ = ["Timing", "measure", "run"]
 
-#: A run is undisturbed where the machine did the yardstick at this share of its best speed or better.
+#: Share of the yardstick's best speed at or above which a run is undisturbed.
 UNDISTURBED = 0.9
 
 
 def run(path: Path, overrides: Sequence[str] = (), *, under: Sequence[str] = ()) -> Mapping[str, Any]:
-    """One replication in a process of its own (`alone`), `under` a program that counts where one is given.
+    """Run one replication in a process of its own (`alone`), `under` a program that counts if one is given.
 
     Raises
     ------
     InputError
-        Where the file is wrong, the run fails or there is no such program.
+        If the file is wrong, the run fails or there is no such program.
     """
     counted = [COUNTED] if under else []
     command = [*under, sys.executable, "-m", "forebay.checks.bench.alone", *counted, str(path), *overrides]
@@ -48,7 +48,7 @@ class Timing:
     runs: Sequence[Mapping[str, Any]]
 
     def speeds(self, yardstick: float | None = None) -> list[float]:
-        """Million data packets per processor second by run; of the undisturbed ones, given the best yardstick."""
+        """Million data packets per processor second by run; given the best yardstick, only of the undisturbed runs."""
         return [
             run["data_packets"] / run["cpu_s"] / 1e6
             for run in self.runs
@@ -56,7 +56,7 @@ class Timing:
         ]
 
     def in_yardsticks(self) -> list[float]:
-        """Data packets by run in the time of an event of the yardstick beside it: what two machines can compare."""
+        """Data packets by run in the time of an event of the yardstick beside it, to compare two machines."""
         return [
             run["data_packets"] / run["cpu_s"] * run["yardstick_s"] / YARDSTICK_EVENTS
             for run in self.runs
@@ -97,12 +97,12 @@ class Timing:
 def measure(paths: Sequence[Path], runs: int) -> dict[Path, Timing | InputError]:
     """Run scenario files several times, each run in a fresh process, all files in turn.
 
-    In turn, so that a slow minute of the machine meets a run or two of every file and not all of one.
+    The files take turns, so that a slow minute of the machine affects a run or two of every file and not all of one.
 
     Returns
     -------
     dict
-        What was found for each file, or why nothing was: the file is wrong, a run failed or equal runs differ.
+        Timing of each file, or the reason why there is none: the file is wrong, a run failed or equal runs differ.
     """
     found: dict[Path, list[Mapping[str, Any]]] = {path: [] for path in paths}
     wrong: dict[Path, InputError] = {}

@@ -1,6 +1,6 @@
-"""What an answer costs: the data packets, replications and processor seconds that `recommend` takes for a scenario.
+"""The cost of an answer: the data packets, replications and processor seconds that `recommend` takes for a scenario.
 
-Packets are the measure: they are the same on every machine and at every number of threads.
+Packets are the measure, because they are the same on every machine and at every number of threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def shipped(folder: Path) -> dict[str, Path]:
 
 
 def costs(files: Mapping[str, Path]) -> Iterator[Mapping[str, Any]]:
-    """A line per scenario as soon as it is answered, then the sum of all where there are several."""
+    """A line per scenario as soon as it is answered, then the sum of all if there are several."""
     lines = []
     for name, path in files.items():
         lines.append(_line(name, recommend(Scenario.load(path))))

@@ -25,10 +25,10 @@ def _batch(scenario: _core.Scenario, replications: int, threads: int) -> tuple[f
 
 
 def scaling(path: Path, *, replications: int = 24, rounds: int = 7) -> Mapping[str, Any]:
-    """How many times as fast two threads are as one, as the median over rounds.
+    """The speed of two threads relative to one, as the median over rounds.
 
-    Beside the plain ratio stands the ratio times how much more processor time the two threads' batch took: on a machine
-    whose speed varies, or whose two processors are one core's, the second says what the engine itself loses.
+    A second number is the plain ratio times the factor by which the two threads' batch took more processor time. If the
+    machine's speed varies, or if its two processors share a core, the second number shows the engine's own loss.
     """
     scenario = Scenario.load(path).core
     faster, dearer = [], []

@@ -1,7 +1,7 @@
-"""What a sweep takes beside its simulations: processor time for each cell, here and on a cluster of two workers.
+"""The overhead of a sweep beside its simulations: processor time for each cell, here and on a cluster of two workers.
 
-What the same jobs take by themselves is measured first and taken off. Of a cluster the parts are told apart: a process
-collects and one schedules, however many workers there are; what workers do beside simulating they share.
+The time of the same jobs by themselves is measured first and subtracted. The parts of a cluster are listed separately:
+one process collects and one schedules, however many workers there are, and the workers share their overhead.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
     Raises
     ------
     ForebayError
-        Where no cluster can be had.
+        If no cluster is available.
     """
     seeds = max(2, cells // 20)
     axes = [Axis.parse(f"run.seed=1..{seeds}:{seeds}lin"), Axis.parse("link.buffer=1p..20p:20lin")]
     with tempfile.TemporaryDirectory() as folder:
-        sweep(LINK, axes[1:], Path(folder, "warm"), replications=1)  # whatever is only imported once
+        sweep(LINK, axes[1:], Path(folder, "warm"), replications=1)  # import everything that is imported only once
         alone = _alone(axes)
         begun = time.process_time(), time.perf_counter()
         found = sweep(LINK, axes, Path(folder, "here"), replications=1, jobs=1)
@@ -69,7 +69,7 @@ def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
 
 
 def _alone(axes: list[Axis]) -> float:
-    """Processor seconds that the runs take by themselves."""
+    """Processor time of the runs by themselves, in seconds."""
     jobs = [_core.Job(job.scenario, job.engine, 1, job.replication) for job in jobs_of(LINK, axes, "packet", 1, 1)]
     begun = time.process_time()
     _core.run_batch(jobs, 1)
@@ -77,7 +77,7 @@ def _alone(axes: list[Axis]) -> float:
 
 
 def _line(name: str, found: Sweep, alone: float, parts: Mapping[str, float], elapsed: float) -> dict[str, Any]:
-    """Microseconds for each cell, and what is on the disk of it."""
+    """The line of a sweep: microseconds for each cell, and its use of the disk."""
     if found.failed:
         raise ForebayError(next(iter(found.failed.values())))
     per_cell = 1e6 / found.computed

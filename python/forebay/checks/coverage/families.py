@@ -1,8 +1,8 @@
 """The scenarios of the coverage study, in families of one kind of difficulty each.
 
-Every scenario is small, so that a search costs less than a second and its true curve can be computed. The goals leave
-the smallest sufficient buffer well inside the range for most scenarios, ask for the impossible in some, and are met by
-every buffer in others.
+Every scenario is small, so that a search costs less than a second and its true curve can be computed. For most
+scenarios the smallest sufficient buffer is well inside the range. Some goals are impossible, and others are met by
+every buffer.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ _RARE_FLOODS = (
         ],
         {"loss_rate": "<= 0.5%"},
     ),
-    # The mean of all other runs is far from the goal: the probability of the state alone decides.
+    # The mean of all other runs is far from the goal: only the probability of the state decides.
     _case(
         "rare floods",
         "flood-one-run-in-400",

@@ -27,26 +27,26 @@ ALLOWED = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one search found.
+    """The result of one search.
 
     Attributes
     ----------
     name : str
-        Of the scenario or system.
+        Name of the scenario or system.
     seed : int
-        Of the search.
+        Seed of the search.
     verdict : str
         "met", "impossible" or "undecided".
     buffer : int or None
         The answer, in packets.
     confidence : float or None
-        What the search states for its answer; None where it states none.
+        Confidence that the search states for its answer; None if it states none.
     runs : int
-        Runs that the confidence rests on.
+        Number of runs on which the confidence rests.
     low, high : int or None
         Ends of the interval of the smallest sufficient buffer, in packets.
     replications : int
-        All that the search took.
+        Number of replications of the whole search.
     cpu_s : float
         CPU time, in seconds.
     """
@@ -70,18 +70,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One search beside the truth.
+    """One search compared with the truth.
 
     Attributes
     ----------
     result : Result
-        What the search found.
+        Result of the search.
     wrong : bool or None
-        Whether the answer misses a goal in truth, or a buffer meets all where the search says that none does. None
-        where the search says neither, or where the truth is not known well enough.
+        Whether the answer truly misses a goal, or a buffer meets all goals although the search reports that none does.
+        None if the search reports neither, or if the truth is not known well enough.
     covered : bool or None
-        Whether the interval contains the true minimum; None where there is no interval, or where the truth is not
-        known well enough.
+        Whether the interval contains the true minimum; None if there is no interval, or if the truth is not known well
+        enough.
     ratio : float or None
         The answer over the true minimum.
     """
@@ -93,12 +93,12 @@ class Judged:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the search says anything."""
+        """Whether the search has decided."""
         return self.result.verdict != "undecided"
 
     @property
     def is_stated(self) -> bool:
-        """Whether the search says it with 95 % confidence at least; "impossible" is said with no less."""
+        """Whether the search has decided with at least 95 % confidence; "impossible" always has it."""
         if self.result.verdict == "impossible":
             return True
         confidence = self.result.confidence
@@ -149,7 +149,7 @@ class Tally:
 
     @property
     def stated(self) -> Sequence[bool]:
-        """Of each answer that is stated surely and can be judged, whether it is wrong."""
+        """Whether each sure answer that can be judged is wrong."""
         return [each.wrong for each in self.judged if each.is_stated and each.wrong is not None]
 
     @property
@@ -159,17 +159,17 @@ class Tally:
 
     @property
     def covered(self) -> Sequence[bool]:
-        """Of each interval that can be judged, whether it contains the true minimum."""
+        """Whether each interval that can be judged contains the true minimum."""
         return [each.covered for each in self.judged if each.covered is not None]
 
     @property
     def unknown(self) -> int:
-        """How many answers the truth does not judge."""
+        """The number of answers that the truth does not judge."""
         return sum(each.is_decided and each.wrong is None for each in self.judged)
 
     @property
     def decided(self) -> Sequence[bool]:
-        """Of each search, whether it says anything."""
+        """Whether each search has decided."""
         return [each.is_decided for each in self.judged]
 
     @property
@@ -247,7 +247,7 @@ def tables(families: Sequence[Tally], scenarios: Sequence[Tally]) -> str:
 
 
 def verdict(families: Iterable[Tally]) -> str:
-    """Return the line that says whether all families pass."""
+    """Return the line that reports whether all families pass."""
     faults = [f"{tally.family} ({tally.kind}): {fault}" for tally in families for fault in tally.faults()]
     return "Every family passes." if not faults else f"{len(faults)} criteria fail: {'; '.join(faults)}."
 

@@ -1,7 +1,7 @@
 """`make coverage`: searches on scenarios and systems whose truth is known, judged by it.
 
-Each result is a line of a file in `out/coverage`, named after the build and the code of the search. A study that was
-interrupted goes on from there, and a change of the search begins a new file.
+Each result is a line of a file in `out/coverage`, named after the build and the code of the search. An interrupted
+study continues with that file, and a change of the search begins a new file.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from forebay.search.recommendation import recommend
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
 
-#: Where the tables stand in docs/checking.md.
+#: Marks around the tables in docs/checking.md.
 MARKS = ("<!-- coverage: begin -->", "<!-- coverage: end -->")
 #: Searches of each scenario of the engine, and of each system.
 SEARCHES, SYSTEM_SEARCHES = 200, 100
 #: Seconds between two lines of progress.
 EVERY_S = 5.0
 
-#: What is searched on: a scenario of the engine, or a system.
+#: Subject of a search: a scenario of the engine, or a system.
 Subject = Case | System
 
 
@@ -126,11 +126,11 @@ def run(of: Sequence[Subject], counts: Mapping[str, int], folder: Path) -> Itera
     Parameters
     ----------
     of : sequence of Case or System
-        What to search on.
+        Subjects of the searches.
     counts : mapping from str to int
         Searches of each scenario, by "engine" and "systems".
     folder : Path
-        Where results are kept; it is there.
+        Existing folder of the results.
     """
     path = folder / f"{code()}.jsonl"
     wanted = [(subject, seed) for subject in of for seed in range(1, counts[_kind(subject)] + 1)]
@@ -150,14 +150,14 @@ def run(of: Sequence[Subject], counts: Mapping[str, int], folder: Path) -> Itera
 
 
 class _Progress:
-    """Lines that say how many searches are done and how long the rest takes."""
+    """Lines of progress, with the number of finished searches and the time that the rest takes."""
 
     def __init__(self, total: int, missing: int) -> None:
         self.total, self.missing = total, missing
         self.done, self.begun, self.told = 0, time.monotonic(), time.monotonic()
 
     def tell(self) -> None:
-        """Count one search."""
+        """Count one search, and print a line if the last one is old enough."""
         self.done += 1
         now = time.monotonic()
         if now - self.told < EVERY_S and self.done < self.missing:
@@ -183,7 +183,7 @@ def _read(path: Path) -> Iterator[Result]:
 
 
 def code() -> str:
-    """Return what tells results of one build, search and study from those of another."""
+    """Return a digest that separates results of one build, search and study from those of another."""
     root = Path(__file__).parents[2]
     paths = [*(root / "search").glob("*.py"), root / "statistics.py", root / "goals.py", root / "report.py"]
     paths += [root / "checks/coverage" / name for name in ("families.py", "systems.py")]
@@ -194,7 +194,7 @@ def code() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Search, judge, and print the tables or write them; 1 where a criterion fails, 130 where it was interrupted."""
+    """Search, judge, and print the tables or write them; 1 if a criterion fails, 130 if it was interrupted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--family", default="", help="parts of names of families, separated by commas")
     parser.add_argument("--searches", type=int, default=SEARCHES, help="searches of each scenario of the engine")

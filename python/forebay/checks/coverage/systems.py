@@ -1,6 +1,6 @@
 """Systems whose true curve is known exactly, seen through noise of the kind of each family.
 
-A system stands in the place of the engine: the search asks it for (buffer, replication) pairs. The mean over
+A system takes the place of the engine: the search requests (buffer, replication) pairs. The mean over
 replications is a known function of the buffer, so that every answer can be judged without an error of the truth.
 """
 
@@ -24,14 +24,14 @@ __all__ = ["PLAN", "SYSTEMS", "Measured", "System", "search"]
 
 #: The mean of a metric at a buffer, in packets.
 Mean = Callable[[int], float]
-#: A draw, on average 0; what it is multiplied with depends on the mean.
+#: Function that draws noise, on average 0; its factor depends on the mean.
 Draw = Callable[[np.random.Generator], float]
-#: The scale of the noise where the mean is this.
+#: Function from the mean to the scale of the noise.
 Scale = Callable[[float], float]
 
 #: The range of every system: a first look up to two bandwidth-delay products, and a ceiling of sixteen.
 PLAN = Plan(smallest=1, largest=200, ceiling=1600, least=statistics.runs_for_confidence(0.95))
-#: Metrics with a unit behind the name that goals use.
+#: Metrics that have a unit after the name that goals use.
 _UNITS = {"queue_delay_p99": "queue_delay_p99_s"}
 
 
@@ -65,9 +65,9 @@ class System:
     name : str
         Unique among all scenarios and systems.
     goals : tuple of Goal
-        All have to hold in the mean.
+        Goals that all have to hold in the mean.
     metrics : mapping from str to Measured
-        By the names that goals use.
+        Metrics by the names that goals use.
     identical : bool
         Whether all replications at a buffer are the same.
     """
@@ -85,7 +85,7 @@ class System:
         return of_means(self.goals, means, {name: np.zeros(len(buffers)) for name in means})
 
     def report(self, buffer: int, replication: int, seed: int) -> Report:
-        """Return what one replication says."""
+        """Return the report of one replication."""
         number = 0 if self.identical else replication
         random = np.random.default_rng((zlib.crc32(self.name.encode()), seed, buffer, number))
         metrics = {}
@@ -101,7 +101,7 @@ def search(system: System, seed: int) -> tuple[Outcome, int]:
     Returns
     -------
     tuple of (Outcome, int)
-        What the search found, and how many replications it took.
+        The outcome of the search, and the number of its replications.
     """
     asked = 0
 
@@ -176,7 +176,7 @@ def _student(degrees: int) -> Draw:
 def _jump(probability: float, part: float) -> Draw:
     """Return observations of a system that declares a rare state, which carries the `part` of the mean.
 
-    As the search makes them of strata: the weighted mean of a run without the rare state and a run with it.
+    The search makes them of strata: the weighted mean of a run without the rare state and a run with it.
     """
 
     def usual(random: np.random.Generator) -> float:
@@ -205,7 +205,7 @@ def _exponential(random: np.random.Generator) -> float:
 
 
 def _share_of_time(random: np.random.Generator) -> float:
-    """Return how long a link was in its bad state, of which there are few in a run, in units of the mean; less 1."""
+    """Return the time of a link in its bad state, which occurs a few times in a run, in units of the mean; less 1."""
     return float(sum(random.exponential() for _ in range(int(random.poisson(2.0))))) / 2.0 - 1.0
 
 

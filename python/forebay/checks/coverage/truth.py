@@ -1,7 +1,7 @@
 """The true state of every buffer of a scenario: whether all goals hold there in the mean.
 
 `python -m forebay.checks.coverage.truth` computes the true curves of the engine's scenarios with a seed that no search
-uses, and keeps them in `truth.json` with their standard errors. The study judges each search by them.
+uses, and stores them in `truth.json` with their standard errors. The study judges each search by them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["PATH", "SEED", "Curve", "Truth", "curve", "load", "of_means", "state
 
 Floats = NDArray[np.float64]
 
-#: Where the true curves are kept.
+#: File of the true curves.
 PATH = Path(__file__).with_name("truth.json")
 #: The seed of the true curves; those of searches are small numbers.
 SEED = 7_305_202_611
@@ -78,7 +78,7 @@ class Curve:
     errors: Mapping[str, Sequence[float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as JSON has it, with numbers of six digits."""
+        """Return the curve in the form of JSON, with numbers of six digits."""
         return {
             "digest": self.digest,
             "buffers": list(self.buffers),
@@ -95,8 +95,8 @@ class Truth:
     Attributes
     ----------
     states : array of int
-        For each buffer from 1 packet on: 1 where all goals are met, -1 where one is missed, and 0 where the mean lies
-        within two standard errors of a goal.
+        For each buffer from 1 packet on: 1 if all goals are met, -1 if one is missed, and 0 if the mean lies within two
+        standard errors of a goal.
     likely : array of bool
         The same by the estimated means alone.
     """
@@ -110,12 +110,12 @@ class Truth:
         return len(self.states)
 
     def meets(self, buffer: int) -> bool | None:
-        """Return whether a buffer meets all goals; None where the truth is not known well enough."""
+        """Return whether a buffer meets all goals; None if the truth is not known well enough."""
         state = int(self.states[min(buffer, self.largest) - 1])
         return None if state == 0 else state > 0
 
     def possible(self) -> bool | None:
-        """Return whether any buffer meets all goals; None where the truth is not known well enough."""
+        """Return whether any buffer meets all goals; None if the truth is not known well enough."""
         if (self.states > 0).any():
             return True
         return None if (self.states == 0).any() else False
@@ -129,8 +129,8 @@ class Truth:
         Returns
         -------
         tuple of (int, int, int), or None
-            The minimum is at least the first and at most the last; the second is the estimate. None where no buffer
-            from the answer on meets all goals.
+            The minimum is at least the first and at most the last; the second is the estimate. None if no buffer from
+            the answer on meets all goals.
         """
         ends = (
             _lower_end(self.states >= 0, answer),
@@ -158,7 +158,7 @@ def of_means(goals: Sequence[Goal], means: Mapping[str, Floats], errors: Mapping
     Parameters
     ----------
     goals : sequence of Goal
-        All have to hold.
+        Goals that all have to hold.
     means, errors : mapping from str to array
         By the name of the metric, a value for each buffer from 1 packet on.
     """
@@ -174,7 +174,7 @@ def of_means(goals: Sequence[Goal], means: Mapping[str, Floats], errors: Mapping
 
 
 def curve(case: Case) -> Curve:
-    """Return the kept curve of an engine's scenario.
+    """Return the stored curve of an engine's scenario.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def _larger(places: Floats, at: Floats, values: Floats) -> Floats:
 
 
 def _kept(path: Path = PATH) -> dict[str, Curve]:
-    """Return the kept curves by the names of their scenarios."""
+    """Return the stored curves by the names of their scenarios."""
     if not path.exists():
         return {}
     return {name: Curve(**entry) for name, entry in json.loads(path.read_text(encoding="utf-8")).items()}
 
 
 def digest(case: Case) -> str:
-    """Return what tells a scenario without its goals from another."""
+    """Return a digest that separates a scenario without its goals from another."""
     tables = {key: value for key, value in case.tables.items() if key != "goal"}
     return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -238,8 +238,8 @@ class _State:
 def states(case: Case) -> list[_State]:
     """Return every combination of the numbers that a scenario draws from lists of choices; else the scenario alone.
 
-    The true mean is the mean over the states by their probabilities. It is known much better from runs of each state
-    than from runs that draw the state, of which few see a rare one.
+    The true mean is the mean over the states by their probabilities. Runs of each state give it much more precisely
+    than runs that draw the state, because few of these see a rare one.
     """
     found = [(path, values) for path, values in _choices(case.tables, ()) if path[-1] in {"count", "users", "start"}]
     drawn = [[(path, value, times, len(values)) for value, times in Counter(values).items()] for path, values in found]
@@ -273,7 +273,7 @@ def _with(tables: Mapping[str, Any], path: Sequence[Any], value: Any) -> Mapping
 
 
 class _Sampling:
-    """Replications of one scenario at ever more buffers, as many of each of its states."""
+    """Replications of one scenario at more and more buffers, equally many of each of its states."""
 
     def __init__(self, case: Case) -> None:
         self.states = states(case)
@@ -290,7 +290,7 @@ class _Sampling:
         return len(next(iter(self.values[buffer][0].values())))
 
     def sample(self, wanted: Mapping[int, int]) -> None:
-        """Have at least so many replications of each state at each buffer."""
+        """Run replications until each state has at least the wanted number at each buffer."""
         for buffer, count in sorted(wanted.items()):
             of_states = self.values.setdefault(buffer, [{goal.name: [] for goal in self.goals} for _ in self.states])
             before = self.count(buffer)
@@ -312,7 +312,7 @@ class _Sampling:
         return mean, math.sqrt(variance)
 
     def state(self, buffer: int, near: float) -> int:
-        """Return 1 where all goals are met by so many standard errors, -1 where one is missed by them, and else 0."""
+        """Return 1 if all goals are met by `near` standard errors, -1 if one is missed by them, and else 0."""
         least = min(self._score(buffer, goal) for goal in self.goals)
         return -1 if least <= -near else 1 if least >= near else 0
 
@@ -326,7 +326,7 @@ class _Sampling:
 
 
 def compute(case: Case, cpu_s: float) -> Curve:
-    """Compute the true curve of a scenario, in about so many seconds of CPU time."""
+    """Compute the true curve of a scenario, in about `cpu_s` seconds of CPU time."""
     until = time.process_time() + cpu_s
     sampling = _Sampling(case)
     largest = reach(TARGET_LINK.scale(case.scenario(SEED)))[1]

@@ -108,7 +108,7 @@ def packets(results: Results, figure: Figure) -> Picture:
 
 
 def _star(axis: Axes, results: Results, run: str, label: str, *, color: str, face: str = "", **settings: Any) -> None:
-    """What packets of one controller gave, with the range of runs."""
+    """Draw the packet engine's results for one controller, with the range of runs."""
     style = STAR | {"color": color, "markerfacecolor": face or color}
     lost = 10 * results.value(run, "synchronization", **settings)
     used = 100 * results.value(run, "utilization", **settings)
