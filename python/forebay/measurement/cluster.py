@@ -397,4 +397,4 @@ def _check_address(address: str) -> None:
 
 
 def _nobody(address: str, why: Exception) -> InputError:
-    return InputError(f"found nobody at `{address}` ({why}); allowed: a Dask scheduler", "scheduler")
+    return InputError(f"nothing answers at `{address}` ({why}); allowed: a Dask scheduler", "scheduler")
