@@ -175,7 +175,7 @@ def test_an_address_of_nobody_is_one_line_in_seconds(
     assert time.monotonic() - begin < 30
     assert answer.code == 2
     assert answer.err.count("\n") == 1, answer.err
-    assert f"--scheduler: found {'nobody at ' * (address[:3] == 'tcp')}`{address}`" in answer.err
+    assert f"--scheduler: found {'no Dask scheduler at ' * (address[:3] == 'tcp')}`{address}`" in answer.err
     assert not (tmp_path / "out").exists(), "nothing is begun"
 
 
@@ -186,7 +186,7 @@ def test_somebody_who_listens_and_is_no_scheduler_is_one_line(small: Path, tmp_p
         address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
         answer = forebay("sweep", small, *OVER, "--out", tmp_path / "out", "--scheduler", address)
     assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
-    assert f"--scheduler: nothing answers at `{address}`" in answer.err
+    assert f"--scheduler: found no Dask scheduler at `{address}`" in answer.err
 
 
 def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str, tmp_path: Path) -> None:

@@ -397,4 +397,4 @@ def _check_address(address: str) -> None:
 
 
 def _nobody(address: str, why: Exception) -> InputError:
-    return InputError(f"nothing answers at `{address}` ({why}); allowed: a Dask scheduler", "scheduler")
+    return InputError(f"found no Dask scheduler at `{address}` ({why}); allowed: the address of one", "scheduler")
