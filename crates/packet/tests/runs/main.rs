@@ -11,6 +11,7 @@ mod demand;
 mod disciplines;
 mod docsis;
 mod engine;
+mod equilibria;
 mod falls;
 mod frto;
 mod linux;

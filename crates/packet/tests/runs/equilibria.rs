@@ -1,0 +1,72 @@
+//! The equilibria of controllers that go by delay, against Low, Peterson and Wang 2002 ("Understanding TCP Vegas: a
+//! duality model"): a flow that begins while others queue takes their queue for propagation.
+
+use forebay_scenario::Metric;
+
+use super::{run, value};
+
+/// Packets of 1000 bytes per second at 50 Mb/s.
+const RATE: f64 = 6250.0;
+
+/// Mean packets in the queue at the end of a run of so many flows with this controller, one every 100 seconds.
+fn queued(cca: &str, flows: u32, packet: &str) -> f64 {
+    let starts: Vec<String> = (0..flows)
+        .map(|flow| format!("\"{}s\"", 100 * flow))
+        .collect();
+    let report = run(&format!(
+        r#"
+[link]
+rate = "50Mbps"
+buffer = "5000p"
+[[flows]]
+count = {flows}
+cca = {cca}
+rtt = "50ms"
+packet = "{packet}"
+start = [{}]
+[run]
+warmup = "{}s"
+measure = "100s"
+"#,
+        starts.join(", "),
+        100 * flows
+    ));
+    value(&report, Metric::QueueDelayMean) * RATE
+}
+
+/// The queue that `flows` flows with `alpha` packets each make if each begins at the equilibrium of those before it
+/// (section 5.2): a flow that began at a queue of e keeps its rate at alpha / (q - e), and the rates fill the link.
+fn queue_of_latecomers(alpha: f64, flows: u32) -> f64 {
+    let mut before: Vec<f64> = Vec::new();
+    let mut queue = 0.0;
+    for _ in 0..flows {
+        before.push(queue);
+        // The sum of the shares falls from infinity to 0 above the last flow's error.
+        let (mut low, mut high) = (queue, 1e6);
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            let shares = before.iter().map(|error| alpha / (middle - error));
+            if shares.sum::<f64>() > 1.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        queue = high;
+    }
+    queue
+}
+
+/// FAST with alpha = 20: 52, 92 and 186 packets.
+#[test]
+fn latecomers_queue_with_fast_as_in_theory() {
+    for (flows, expected) in [(1, 20.0), (2, 52.36), (3, 92.2), (5, 186.0)] {
+        let theory = queue_of_latecomers(20.0, flows);
+        assert!((theory / expected - 1.0).abs() < 0.01, "{flows} {theory}");
+        let ours = queued("\"fast\"", flows, "1000B");
+        assert!(
+            (ours / theory - 1.0).abs() < 0.05,
+            "{flows}: {ours} {theory}"
+        );
+    }
+}
