@@ -187,8 +187,12 @@ mod tests {
             shift in 0u32..64, share in 0.0..=1.0,
         ) {
             let (mut histogram, mut more) = (LogHistogram::<4>::default(), LogHistogram::<4>::default());
-            one.iter().for_each(|number| histogram.add(number >> shift));
-            other.iter().for_each(|number| more.add(number >> shift));
+            for number in &one {
+                histogram.add(number >> shift);
+            }
+            for number in &other {
+                more.add(number >> shift);
+            }
             histogram.merge(&more);
             let all = || one.iter().chain(&other).map(|number| number >> shift);
             let extremes = all().min().unwrap() as f64..=all().max().unwrap() as f64;

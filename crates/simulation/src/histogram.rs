@@ -208,7 +208,9 @@ mod tests {
             let (values, others) = (shifted(&values), shifted(&others));
             let histogram_of = |values: &[u64]| {
                 let mut histogram = Histogram::new();
-                values.iter().for_each(|&value| histogram.add_value(value));
+                for &value in values {
+                    histogram.add_value(value);
+                }
                 histogram
             };
             let mut histogram = histogram_of(&values);
