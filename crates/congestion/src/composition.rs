@@ -18,9 +18,9 @@ use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
 use crate::registration::tests::default_controller;
 use crate::scalable::{Count, LinuxScalable, ScalableGrowth};
 use crate::slow_start::{
-    Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
+    EveryOtherRound, Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
 };
-use crate::vegas::VegasController;
+use crate::vegas::{LinuxVegas, Thresholds, VegasGrowth};
 use crate::westwood::WestwoodController;
 
 /// What is asked of a pair.
@@ -34,6 +34,11 @@ fn with_all<G: WindowGrowth>(question: &mut impl Question, name: &str, growth: &
     question.ask(Classic::of(Standard, growth()), &format!("{name} Standard"));
     let limited = Limited::above(1000.0);
     question.ask(Classic::of(limited, growth()), &format!("{name} Limited"));
+    let every_other = EveryOtherRound::default();
+    question.ask(
+        Classic::of(every_other, growth()),
+        &format!("{name} EveryOtherRound"),
+    );
     question.ask(
         Classic::of(UpToThreshold, growth()),
         &format!("{name} UpToThreshold"),
@@ -67,6 +72,9 @@ fn of_all(question: &mut impl Question) {
     for count in [Count::LINUX_5_6, Count::LINUX_5_7] {
         with_all(question, "linux scalable", &LinuxScalable::new(count));
     }
+    let vegas = Thresholds::default();
+    with_all(question, "vegas", &VegasGrowth::new(vegas));
+    with_all(question, "linux vegas", &LinuxVegas::new(vegas));
     macro_rules! with_all_of {
         ($($controller:ty),+) => {
             $({
@@ -75,7 +83,7 @@ fn of_all(question: &mut impl Question) {
             })+
         };
     }
-    with_all_of!(AimdController, VegasController);
+    with_all_of!(AimdController);
     with_all_of!(WestwoodController, IllinoisController, FastController);
     with_all_of!(DctcpController, BicController);
 }
@@ -160,7 +168,7 @@ fn a_delay_that_grows_ends_slow_start_where_that_looks_for_it() {
             assert!(window.ssthresh.is_infinite(), "{name}");
             rounds(&mut pair, &mut window, 0.1, &[0.15; 10]);
             let looks = name.contains("ystart") || name.contains("HyStart++");
-            let own = name.contains("Vegas") || name.contains("Fast");
+            let own = name.contains("vegas") || name.contains("Fast");
             assert_eq!(window.ssthresh.is_finite(), looks || own, "{name}");
         }
     }

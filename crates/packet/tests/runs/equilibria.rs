@@ -9,7 +9,7 @@ use super::{run, value};
 const RATE: f64 = 6250.0;
 
 /// Mean packets in the queue at the end of a run of so many flows with this controller, one every 100 seconds.
-fn queued(cca: &str, flows: u32, packet: &str) -> f64 {
+fn queued(cca: &str, flows: u32) -> f64 {
     let starts: Vec<String> = (0..flows)
         .map(|flow| format!("\"{}s\"", 100 * flow))
         .collect();
@@ -22,7 +22,7 @@ buffer = "5000p"
 count = {flows}
 cca = {cca}
 rtt = "50ms"
-packet = "{packet}"
+packet = "1000B"
 start = [{}]
 [run]
 warmup = "{}s"
@@ -63,9 +63,50 @@ fn latecomers_queue_with_fast_as_in_theory() {
     for (flows, expected) in [(1, 20.0), (2, 52.36), (3, 92.2), (5, 186.0)] {
         let theory = queue_of_latecomers(20.0, flows);
         assert!((theory / expected - 1.0).abs() < 0.01, "{flows} {theory}");
-        let ours = queued("\"fast\"", flows, "1000B");
+        let ours = queued("\"fast\"", flows);
         assert!(
             (ours / theory - 1.0).abs() < 0.05,
+            "{flows}: {ours} {theory}"
+        );
+    }
+}
+
+/// The bounds alpha and beta of Brakmo and Peterson 1995, section 3.2, for one flow on links with products from 31 to
+/// 1250 packets.
+#[test]
+fn a_flow_of_vegas_queues_two_to_four_packets() {
+    for rtt in ["5ms", "50ms", "200ms"] {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "50Mbps"
+buffer = "5000p"
+[[flows]]
+count = 1
+cca = "vegas"
+rtt = "{rtt}"
+packet = "1000B"
+[run]
+warmup = "100s"
+measure = "60s"
+"#
+        ));
+        let packets = value(&report, Metric::QueueDelayMean) * RATE;
+        assert!((2.0..=4.0).contains(&packets), "{rtt}: {packets}");
+        let utilization = value(&report, Metric::Utilization);
+        assert!(utilization > 0.999, "{rtt}: {utilization}");
+    }
+}
+
+/// With alpha = beta = 20 the equilibrium is FAST's, to the packet that each flow goes up and down.
+#[test]
+fn latecomers_queue_with_vegas_as_in_theory() {
+    for flows in [1, 2, 3] {
+        let theory = queue_of_latecomers(20.0, flows);
+        let vegas = "{ kind = \"vegas\", alpha = 20, beta = 20 }";
+        let ours = queued(vegas, flows);
+        assert!(
+            (ours / theory - 1.0).abs() < 0.1,
             "{flows}: {ours} {theory}"
         );
     }
