@@ -18,6 +18,7 @@ mod linux;
 mod many_flows;
 mod measurements;
 mod media;
+mod ns2;
 mod outages;
 mod policing;
 mod random_states;

@@ -57,6 +57,7 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("flows.0.recovery", "\"newreno\""),
     ("flows.0.reduction", "\"rate_halving\""),
     ("flows.0.partial_ack_timer", "\"every\""),
+    ("flows.0.fast_retransmit_timer", "\"restart\""),
     ("flows.0.timeout_cut", "\"every\""),
     ("links.1.medium", r#"{"kind":"wifi","stations":3}"#),
     (
