@@ -4,7 +4,7 @@
 use forebay_units::Time;
 
 use crate::aimd::AimdController;
-use crate::bic::BicController;
+use crate::bic::{Bic, BicGrowth, Linux26Bic};
 use crate::classic::{Classic, SlowStart, WindowGrowth};
 use crate::cubic::{Cubic, CubicGrowth, Linux26Cubic, LinuxCubic};
 use crate::dctcp::DctcpController;
@@ -21,7 +21,7 @@ use crate::slow_start::{
     EveryOtherRound, Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
 };
 use crate::vegas::{LinuxVegas, Thresholds, VegasGrowth};
-use crate::westwood::WestwoodController;
+use crate::westwood::{LinuxWestwood, WestwoodGrowth};
 
 /// What is asked of a pair.
 trait Question {
@@ -72,6 +72,11 @@ fn of_all(question: &mut impl Question) {
     for count in [Count::LINUX_5_6, Count::LINUX_5_7] {
         with_all(question, "linux scalable", &LinuxScalable::new(count));
     }
+    let bic = Bic::default();
+    with_all(question, "bic", &BicGrowth::new(bic));
+    with_all(question, "linux 2.6 bic", &Linux26Bic::new(&bic));
+    with_all(question, "westwood", &WestwoodGrowth::default());
+    with_all(question, "linux westwood", &LinuxWestwood::default());
     let vegas = Thresholds::default();
     with_all(question, "vegas", &VegasGrowth::new(vegas));
     with_all(question, "linux vegas", &LinuxVegas::new(vegas));
@@ -84,8 +89,8 @@ fn of_all(question: &mut impl Question) {
         };
     }
     with_all_of!(AimdController);
-    with_all_of!(WestwoodController, IllinoisController, FastController);
-    with_all_of!(DctcpController, BicController);
+    with_all_of!(IllinoisController, FastController);
+    with_all_of!(DctcpController);
 }
 
 const PATH: Path = Path {
