@@ -71,6 +71,7 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "flows.long.min_rto": ("200ms", "300ms"),
     "flows.long.initial_rto": ("2s", "3s"),
     "flows.long.clock": ("10ms", "1ms"),
+    "flows.long.ack_counting": ("acks", "packets"),
     "flows.long.delayed_ack.packets": ("2", "3"),
     "flows.long.delayed_ack.timeout": ("40ms", "50ms"),
     "flows.long.delayed_ack.push": ("true", "false"),

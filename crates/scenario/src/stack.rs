@@ -33,6 +33,8 @@ keys! {
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
+        /// What the window grows by outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
+        ack_counting: AckCounting = AckCounting::Packets, key(Words);
         /// The receiver's acknowledgments.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
         /// Initial window in packets (RFC 6928).
@@ -175,6 +177,17 @@ words! {
     }
 }
 
+words! {
+    /// What the window grows by outside of fast recovery.
+    pub enum AckCounting {
+        /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
+        Packets = "packets",
+        /// The acknowledgments, each as if for one packet (RFC 5681 section 3.1 allows it; ns-2's `opencwnd`): with one
+        /// for b packets the window grows b times as slowly, as in the formulas of Padhye et al. 1998.
+        Acknowledgments = "acks",
+    }
+}
+
 impl Stack {
     /// The least that a packet of headers alone takes: IPv4 without options.
     const BARE: Bytes = Bytes::new(20);
@@ -218,11 +231,13 @@ impl Stack {
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
     /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
-    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts.
+    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
+    /// by acknowledgments (tcp.cc: `recv_newack_helper`).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
         fast_retransmit_timer: FastRetransmitTimer::Restart,
         timeout_cut: TimeoutCut::Every,
+        ack_counting: AckCounting::Acknowledgments,
         min_rto: Time::from_millis(200),
         initial_rto: Time::from_secs(3),
         clock: Time::from_millis(10),

@@ -1,9 +1,9 @@
-//! The equilibria of controllers that go by delay, against Low, Peterson and Wang 2002 ("Understanding TCP Vegas: a
+//! Equilibria of controllers against theory: windows at random loss, and those that go by delay against Low, Peterson and Wang 2002 ("Understanding TCP Vegas: a
 //! duality model"): a flow that begins while others queue takes their queue for propagation.
 
 use forebay_scenario::Metric;
 
-use super::{run, value};
+use super::{of_group, run, value};
 
 /// Packets of 1000 bytes per second at 50 Mb/s.
 const RATE: f64 = 6250.0;
@@ -109,5 +109,62 @@ fn latecomers_queue_with_vegas_as_in_theory() {
             (ours / theory - 1.0).abs() < 0.1,
             "{flows}: {ours} {theory}"
         );
+    }
+}
+
+/// Goodput of eight flows at random losses on a link that they do not fill.
+fn at_random_loss(loss: &str, flow: &str) -> f64 {
+    let report = run(&format!(
+        r#"
+[link]
+rate = "200Mbps"
+buffer = "1BDP"
+loss = {{ random = "{loss}" }}
+[[flows]]
+count = 8
+rtt = "100ms"
+packet = "1000B"
+{flow}
+[run]
+warmup = "20s"
+measure = "400s"
+"#
+    ));
+    of_group(&report, 0, Metric::Goodput)
+}
+
+/// Padhye et al. 1998: the window at random losses is in proportion to 1/sqrt(b), b the packets per acknowledgment, where
+/// acknowledgments are counted. Where packets are, b does not matter (RFC 3465 section 2.1). The law is that of windows
+/// of many packets, in which timeouts do not count: 55 packets here.
+#[test]
+fn counted_acknowledgments_take_the_root_of_their_packets_from_the_goodput() {
+    let goodput = |counting: &str, each: u32| {
+        at_random_loss(
+            "0.05%",
+            &format!(
+                "cca = \"newreno\"\nack_counting = \"{counting}\"\ndelayed_ack = {{ packets = {each} }}"
+            ),
+        )
+    };
+    let [single, packets, acks] = [("packets", 1), ("packets", 2), ("acks", 2)]
+        .map(|(counting, each)| goodput(counting, each));
+    assert!((packets / single - 1.0).abs() < 0.05, "{packets} {single}");
+    let ratio = single / acks;
+    assert!((ratio / 2.0_f64.sqrt() - 1.0).abs() < 0.05, "{ratio}");
+    // Each packet is acknowledged: there is no difference.
+    let same = goodput("acks", 1);
+    assert!((same / single - 1.0).abs() < 0.02, "{same} {single}");
+}
+
+/// Grieco and Mascolo 2004, section 4: random losses hardly lower the estimate of the bandwidth, and so the window.
+#[test]
+fn westwood_of_linux_keeps_its_window_at_random_losses() {
+    let reno = at_random_loss("0.5%", "cca = \"newreno\"");
+    for variant in ["paper", "linux"] {
+        let westwood = at_random_loss(
+            "0.5%",
+            &format!("cca = {{ kind = \"westwood\", variant = \"{variant}\" }}"),
+        );
+        assert!(westwood > 1.5 * reno, "{variant}: {westwood} {reno}");
     }
 }
