@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_core", "interruption", "legible"),
     ("errors",),
     ("extras",),
-    ("bounds", "build", "display", "metric", "plain", "untrusted", "warning"),
+    ("bounds", "build", "display", "metric", "numeric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "observed_bounds", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),
     ("cautions", "real_time"),

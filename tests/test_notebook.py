@@ -85,9 +85,13 @@ def test_metrics_are_attributes(report: Report) -> None:
             assert getattr(owner, name) is getattr(owner.metrics, name) is estimate
             assert name in dir(owner)
             assert name in dir(owner.metrics)
-    assert report.queue_delay_p99 is report.metrics["queue_delay_p99_s"]
-    assert "queue_delay_p99" in dir(report)
-    assert "queue_delay_p99" in dir(report.metrics)
+    for either in (report, report.metrics):
+        assert either.queue_delay_p99_s is report.metrics["queue_delay_p99_s"]
+        # The name without the unit is deprecated, at the place where it is used.
+        with pytest.warns(DeprecationWarning, match="use `queue_delay_p99_s`") as told:
+            assert either.queue_delay_p99 is either.queue_delay_p99_s
+        assert told[0].filename == __file__
+        assert "queue_delay_p99" not in dir(either)
     for owner in (report, report.metrics, report.groups.bulk):
         with pytest.raises(AttributeError, match="utilisatoin"):
             _ = owner.utilisatoin

@@ -147,7 +147,7 @@ def test_each_rule_has_a_style_of_its_own(answer: Recommendation) -> None:
 def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> None:
     """A curve that is flat and a goal far above it, above all."""
     judged = answer.goals["utilization"]
-    most = max(point.groups["background"].goodput.mean for point in answer.points)
+    most = max(point.groups["background"].goodput_bps.mean for point in answer.points)
     far = dataclasses.replace(judged, goal=Goal("background.goodput", "<=", 3 * most))
     for goals in (answer.goals, {**answer.goals, "background.goodput": far}):
         shown = dataclasses.replace(answer, goals=goals)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from forebay import Scenario
 from forebay.checks.reference import Judge, Tally, finding
 from forebay.checks.reference import compare as judge_file
-from forebay.checks.rows import Number, Row, read_folder
+from forebay.checks.rows import NS2_CONTROLLERS, Number, Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
@@ -43,6 +44,13 @@ def test_an_ns2_row_becomes_its_scenario() -> None:
     assert group["access"] == {"rate": "100000000bps"}
     assert background["workload"] == {"poisson": {"rate": "25000000bps"}}
     assert tables["run"] == {"warmup": "60s", "measure": "240s", "seed": 1}
+
+
+def test_ns2_s_scalable_of_linux_is_linux_s() -> None:
+    """ns-2 compiles tcp_scalable.c of Linux 2.6: whole packets, 50 acknowledgments, no window that grows as Reno."""
+    group = {**NS2_CONTROLLERS["linux:scalable"], "rtt": "40ms"}
+    scenario = Scenario.of({"link": {"rate": "1Mbps", "buffer": "9p"}, "flows": [group]})
+    assert scenario.resolved["flows"][0]["cca"]["variant"] == "linux"
 
 
 def test_a_linux_row_becomes_its_scenario() -> None:

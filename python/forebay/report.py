@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overloa
 
 from forebay import _core
 from forebay.display import Shown
-from forebay.metric import find, key_among
+from forebay.metric import key_among
+from forebay.numeric import Mean
 from forebay.plain import plain
 from forebay.warning import Kind, Warning, of_engine
 
@@ -38,9 +40,12 @@ __all__ = [
 Bins = list[tuple[float, float, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its uncertainty.
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate(Mean):
+    """A number with its uncertainty. It calculates, compares and prints as its mean: `f"{report.utilization:.3f}"`.
+
+    Results of arithmetic are plain numbers without an uncertainty. An estimate equals a number if its mean does, and
+    another estimate if all three attributes do.
 
     Attributes
     ----------
@@ -56,28 +61,47 @@ class Estimate:
     half_width: float | None = None
     confidence: float = 0.95
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Estimate):
+            ours = self.mean, self.half_width, self.confidence
+            return ours == (other.mean, other.half_width, other.confidence)
+        return self.mean == other if isinstance(other, int | float) else NotImplemented
+
+    __hash__ = Mean.__hash__
+
 
 class Metrics(dict[str, Estimate]):
-    """Estimates by their names in the report; each is also an attribute, with or without the unit behind its name.
+    """Estimates by their names in the report; each is also an attribute.
 
-    `metrics["queue_delay_p99_s"]`, `metrics.queue_delay_p99_s` and `metrics.queue_delay_p99` are the same.
+    `metrics["queue_delay_p99_s"]` and `metrics.queue_delay_p99_s` are the same. The attribute without the unit,
+    `metrics.queue_delay_p99`, is deprecated.
     """
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Estimate:
+        return self.attribute(name, depth=2)
+
+    def attribute(self, name: str, *, depth: int) -> Estimate:
+        """The estimate that an attribute stands for.
+
+        Parameters
+        ----------
+        name : str
+            Name in the report. The name without its unit also works and warns that it is deprecated.
+        depth : int
+            Calls from here up to the code that the warning names.
+        """
         key = None if name.startswith("_") else key_among(name, self)
         if key is None:
             raise AttributeError(f"no metric `{name}` here; known: {', '.join(self) or 'none'}", name=name, obj=self)
+        if key != name:
+            text = f"the metric's name without its unit, `{name}`, is deprecated; use `{key}`"
+            warnings.warn(text, DeprecationWarning, stacklevel=depth + 1)
         return self[key]
 
     def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *self.attributes()]
-
-    def attributes(self) -> list[str]:
-        """The names under which the estimates are attributes."""
-        known = [metric for metric in map(find, self) if metric is not None and metric.name in self]
-        return [*self, *(metric.goal_name for metric in known if metric.goal_name not in self)]
+        return [*super().__dir__(), *self]
 
 
 def estimates(metrics: Mapping[str, Mapping[str, Any]]) -> Metrics:
@@ -153,14 +177,14 @@ class _Measured:
         if name.startswith("_") or name == "metrics":
             raise AttributeError(f"{type(self).__name__} has no attribute `{name}`", name=name, obj=self)
         try:
-            return getattr(self.metrics, name)  # type: ignore[no-any-return]
+            return self.metrics.attribute(name, depth=2)
         except AttributeError:
             known = ", ".join(self.metrics) or "none"
             text = f"{type(self).__name__} has no attribute and no metric `{name}`; metrics: {known}"
             raise AttributeError(text, name=name, obj=self) from None
 
     def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *self.metrics.attributes()]
+        return [*super().__dir__(), *self.metrics]
 
 
 #: Metrics of the link that say most in a line.
@@ -343,7 +367,8 @@ class GroupReport(_Measured):
 class Report(_Measured, Shown):
     """The answer of one engine to one scenario. Read when it is asked for.
 
-    Each metric is also an attribute: `report.utilization.mean`. The shape of its JSON is documented under "Report".
+    Each metric is also an attribute, and calculates as a number: `report.utilization`, `report.utilization.half_width`.
+    The shape of its JSON is documented under "Report".
 
     Parameters
     ----------

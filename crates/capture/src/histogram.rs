@@ -2,12 +2,28 @@
 //! Only bins between the smallest and the largest number take memory.
 
 /// A histogram with 2^`PRECISION` bins per octave. Each number below 2^`PRECISION` has its own bin.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHistogram<const PRECISION: u32> {
     /// Index of the bin of `counts[0]`.
     first: usize,
     counts: Vec<u64>,
     total: u64,
+    /// Smallest number; the largest of all where none was counted.
+    smallest: u64,
+    /// Largest number; zero where none was counted.
+    largest: u64,
+}
+
+impl<const PRECISION: u32> Default for LogHistogram<PRECISION> {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            counts: Vec::new(),
+            total: 0,
+            smallest: u64::MAX,
+            largest: 0,
+        }
+    }
 }
 
 /// A bin that is not empty.
@@ -30,6 +46,8 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
     pub fn add(&mut self, number: u64) {
         let bin = Self::bin(number);
         self.total += 1;
+        self.smallest = self.smallest.min(number);
+        self.largest = self.largest.max(number);
         match self.counts.get_mut(bin.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
             None => *self.beyond(bin) += 1,
@@ -47,6 +65,8 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
             }
         }
         self.total += other.total;
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
     }
 
     /// The count of all numbers.
@@ -65,21 +85,25 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
             })
     }
 
-    /// The quantile for a share of the numbers, interpolated within its bin; `None` if there are no
-    /// numbers.
+    /// The quantile for a share of the numbers, interpolated within its bin and between the smallest
+    /// and the largest number; `None` if there are no numbers.
     pub fn quantile(&self, share: f64) -> Option<f64> {
+        if self.total == 0 {
+            return None;
+        }
+        let (smallest, largest) = (self.smallest as f64, self.largest as f64);
         let wanted = share.clamp(0.0, 1.0) * self.total as f64;
-        let (mut below, mut last) = (0.0, None);
+        let mut below = 0.0;
         for bin in self.bins() {
             let count = bin.count as f64;
             let (least, width) = (bin.least as f64, (bin.most - bin.least) as f64);
-            last = Some(least + width);
             if below + count >= wanted {
-                return Some(least + width * ((wanted - below) / count));
+                let number = least + width * ((wanted - below) / count);
+                return Some(number.clamp(smallest, largest));
             }
             below += count;
         }
-        last
+        Some(largest)
     }
 
     fn bin(number: u64) -> usize {
@@ -155,6 +179,27 @@ mod tests {
             first.merge(&second);
             prop_assert_eq!(first.bins().collect::<Vec<_>>(), both.bins().collect::<Vec<_>>());
             prop_assert_eq!(first.total(), (one.len() + other.len()) as u64);
+        }
+
+        #[test]
+        fn quantiles_lie_between_the_smallest_and_the_largest_number(
+            one in prop::collection::vec(any::<u64>(), 1..40), other in prop::collection::vec(any::<u64>(), 0..40),
+            shift in 0u32..64, share in 0.0..=1.0,
+        ) {
+            let (mut histogram, mut more) = (LogHistogram::<4>::default(), LogHistogram::<4>::default());
+            for number in &one {
+                histogram.add(number >> shift);
+            }
+            for number in &other {
+                more.add(number >> shift);
+            }
+            histogram.merge(&more);
+            let all = || one.iter().chain(&other).map(|number| number >> shift);
+            let extremes = all().min().unwrap() as f64..=all().max().unwrap() as f64;
+            for share in [0.0, share, 1.0] {
+                let quantile = histogram.quantile(share).unwrap();
+                prop_assert!(extremes.contains(&quantile), "{share} {quantile}");
+            }
         }
     }
 

@@ -6,14 +6,19 @@
 //! of whole numbers grows a little faster (16 packets per round trip are 16.7 at a window of 100). A
 //! timeout forgets the last maximum (`bictcp_reset`), also where it was spurious.
 
+mod linux_2_6;
+
 use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
+pub use linux_2_6::Linux26Bic;
+
 use crate::classic::{Classic, WindowGrowth};
+use crate::one_of::one_of;
 use crate::packet::{Ack, Path, Signal, Window};
 use crate::registration::{Description, Registered};
-use crate::slow_start::Standard;
+use crate::slow_start::{Standard, UpToThreshold};
 
 /// Least growth per round trip before the first loss, as a share of the window.
 const BEFORE_LOSS: f64 = 0.05;
@@ -22,24 +27,66 @@ const BEFORE_LOSS: f64 = 0.05;
 /// down).
 const SMALL_STEP: f64 = 2.0;
 
+/// Parameters of BIC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bic {
+    /// Kept fraction of the window.
+    pub beta: f64,
+    /// Most packets added per round trip (S_max).
+    pub max_increment: f64,
+    /// Up to so many packets it is Reno.
+    pub low_window: f64,
+    /// A round trip takes one in so many parts of the distance to the last maximum.
+    pub divisor: f64,
+    /// Round trips that the last `divisor` packets take.
+    pub smooth_part: f64,
+    /// Whether a flow that loses below its last maximum aims lower.
+    pub fast_convergence: bool,
+}
+
+impl Default for Bic {
+    /// Those of Linux.
+    fn default() -> Self {
+        Self::of(&Parameters::defaults(
+            BicController::DESCRIPTION.parameters(),
+        ))
+    }
+}
+
+impl Bic {
+    fn of(parameters: &Parameters) -> Self {
+        Self {
+            beta: parameters.number("beta"),
+            max_increment: parameters.number("max_increment"),
+            low_window: parameters.number("low_window"),
+            divisor: parameters.number("divisor"),
+            smooth_part: parameters.number("smooth_part"),
+            fast_convergence: parameters.switch("fast_convergence"),
+        }
+    }
+}
+
 /// BIC's growth and cut.
 #[derive(Clone, Debug)]
 pub struct BicGrowth {
-    beta: f64,
-    max_increment: f64,
-    low_window: f64,
-    divisor: f64,
-    smooth_part: f64,
-    fast_convergence: bool,
+    law: Bic,
     /// The window of the last loss, or what fast convergence made of it, packets; none before the
     /// first and after a timeout.
     last_max: Option<f64>,
 }
 
 impl BicGrowth {
+    /// The growth with these parameters.
+    pub fn new(law: Bic) -> Self {
+        Self {
+            law,
+            last_max: None,
+        }
+    }
+
     /// Packets added per round trip at this window (`bictcp_update`).
     fn increment(&self, cwnd: f64) -> f64 {
-        if cwnd <= self.low_window {
+        if cwnd <= self.law.low_window {
             return 1.0;
         }
         let Some(last_max) = self.last_max else {
@@ -55,25 +102,25 @@ impl BicGrowth {
 
     /// Below the last maximum: towards it, by a part of the distance.
     fn search(&self, distance: f64) -> f64 {
-        let step = distance / self.divisor;
+        let step = distance / self.law.divisor;
         if step < SMALL_STEP {
             self.smallest_increment()
         } else {
-            step.min(self.max_increment)
+            step.min(self.law.max_increment)
         }
     }
 
     /// Above it: away from it, ever faster.
     fn beyond(&self, distance: f64) -> f64 {
-        if distance < self.divisor {
+        if distance < self.law.divisor {
             self.smallest_increment()
         } else {
-            (distance / (self.divisor - 1.0)).min(self.max_increment)
+            (distance / (self.law.divisor - 1.0)).min(self.law.max_increment)
         }
     }
 
     fn smallest_increment(&self) -> f64 {
-        (self.divisor / self.smooth_part).min(self.max_increment)
+        (self.law.divisor / self.law.smooth_part).min(self.law.max_increment)
     }
 }
 
@@ -85,16 +132,16 @@ impl WindowGrowth for BicGrowth {
     /// `bictcp_recalc_ssthresh`, by what is under way.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         let flight = path.flight;
-        let released = self.fast_convergence && self.last_max.is_some_and(|last| flight < last);
+        let released = self.law.fast_convergence && self.last_max.is_some_and(|last| flight < last);
         self.last_max = match signal {
             Signal::Timeout => None,
-            _ if released => Some(0.5 * (1.0 + self.beta) * flight),
+            _ if released => Some(0.5 * (1.0 + self.law.beta) * flight),
             _ => Some(flight),
         };
-        let kept = if flight <= self.low_window {
+        let kept = if flight <= self.law.low_window {
             0.5
         } else {
-            self.beta
+            self.law.beta
         };
         window.cut(kept * flight, signal);
     }
@@ -105,8 +152,15 @@ impl WindowGrowth for BicGrowth {
     }
 }
 
-/// BIC on packets.
-pub type BicController = Classic<Standard, BicGrowth>;
+one_of! {
+    /// BIC on packets: which one, the parameters say.
+    pub enum BicController {
+        /// Windows as reals, packets counted.
+        Published(Classic<Standard, BicGrowth>),
+        /// Linux up to 5.6.
+        Linux26(Box<Classic<UpToThreshold, Linux26Bic>>),
+    }
+}
 
 const fn number(min: f64, max: f64) -> ParameterKind {
     ParameterKind::Number { min, max }
@@ -164,20 +218,24 @@ impl Registered for BicController {
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
+            Parameter {
+                name: "variant",
+                meaning: "windows as reals and packets counted, or tcp_bic.c of Linux 2.6: whole packets, and acknowledgments counted and divided by their ratio to packets",
+                kind: ParameterKind::Choice {
+                    words: &["paper", "linux_2_6"],
+                },
+                default: Value::Word("paper"),
+            },
         ],
     });
 
     fn new(parameters: &Parameters, _: StreamKey) -> Self {
-        let growth = BicGrowth {
-            beta: parameters.number("beta"),
-            max_increment: parameters.number("max_increment"),
-            low_window: parameters.number("low_window"),
-            divisor: parameters.number("divisor"),
-            smooth_part: parameters.number("smooth_part"),
-            fast_convergence: parameters.switch("fast_convergence"),
-            last_max: None,
-        };
-        Self::of(Standard, growth)
+        let law = Bic::of(parameters);
+        if parameters.word("variant") == "linux_2_6" {
+            let linux = Linux26Bic::new(&law);
+            return Self::Linux26(Box::new(Classic::of(UpToThreshold, linux)));
+        }
+        Self::Published(Classic::of(Standard, BicGrowth::new(law)))
     }
 }
 
@@ -188,15 +246,18 @@ mod tests {
     use crate::packet::tests::window;
     use crate::registration::tests::stream;
 
-    fn bic(changes: &[(&str, Value)]) -> BicController {
+    fn bic(changes: &[(&str, Value)]) -> Classic<Standard, BicGrowth> {
         let mut parameters = Parameters::defaults(BicController::DESCRIPTION.parameters());
         for (name, value) in changes {
             assert!(parameters.set(name, *value), "{name}");
         }
-        BicController::new(&parameters, stream(0))
+        match BicController::new(&parameters, stream(0)) {
+            BicController::Published(published) => published,
+            BicController::Linux26(_) => panic!("the default"),
+        }
     }
 
-    fn lose(bic: &mut BicController, window: &mut Window, signal: Signal) {
+    fn lose(bic: &mut Classic<Standard, BicGrowth>, window: &mut Window, signal: Signal) {
         let path = Path {
             flight: window.cwnd,
             ..Path::default()
@@ -205,7 +266,7 @@ mod tests {
     }
 
     /// A window's worth of packets acknowledged at once, and by how much it grew.
-    fn round_trip(bic: &mut BicController, window: &mut Window) -> f64 {
+    fn round_trip(bic: &mut Classic<Standard, BicGrowth>, window: &mut Window) -> f64 {
         let before = window.cwnd;
         let ack = Ack {
             acked: before,

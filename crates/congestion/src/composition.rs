@@ -4,7 +4,7 @@
 use forebay_units::Time;
 
 use crate::aimd::AimdController;
-use crate::bic::BicController;
+use crate::bic::{Bic, BicGrowth, Linux26Bic};
 use crate::classic::{Classic, SlowStart, WindowGrowth};
 use crate::cubic::{Cubic, CubicGrowth, Linux26Cubic, LinuxCubic};
 use crate::dctcp::DctcpController;
@@ -18,10 +18,10 @@ use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
 use crate::registration::tests::default_controller;
 use crate::scalable::{Count, LinuxScalable, ScalableGrowth};
 use crate::slow_start::{
-    Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
+    EveryOtherRound, Hystart, HystartPlusPlus, Limited, MillisecondHystart, Standard, UpToThreshold,
 };
-use crate::vegas::VegasController;
-use crate::westwood::WestwoodController;
+use crate::vegas::{LinuxVegas, Thresholds, VegasGrowth};
+use crate::westwood::{LinuxWestwood, WestwoodGrowth};
 
 /// What is asked of a pair.
 trait Question {
@@ -34,6 +34,11 @@ fn with_all<G: WindowGrowth>(question: &mut impl Question, name: &str, growth: &
     question.ask(Classic::of(Standard, growth()), &format!("{name} Standard"));
     let limited = Limited::above(1000.0);
     question.ask(Classic::of(limited, growth()), &format!("{name} Limited"));
+    let every_other = EveryOtherRound::default();
+    question.ask(
+        Classic::of(every_other, growth()),
+        &format!("{name} EveryOtherRound"),
+    );
     question.ask(
         Classic::of(UpToThreshold, growth()),
         &format!("{name} UpToThreshold"),
@@ -67,6 +72,14 @@ fn of_all(question: &mut impl Question) {
     for count in [Count::LINUX_5_6, Count::LINUX_5_7] {
         with_all(question, "linux scalable", &LinuxScalable::new(count));
     }
+    let bic = Bic::default();
+    with_all(question, "bic", &BicGrowth::new(bic));
+    with_all(question, "linux 2.6 bic", &Linux26Bic::new(&bic));
+    with_all(question, "westwood", &WestwoodGrowth::default());
+    with_all(question, "linux westwood", &LinuxWestwood::default());
+    let vegas = Thresholds::default();
+    with_all(question, "vegas", &VegasGrowth::new(vegas));
+    with_all(question, "linux vegas", &LinuxVegas::new(vegas));
     macro_rules! with_all_of {
         ($($controller:ty),+) => {
             $({
@@ -75,9 +88,9 @@ fn of_all(question: &mut impl Question) {
             })+
         };
     }
-    with_all_of!(AimdController, VegasController);
-    with_all_of!(WestwoodController, IllinoisController, FastController);
-    with_all_of!(DctcpController, BicController);
+    with_all_of!(AimdController);
+    with_all_of!(IllinoisController, FastController);
+    with_all_of!(DctcpController);
 }
 
 const PATH: Path = Path {
@@ -160,7 +173,7 @@ fn a_delay_that_grows_ends_slow_start_where_that_looks_for_it() {
             assert!(window.ssthresh.is_infinite(), "{name}");
             rounds(&mut pair, &mut window, 0.1, &[0.15; 10]);
             let looks = name.contains("ystart") || name.contains("HyStart++");
-            let own = name.contains("Vegas") || name.contains("Fast");
+            let own = name.contains("vegas") || name.contains("Fast");
             assert_eq!(window.ssthresh.is_finite(), looks || own, "{name}");
         }
     }

@@ -50,10 +50,11 @@ impl WindowGrowth for FastGrowth {
             if window.cwnd - empty <= 0.5 * self.alpha {
                 return;
             }
-            window.ssthresh = window.cwnd;
         }
         let towards = (1.0 - self.gamma) * window.cwnd + self.gamma * (empty + self.alpha);
         window.cwnd = towards.min(2.0 * window.cwnd).max(Window::MIN_SSTHRESH);
+        // Equation 6 has no threshold: a window that it lowers is not in slow start again.
+        window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 }
 
@@ -108,6 +109,7 @@ impl Registered for FastController {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::CongestionControl;
     use crate::packet::tests::{rounds, window};
     use crate::registration::tests::default_controller;
 
@@ -153,6 +155,24 @@ mod tests {
                 "{} {expected}",
                 window.cwnd
             );
+        }
+    }
+
+    /// Equation 6 lowers a window also below the one at which slow start ended, and acknowledgments between two updates
+    /// add nothing to it.
+    #[test]
+    fn the_window_falls_below_the_end_of_slow_start() {
+        let mut fast: FastController = default_controller();
+        let mut window = window(300.0, f64::INFINITY);
+        // W / 2 + (W / 3 + 20) / 2, three times.
+        for expected in [210.0, 150.0, 110.0] {
+            rounds(&mut fast, &mut window, 0.1, &[0.3]);
+            let ack = Ack {
+                acked: 1.0,
+                now: Time::from_secs(9),
+            };
+            fast.on_ack(&mut window, &ack, &Path::default());
+            assert!((window.cwnd - expected).abs() < 1e-9, "{}", window.cwnd);
         }
     }
 

@@ -1,11 +1,16 @@
 //! TCP Westwood+ (Grieco and Mascolo 2004): Reno's growth, but a cut to the bandwidth-delay
 //! product that the acknowledgments showed, whatever the reason for the loss.
 
+mod linux;
+
 use forebay_random::StreamKey;
 use forebay_units::Time;
-use forebay_units::parameter::{self, Parameters};
+use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
+
+pub use linux::LinuxWestwood;
 
 use crate::classic::{Classic, WindowGrowth};
+use crate::one_of::one_of;
 use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
@@ -18,7 +23,7 @@ const MEMORY: f64 = 7.0 / 8.0;
 const SHORTEST_ROUND: f64 = 0.05;
 
 /// Westwood+'s growth and cut.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WestwoodGrowth {
     round: Round,
     since: Option<Time>,
@@ -61,8 +66,15 @@ impl WindowGrowth for WestwoodGrowth {
     }
 }
 
-/// Westwood+ on packets.
-pub type WestwoodController = Classic<Standard, WestwoodGrowth>;
+one_of! {
+    /// Westwood+ on packets: which one, the parameters say.
+    pub enum WestwoodController {
+        /// Grieco and Mascolo 2004.
+        Published(Classic<Standard, WestwoodGrowth>),
+        /// Linux.
+        Linux(Classic<Standard, LinuxWestwood>),
+    }
+}
 
 impl Registered for WestwoodController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
@@ -73,20 +85,25 @@ impl Registered for WestwoodController {
             "growth: W += 1/W per packet acknowledged, as Reno",
             "a loss: W = min(BW × RTT_min, F), with F packets in flight",
             "BW = 7/8 BW + 1/8 (packets acknowledged in a round trip/its duration)",
+            "Linux: BW through this filter twice; W/2 while a loss is repaired, and W = ⌊BW × RTT_min⌋ when it is",
         ],
-        source: "Grieco and Mascolo 2004; Mascolo et al. 2001",
+        source: "Grieco and Mascolo 2004; Mascolo et al. 2001; Linux net/ipv4/tcp_westwood.c",
         checked: &[],
-        parameters: &[],
+        parameters: &[Parameter {
+            name: "variant",
+            meaning: "filter and cut as published, or Linux's in whole packets; the preset `linux` sets the latter",
+            kind: ParameterKind::Choice {
+                words: &["paper", "linux"],
+            },
+            default: Value::Word("paper"),
+        }],
     });
 
-    fn new(_: &Parameters, _: StreamKey) -> Self {
-        let growth = WestwoodGrowth {
-            round: Round::default(),
-            since: None,
-            arrived: 0.0,
-            bandwidth: 0.0,
-        };
-        Self::of(Standard, growth)
+    fn new(parameters: &Parameters, _: StreamKey) -> Self {
+        if parameters.word("variant") == "linux" {
+            return Self::Linux(Classic::of(Standard, LinuxWestwood::default()));
+        }
+        Self::Published(Classic::of(Standard, WestwoodGrowth::default()))
     }
 }
 

@@ -18,6 +18,7 @@ const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
 pub struct Lateness {
     buckets: Box<[u64]>,
     count: u64,
+    min: Time,
     max: Time,
 }
 
@@ -26,6 +27,7 @@ impl Default for Lateness {
         Self {
             buckets: vec![0; BUCKETS].into_boxed_slice(),
             count: 0,
+            min: Time::MAX,
             max: Time::ZERO,
         }
     }
@@ -36,6 +38,7 @@ impl Lateness {
     pub fn add(&mut self, late: Time) {
         self.buckets[bucket(late)] += 1;
         self.count += 1;
+        self.min = self.min.min(late);
         self.max = self.max.max(late);
     }
 
@@ -45,6 +48,7 @@ impl Lateness {
             *mine += theirs;
         }
         self.count += other.count;
+        self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
 
@@ -80,7 +84,7 @@ impl Lateness {
         for (index, count) in self.buckets.iter().enumerate() {
             seen += u128::from(*count);
             if seen >= rank && *count > 0 {
-                return middle(index).min(self.max);
+                return middle(index).clamp(self.min, self.max);
             }
         }
         self.max
@@ -134,6 +138,7 @@ mod tests {
                     let exact = exact(thousandths).as_secs_f64();
                     let off = (found.as_secs_f64() - exact).abs();
                     prop_assert!(off <= 0.01 * exact, "{thousandths}: {found:?} for {exact}");
+                    prop_assert!((times[0]..=all.max()).contains(&found), "{thousandths}: {found:?}");
                 }
             }
         }

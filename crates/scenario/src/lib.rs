@@ -82,7 +82,10 @@ pub use report::{
 pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
 pub use shaper::{Shaper, ShaperKind};
-pub use stack::{DelayedAck, PartialAckTimer, Recovery, Reduction, Stack, TimeoutCut};
+pub use stack::{
+    AckCounting, DelayedAck, FastRetransmitTimer, PartialAckTimer, Recovery, Reduction, Stack,
+    TimeoutCut,
+};
 pub use uncertain::FlowCount;
 pub use varying::{Markov, MarkovState, Varying};
 pub use workload::Workload;

@@ -114,6 +114,48 @@ impl Override {
 impl Node {
     /// Applies one override, creating tables on the way.
     pub(crate) fn apply(&mut self, change: &Override) -> Result<(), ScenarioError> {
+        self.put_where_it_says(change)?;
+        let mut parts = change.key.split('.');
+        if parts.next() == Some("flows")
+            && let Some(group) = parts.next()
+            && parts.next() == Some("workload")
+        {
+            self.drop_former_counts(group);
+        }
+        Ok(())
+    }
+
+    /// Drops the `count` of groups with this name or number, or of all ("*"), whose workload says how many flows there
+    /// are: users or servers that were changed are not held against the former number. A count that an argument asks
+    /// for remains.
+    fn drop_former_counts(&mut self, group: &str) {
+        let mut entries = self.entries_mut().into_iter().flatten();
+        let flows = entries.find(|(key, _)| key == "flows");
+        let Some(Content::List(groups)) = flows.map(|(_, node)| &mut node.content) else {
+            return;
+        };
+        for (at, node) in groups.iter_mut().enumerate() {
+            let changed = group == "*" || node.name() == Some(group) || at.to_string() == group;
+            let counted = [("closed_loop", "users"), ("incast", "servers")];
+            let states_a_number = counted.iter().any(|(kind, number)| {
+                let body = node
+                    .find("workload")
+                    .and_then(|workload| workload.find(kind));
+                body.is_some_and(|body| body.find(number).is_some())
+            });
+            if changed
+                && states_a_number
+                && let Content::Table(entries) = &mut node.content
+            {
+                entries.retain(|(key, count)| {
+                    key != "count" || matches!(count.place, Place::Argument(..))
+                });
+            }
+        }
+    }
+
+    /// Puts the value at its key.
+    fn put_where_it_says(&mut self, change: &Override) -> Result<(), ScenarioError> {
         let value = change.node();
         let mut parts: Vec<&str> = change.key.split('.').collect();
         if parts[0] == "goal" && parts.len() > 2 {

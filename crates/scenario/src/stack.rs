@@ -22,6 +22,9 @@ keys! {
         /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4), for
         /// recovery without SACK.
         partial_ack_timer: PartialAckTimer = PartialAckTimer::First, always(Words);
+        /// Whether a fast retransmission restarts the retransmission timer, for recovery without SACK: ns-2 does,
+        /// and RFC 6298 section 5 names new data and acknowledgments of new data only.
+        fast_retransmit_timer: FastRetransmitTimer = FastRetransmitTimer::Keep, key(Words);
         /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
         timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
         /// Lower bound of the retransmission timeout.
@@ -30,6 +33,8 @@ keys! {
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
+        /// What the window grows by outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
+        ack_counting: AckCounting = AckCounting::Packets, key(Words);
         /// The receiver's acknowledgments.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
         /// Initial window in packets (RFC 6928).
@@ -162,6 +167,27 @@ words! {
     }
 }
 
+words! {
+    /// What a fast retransmission makes of the retransmission timer, in recovery without SACK.
+    pub enum FastRetransmitTimer {
+        /// It goes on: only acknowledgments of new data restart it (RFC 6298 section 5, RFC 6582 section 3.2).
+        Keep = "keep",
+        /// It is restarted, so that the repair has a whole timeout to be acknowledged (ns-2: tcp-newreno.cc).
+        Restart = "restart",
+    }
+}
+
+words! {
+    /// What the window grows by outside of fast recovery.
+    pub enum AckCounting {
+        /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
+        Packets = "packets",
+        /// The acknowledgments, each as if for one packet (RFC 5681 section 3.1 allows it; ns-2's `opencwnd`): with one
+        /// for b packets the window grows b times as slowly, as in the formulas of Padhye et al. 1998.
+        Acknowledgments = "acks",
+    }
+}
+
 impl Stack {
     /// The least that a packet of headers alone takes: IPv4 without options.
     const BARE: Bytes = Bytes::new(20);
@@ -205,10 +231,13 @@ impl Stack {
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
     /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
-    /// packet, a threshold that every timeout lowers.
+    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
+    /// by acknowledgments (tcp.cc: `recv_newack_helper`).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
+        fast_retransmit_timer: FastRetransmitTimer::Restart,
         timeout_cut: TimeoutCut::Every,
+        ack_counting: AckCounting::Acknowledgments,
         min_rto: Time::from_millis(200),
         initial_rto: Time::from_secs(3),
         clock: Time::from_millis(10),

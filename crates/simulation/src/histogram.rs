@@ -4,10 +4,24 @@ use forebay_scenario::{Bin, Distribution};
 use forebay_units::Time;
 
 /// A histogram of times or other whole numbers with a relative resolution of 1/128 (after Tene's HdrHistogram).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// Counts of the buckets up to the highest that was needed.
     counts: Vec<u64>,
+    /// Smallest value; the largest of all numbers without values.
+    smallest: u64,
+    /// Largest value; zero without values.
+    largest: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            smallest: u64::MAX,
+            largest: 0,
+        }
+    }
 }
 
 /// log2 of the buckets per power of two.
@@ -39,6 +53,8 @@ impl Histogram {
     /// A value in a unit that the caller knows.
     #[inline]
     pub(crate) fn add_value(&mut self, value: u64) {
+        self.smallest = self.smallest.min(value);
+        self.largest = self.largest.max(value);
         let bucket = Self::bucket(value);
         match self.counts.get_mut(bucket) {
             Some(count) => *count += 1,
@@ -62,16 +78,25 @@ impl Histogram {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.counts.clear();
+        self.smallest = u64::MAX;
+        self.largest = 0;
     }
 
     /// How many values it holds.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
+    }
+
+    /// The largest value; zero where there are none.
+    pub(crate) fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// Mean of the values, each taken at the middle of its bucket; zero where there are none.
@@ -119,9 +144,15 @@ impl Histogram {
     }
 
     /// The value in seconds below which the fraction `q` of the values lie, linear within a
-    /// bucket; zero where there are none.
+    /// bucket and between the smallest and the largest value; zero where there are none.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
-        self.quantile_of_values(q) * 1e-12
+        if self.count() == 0 {
+            return 0.0;
+        }
+        // A product rounds otherwise than the quotients that state the extremes.
+        let [smallest, largest] =
+            [self.smallest, self.largest].map(|value| Time::from_picos(value).as_secs_f64());
+        (self.quantile_of_values(q) * 1e-12).clamp(smallest, largest)
     }
 
     /// The same in the values' own unit.
@@ -140,7 +171,8 @@ impl Histogram {
                 let (low, high) = (Self::lowest(bucket) as f64, Self::lowest(bucket + 1) as f64);
                 // Whole ticks have a bucket each: nothing lies in between.
                 let width = if high - low <= 1.0 { 0.0 } else { high - low };
-                return low + width * ((rank - below) / count as f64);
+                let value = low + width * ((rank - below) / count as f64);
+                return value.clamp(self.smallest as f64, self.largest as f64);
             }
             below += count as f64;
         }
@@ -163,6 +195,47 @@ mod tests {
             prop_assert!(value - low <= value / 128);
             prop_assert!(bucket < ((64 - PRECISION + 1) as usize) << PRECISION);
         }
+
+        /// A quantile lies between the extremes, which are exact, also after a merge.
+        #[test]
+        fn quantiles_lie_between_the_smallest_and_the_largest_value(
+            values in prop::collection::vec(any::<u64>(), 1..30),
+            others in prop::collection::vec(any::<u64>(), 0..30),
+            shift in 0u32..64,
+            q in 0.0..=1.0,
+        ) {
+            let shifted = |values: &[u64]| values.iter().map(|value| value >> shift).collect::<Vec<_>>();
+            let (values, others) = (shifted(&values), shifted(&others));
+            let histogram_of = |values: &[u64]| {
+                let mut histogram = Histogram::new();
+                for &value in values {
+                    histogram.add_value(value);
+                }
+                histogram
+            };
+            let mut histogram = histogram_of(&values);
+            histogram.add_all(&histogram_of(&others));
+            let all = || values.iter().chain(&others).copied();
+            let (smallest, largest) = (all().min().unwrap(), all().max().unwrap());
+            prop_assert_eq!(histogram.largest(), largest);
+            for q in [0.0, q, 1.0] {
+                let quantile = histogram.quantile_of_values(q);
+                prop_assert!((smallest as f64..=largest as f64).contains(&quantile), "{q} {quantile}");
+                let seconds = [smallest, largest].map(|value| Time::from_picos(value).as_secs_f64());
+                let quantile = histogram.quantile(q);
+                prop_assert!((seconds[0]..=seconds[1]).contains(&quantile), "{q} {quantile}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cleared_histogram_forgets_its_extremes() {
+        let mut histogram = Histogram::new();
+        histogram.add_value(1_000_003);
+        histogram.clear();
+        assert_eq!(histogram.largest(), 0);
+        histogram.add_value(5);
+        assert_eq!(histogram.quantile_of_values(1.0), 5.0);
     }
 
     #[test]

@@ -213,7 +213,7 @@ fn put_waits(metrics: &mut BTreeMap<Metric, Estimate>, waits: &Waits) {
     for (metric, share) in Metric::QUEUE_DELAY_QUANTILES {
         put(metric, waits.histogram.quantile(share));
     }
-    put(Metric::QueueDelayMax, waits.longest.as_secs_f64());
+    put(Metric::QueueDelayMax, waits.longest().as_secs_f64());
 }
 
 /// Figures of one group before they become a report.

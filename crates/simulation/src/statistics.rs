@@ -34,28 +34,28 @@ pub struct Waits {
     pub histogram: Histogram,
     /// Sum in ticks.
     pub sum: u128,
-    /// The longest.
-    pub longest: Time,
 }
 
 impl Waits {
+    /// The longest.
+    pub fn longest(&self) -> Time {
+        Time::from_picos(self.histogram.largest())
+    }
+
     #[inline]
     fn add(&mut self, wait: Time) {
         self.histogram.add(wait);
         self.sum += u128::from(wait.as_picos());
-        self.longest = self.longest.max(wait);
     }
 
     fn add_all(&mut self, other: &Self) {
         self.histogram.add_all(&other.histogram);
         self.sum += other.sum;
-        self.longest = self.longest.max(other.longest);
     }
 
     fn clear(&mut self) {
         self.histogram.clear();
         self.sum = 0;
-        self.longest = Time::ZERO;
     }
 }
 
@@ -204,8 +204,8 @@ mod tests {
                 let one = statistics.waits_of(Account::new(1));
                 (
                     (statistics.arrivals, statistics.drops, statistics.marks),
-                    (all.longest, all.sum, statistics.wait_sum()),
-                    (one.longest, one.sum),
+                    (all.longest(), all.sum, statistics.wait_sum()),
+                    (one.longest(), one.sum),
                 )
             };
             assert_eq!(read(&old), read(&new));

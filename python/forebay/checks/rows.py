@@ -150,8 +150,10 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "linux:cubic": {"cca": {"kind": "cubic", "variant": "linux_2_6", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
     "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
-    # Linux adds a packet for 50 acknowledgments, for receivers that delay theirs.
-    "linux:scalable": {"cca": {"kind": "scalable", "increase": 0.02}, **NS2_LINUX},
+    "linux:scalable": {"cca": {"kind": "scalable", "variant": "linux"}, **NS2_LINUX},
+    "linux:bic": {"cca": {"kind": "bic", "variant": "linux_2_6"}, **NS2_LINUX},
+    "linux:westwood": {"cca": {"kind": "westwood", "variant": "linux"}, **NS2_LINUX},
+    "linux:vegas": {"cca": {"kind": "vegas", "variant": "linux"}, **NS2_LINUX},
 }
 
 

@@ -115,7 +115,7 @@ def emulate(
     Examples
     --------
     >>> done = forebay.emulate(scenario, "iperf3 -c {peer} -t 5", peer="iperf3 -s", capture_output=True)
-    >>> done.exit_code, done.report.metrics.queue_delay_p99.mean
+    >>> done.exit_code, done.report.metrics.queue_delay_p99_s.mean
     (0, 0.0457)
     """
     arguments = _arguments(command, "command")

@@ -1,8 +1,8 @@
-//! What ns-2.35's agents do otherwise than the RFCs: Sack1 (tcp-sack1.cc) and Linux (tcp-linux.cc,
+//! What ns-2.35's agents do otherwise than the RFCs: New Reno (tcp-newreno.cc), Sack1 (tcp-sack1.cc) and Linux (tcp-linux.cc,
 //! scoreboard1.cc).
 
 use forebay_congestion::packet::LossState;
-use forebay_scenario::{Recovery, Stack};
+use forebay_scenario::{FastRetransmitTimer, Recovery, Stack};
 use forebay_units::Time;
 
 use super::behavior::Wire;
@@ -38,6 +38,31 @@ fn forward_acknowledgment_times_out_only_in_silence() {
         wire.now += Time::from_millis(100);
         wire.arrive(5);
         assert_eq!(wire.connection.deadline().unwrap() > before, moves);
+    }
+}
+
+/// The third duplicate restarts the timer of ns-2's New Reno (tcp-newreno.cc: `dupack_action`), and not that of RFC
+/// 6298 section 5. The first two restart neither.
+#[test]
+fn a_fast_retransmission_restarts_the_timer_of_ns_2() {
+    for (fast_retransmit_timer, restarts) in [
+        (FastRetransmitTimer::Keep, false),
+        (FastRetransmitTimer::Restart, true),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery: Recovery::NewReno,
+            fast_retransmit_timer,
+            ..Stack::RFC
+        });
+        wire.send();
+        let before = wire.connection.deadline().unwrap();
+        wire.now += Time::from_millis(100);
+        wire.arrive(1);
+        wire.arrive(2);
+        assert_eq!(wire.connection.deadline().unwrap(), before);
+        let sent = wire.arrive(3);
+        assert!(sent.contains(&0), "{sent:?}");
+        assert_eq!(wire.connection.deadline().unwrap() > before, restarts);
     }
 }
 

@@ -50,7 +50,7 @@ impl LossRecovery {
     /// That of a stack for packets from `first` on.
     pub(super) fn new(stack: &Stack, first: u64) -> Self {
         match stack.recovery {
-            Recovery::NewReno => Self::NewReno(NewReno::new(stack.partial_ack_timer)),
+            Recovery::NewReno => Self::NewReno(NewReno::new(stack)),
             Recovery::Pipe => Self::Pipe(Pipe::new(first)),
             Recovery::Sack => Self::Sack(Sack::new(first)),
             Recovery::Fack => Self::Fack(Box::new(Fack::new(first))),

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use forebay_congestion::Controller;
 use forebay_congestion::packet::{Ack, LossState, Signal, Window};
-use forebay_scenario::Stack;
+use forebay_scenario::{AckCounting, Stack};
 use forebay_units::Time;
 
 use super::round_trip::RoundTrip;
@@ -120,6 +120,8 @@ pub(super) struct Sender {
     receive_window: ReceiveWindow,
     /// The window limits the sender until so much is acknowledged, where pacing hides it.
     limited_until: u64,
+    /// Packets that an acknowledgment counts for at most.
+    most_counted: u64,
     pub(super) state: LossState,
     pub(super) fast_path: FastPath,
     pub(super) handshake: Handshake,
@@ -153,6 +155,10 @@ impl Sender {
             end,
             receive_window: ReceiveWindow::of(stack),
             limited_until: first,
+            most_counted: match stack.ack_counting {
+                AckCounting::Packets => u64::MAX,
+                AckCounting::Acknowledgments => 1,
+            },
             state: LossState::Open,
             fast_path: FastPath::Off,
             handshake: if stack.handshake {
@@ -251,7 +257,7 @@ impl Sender {
     pub(super) fn grow(&mut self, acked: u64, limited: bool, now: Time) {
         if limited && acked > 0 {
             let ack = Ack {
-                acked: acked as f64,
+                acked: acked.min(self.most_counted) as f64,
                 now,
             };
             self.controller

@@ -89,7 +89,7 @@ fn check_waits(simulation: &PacketSimulation<'_>) {
             waited == *taken || target.has_departures(),
             "{group}: {waited} {taken}"
         );
-        assert!(waits.sum <= u128::from(waits.longest.as_picos()) * u128::from(waited));
+        assert!(waits.sum <= u128::from(waits.longest().as_picos()) * u128::from(waited));
     }
 }
 

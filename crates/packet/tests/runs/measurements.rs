@@ -499,3 +499,26 @@ measure = "30s"
         }
     }
 }
+
+/// LEDBAT++ holds one delay for most of the run, which is also its largest: the quantiles of the delay rise and
+/// the highest of them is not above the maximum.
+#[test]
+fn quantiles_of_the_delay_lie_within_its_extremes() {
+    let report = run(r#"
+[link]
+rate = "20Mbps"
+buffer = "400ms"
+[[flows]]
+count = 1
+cca = "ledbatpp"
+rtt = "50ms"
+start = { uniform = ["0s", "5s"] }
+[run]
+warmup = "120s"
+measure = "60s"
+"#);
+    let quantiles = Metric::QUEUE_DELAY_QUANTILES.map(|(metric, _)| value(&report, metric));
+    assert!(quantiles.is_sorted(), "{quantiles:?}");
+    let largest = value(&report, Metric::QueueDelayMax);
+    assert!(quantiles[3] <= largest, "{quantiles:?} {largest}");
+}

@@ -57,7 +57,9 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("flows.0.recovery", "\"newreno\""),
     ("flows.0.reduction", "\"rate_halving\""),
     ("flows.0.partial_ack_timer", "\"every\""),
+    ("flows.0.fast_retransmit_timer", "\"restart\""),
     ("flows.0.timeout_cut", "\"every\""),
+    ("flows.0.ack_counting", "\"acks\""),
     ("links.1.medium", r#"{"kind":"wifi","stations":3}"#),
     (
         "links.1.outages",

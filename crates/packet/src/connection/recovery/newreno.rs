@@ -1,8 +1,12 @@
 //! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgments
 //! mean; in recovery each partial acknowledgment names the next hole.
+//!
+//! RFC 6298 section 5 restarts the timer for acknowledgments of new data, and RFC 6582 section 3.2 for partial ones.
+//! Neither restarts it for the fast retransmission, whose repair so has the rest of a timeout only. ns-2 restarts it
+//! (tcp-newreno.cc: `dupack_action`), and RFC 6675 section 6 allows that to senders with SACK.
 
 use forebay_congestion::packet::LossState;
-use forebay_scenario::PartialAckTimer;
+use forebay_scenario::{FastRetransmitTimer, PartialAckTimer, Stack};
 use forebay_units::Time;
 
 use super::algorithm::{AFTER_TIMEOUT, Algorithm, DUP_THRESHOLD, Genuine};
@@ -20,14 +24,16 @@ pub(in crate::connection) struct NewReno {
     inflation: f64,
     partial_acks: u32,
     timer: PartialAckTimer,
+    fast_retransmit_timer: FastRetransmitTimer,
 }
 
 impl NewReno {
-    pub(super) fn new(timer: PartialAckTimer) -> Self {
+    pub(super) fn new(stack: &Stack) -> Self {
         Self {
             inflation: 0.0,
             partial_acks: 0,
-            timer,
+            timer: stack.partial_ack_timer,
+            fast_retransmit_timer: stack.fast_retransmit_timer,
         }
     }
 
@@ -43,6 +49,9 @@ impl NewReno {
                 sender.totals.losses += 1;
                 sender.enter_recovery(now);
                 sender.urgent = true;
+                if self.fast_retransmit_timer == FastRetransmitTimer::Restart {
+                    sender.restart_timer(now);
+                }
                 self.inflation = DUP_THRESHOLD as f64;
                 self.partial_acks = 0;
             }
