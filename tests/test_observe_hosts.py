@@ -231,7 +231,7 @@ def test_what_a_sender_s_own_link_carries_is_no_link_behind_it(pairs: int, known
     assert found.place is Place.BEFORE
     assert isinstance(found.rate, Estimate) is known
     if isinstance(found.rate, Unknown):
-        assert "a link before this one" in found.rate.because
+        assert "a link before the queue" in found.rate.because
     else:
         assert found.rate.value == pytest.approx(1e9, rel=0.01)
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from forebay import InputError, Scenario
-from forebay.configuration.configuring import configure, translate
+from forebay import InputError, Scenario, UnsupportedError
+from forebay.configuration.configuring import configure, fit, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue
@@ -326,3 +326,16 @@ def test_red_of_sonic_is_not_averaged_and_says_so() -> None:
             "bottom": 0.01,
         },
     )
+
+
+def test_openwrt_refuses_the_tiers_that_it_reads_by_name() -> None:
+    """simple.qos has three tiers, and SQM's options cannot say what each of them has."""
+    script = "config queue\n option upload '20000'\n option download '85000'\n option script 'simple.qos'\n"
+    for direction in ("upload", None):
+        found = translate(script, "openwrt", Assumed(direction=direction)).port
+        assert isinstance(found.queue, Classes)
+        with pytest.raises(UnsupportedError, match=r"openwrt has no classes; the nearest it has: fq_codel"):
+            fit(PLATFORMS["openwrt"], found)
+        told = configure(PLATFORMS["openwrt"], found)
+        assert told.lines == ()
+        assert told.notes == ("openwrt has no classes; the nearest it has: fq_codel",)

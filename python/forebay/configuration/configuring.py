@@ -123,7 +123,6 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
     if port.shaper is not None and not system.shapes:
         return unconfigured(system, f"{system.name} cannot be told of a `shaper`: lines without it were not simulated")
     try:
-        _held(system, port)
         asked, of_access = _behind(system, port, access)
         fitted = fit(system, asked)
         lines = tuple(system.write(fitted.port))
@@ -182,7 +181,11 @@ def _reasons(fitted: Fitted, access: Access | None) -> Mapping[str, str]:
 
 
 def fit(system: Platform, port: Port) -> Fitted:
-    """The nearest port that a platform can be told, every class counted by the size of its own packets."""
+    """The nearest port that a platform can be told, every class counted by the size of its own packets.
+
+    A platform reads more than it can be told, such as the tiers of simple.qos: those are an `UnsupportedError`.
+    """
+    _held(system, port)
     fitted = system.fit(port)
     if isinstance(port.queue, Queue) or all(entry.packet is None for entry in port.queue.classes):
         return fitted

@@ -243,8 +243,8 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
             return Unknown("link rate", because, FIND_RATE)
     elif place is Place.BEFORE and _lose_elsewhere(found.value, seen.load, long):
         because = (
-            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, which was full for less than "
-            f"{_HARDLY_FULL:.0%} of the time, and are lost behind this place: that is a link before the queue"
+            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but the load was near that rate for less than "
+            f"{_HARDLY_FULL:.0%} of the time, and packets are lost later: it is the rate of a link before the queue"
         )
         return Unknown("link rate", because, FIND_RATE)
     elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
