@@ -118,7 +118,7 @@ def test_a_doubtful_limit_is_assumed_and_takes_the_confidence_from_an_answer(tmp
     out = tmp_path / "link.toml"
     out.write_text(text, encoding="utf-8")
     short = ["--set", "run.measure=2s", "--set", "run.warmup=1s", "--fresh", "--no-picture", "--quick"]
-    done = forebay("recommend", out, "utilization>=80%", *short)
+    done = forebay("recommend", out, "--goal", "utilization>=80%", *short)
     assert done.code in (0, 1, 3), done.err
     assert "kept to one rate" in done.out
     assert "no confidence" in " ".join(done.out.split())

@@ -439,7 +439,10 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
     unknown: tuple[str, ...] = ()
     if kind == "cake":
         tins = str(found.get("diffserv", "diffserv3"))
-        unknown = () if tins == "besteffort" else (f"{tins} of cake, which a scenario does not have",)
+        left_out = [tins] if tins != "besteffort" else []
+        left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
+        left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
+        unknown = tuple(f"{word} of cake, which a scenario does not have" for word in left_out)
     port = Port(rate or assumed.rate, assumed.packet, queue, layer, direction=direction, other=other)
     return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
 
