@@ -228,6 +228,18 @@ def test_the_user_s_own_options_of_sqm_that_are_left_out_are_listed() -> None:
         assert f"{word} of cake, which a scenario does not have" in found.unknown
 
 
+def test_low_latency_of_junos_goes_before_strict_high() -> None:
+    """Juniper, "priority (Schedulers)": a low latency queue has the highest priority, strict-high included."""
+    text = """
+    set class-of-service schedulers bulk transmit-rate percent 100 buffer-size temporal 5k priority low
+    set class-of-service schedulers video buffer-size temporal 5k priority strict-high
+    set class-of-service schedulers voice buffer-size temporal 2k priority low-latency
+    """
+    found = read("junos", text, 10**9).port.queue
+    assert isinstance(found, Classes)
+    assert [entry.name for entry in found.classes] == ["voice", "video", "bulk"]
+
+
 def test_a_script_with_cake_is_answered() -> None:
     found = read("linux", LINUX)
     assert found.port.rate == 20_000_000

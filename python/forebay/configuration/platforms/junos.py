@@ -37,6 +37,8 @@ FASTEST = 10**13
 LONGEST = {50_000: "IQ PICs of M320 and T Series", 100_000: "M7i and M10i", 200_000: "other M Series"}
 #: Strict priorities, the first first; what takes turns is low.
 PRIORITIES = ("strict-high", "high", "medium-high", "medium-low", "low")
+#: Those that are read: "priority (Schedulers)" puts `low-latency` of ACX7000 Series before all others.
+_READ = ("low-latency", *PRIORITIES)
 REST = "best-effort"
 PREFIX = "FOREBAY"
 #: The scheduler of what routers tell each other, whose defaults a map of one's own replaces: "Default Schedulers
@@ -403,7 +405,7 @@ _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_SCHEDULER} transmit-rate <rate> [exact|rate-limit]", _bits_of_scheduler),
     Form(f"{_SCHEDULER} transmit-rate percent <percent> [exact|rate-limit]", _rate),
     Form(f"{_SCHEDULER} transmit-rate remainder", _rate),
-    Form(f"{_SCHEDULER} priority priority=strict-high|high|medium-high|medium-low|low", _priority),
+    Form(f"{_SCHEDULER} priority priority=low-latency|strict-high|high|medium-high|medium-low|low", _priority),
     Form(
         f"{_SCHEDULER} drop-profile-map loss-priority any|low|medium-low|medium-high|high protocol any|tcp|non-tcp "
         "drop-profile <profile>",
@@ -426,11 +428,14 @@ _SHOWN: Sequence[Form[_Handler]] = (
     Form("Scheduler: <scheduler> Forwarding class: <word> Index: <count>", _shown_scheduler),
     Form(
         "Transmit rate: [<percent> percent] [remainder|unconfigured] Rate Limit: <word> Buffer size: <microseconds> us "
-        "[Buffer Limit: <word>] [Priority: priority=strict-high|high|medium-high|medium-low|low]",
+        "[Buffer Limit: <word>] [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
         _shown_figures,
     ),
-    Form("Buffer Limit: <word> [Priority: priority=strict-high|high|medium-high|medium-low|low]", _shown_buffer),
-    Form("Priority: priority=strict-high|high|medium-high|medium-low|low", _shown_buffer),
+    Form(
+        "Buffer Limit: <word> [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
+        _shown_buffer,
+    ),
+    Form("Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low", _shown_buffer),
     Form("Shaping rate: <rate> bps", _shape),
     Form("Excess|Drop|Loss|Physical|Logical|Maximum|Queues|Exclude|Congestion-notification:|Object ...", _ignore),
     Form("Classifier|Rewrite|DSCP|Forwarding ...", _ignore),
@@ -621,7 +626,7 @@ class _Resolved:
         left = max(1, (100 - said) // max(1, silent))
         found = []
         for entry in schedulers:
-            level = None if entry.priority == "low" else PRIORITIES.index(entry.priority) + 1
+            level = None if entry.priority == "low" else _READ.index(entry.priority) + 1
             weight = float(entry.share if entry.share is not None else left)
             told = TrafficClass(entry.forwarding or entry.name, (), weight, self._queue(entry, counted))
             found.append((told, level))
