@@ -213,13 +213,44 @@ def test_schedulers_of_junos_are_answered(rate: int | None) -> None:
     assert any("excess-priority" in each for each in found.skipped)
 
 
+def test_what_routeros_tells_cake_and_is_left_out_is_listed() -> None:
+    text = "/queue type add name=c kind=cake cake-bandwidth=20M cake-diffserv=besteffort cake-nat=yes cake-wash=no"
+    assert read("routeros", text).unknown == ("nat of cake, which a scenario does not have",)
+    assert "ack-filter of cake" in read("routeros", f"{text} cake-ack-filter=filter").unknown[1]
+
+
+def test_the_user_s_own_options_of_sqm_that_are_left_out_are_listed() -> None:
+    own = OPENWRT.replace(
+        " option tcMPU '64'\n", " option tcMPU '64'\n option eqdisc_opts 'nat dual-srchost ack-filter'\n"
+    )
+    found = read("openwrt", own)
+    for word in ("nat", "dual-srchost", "ack-filter"):
+        assert f"{word} of cake, which a scenario does not have" in found.unknown
+
+
+def test_low_latency_of_junos_goes_before_strict_high() -> None:
+    """Juniper, "priority (Schedulers)": a low latency queue has the highest priority, strict-high included."""
+    text = """
+    set class-of-service schedulers bulk transmit-rate percent 100 buffer-size temporal 5k priority low
+    set class-of-service schedulers video buffer-size temporal 5k priority strict-high
+    set class-of-service schedulers voice buffer-size temporal 2k priority low-latency
+    """
+    found = read("junos", text, 10**9).port.queue
+    assert isinstance(found, Classes)
+    assert [entry.name for entry in found.classes] == ["voice", "video", "bulk"]
+
+
 def test_a_script_with_cake_is_answered() -> None:
     found = read("linux", LINUX)
     assert found.port.rate == 20_000_000
     assert found.port.wire is not None
     assert (found.port.wire.overhead, found.port.wire.least) == (44, 64)
     assert any(each.startswith("line 4: iptables") for each in found.skipped)
-    assert "diffserv4 of cake, which a scenario does not have" in found.unknown
+    for word in ("diffserv4", "nat", "wash", "ack-filter"):
+        assert f"{word} of cake, which a scenario does not have" in found.unknown
+    back = translate(SHOWN.replace("qdisc mq 0: dev lan1 root\n", ""), "linux", Assumed(direction="download"))
+    for word in ("ingress", "nat", "wash", "dual-dsthost", "split-gso"):
+        assert f"{word} of cake, which a scenario does not have" in back.unknown
 
 
 def test_the_disciplines_of_a_whole_router_are_read() -> None:

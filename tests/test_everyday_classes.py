@@ -99,6 +99,45 @@ def classes(found: Translation) -> dict[str, TrafficClass]:
     return {entry.name: entry for entry in found.port.queue.classes}
 
 
+# The queues and types are ours, in the terms of MikroTik's wiki, "Manual:HTB"
+# (wiki.mikrotik.com/index.php?title=Manual:HTB).
+TREE = """/queue type
+add name=small kind=pfifo pfifo-limit=40
+add name=fair kind=sfq
+/queue tree
+add name=up parent=ether1 max-limit=10M
+add name=voice parent=up limit-at=1M max-limit=10M priority=1 packet-mark=voice queue=small
+add name=web parent=up limit-at=3M max-limit=10M priority=4 packet-mark=web queue=fair
+add name=rest parent=up limit-at=2M max-limit=10M priority=4 packet-mark=no-mark queue=default
+"""
+
+
+def test_a_tree_of_queues_of_routeros_is_classes() -> None:
+    """While all have something to send, what is left goes to the first priority, beside what the others have anyway."""
+    found = read("routeros", TREE)
+    told = classes(found)
+    assert found.port.rate == 10_000_000
+    assert told["voice"].weight / told["rest"].weight == pytest.approx(5 / 2)
+    assert told["web"].weight / told["rest"].weight == pytest.approx(3 / 2)
+    assert told["voice"].queue.limit == Limit(40, "packets")
+    assert told["web"].queue.discipline.kind == "sfq"
+    assert any(each.startswith("rest: its buffer, that of the queue type default") for each in found.unknown)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("parent=up limit-at=2M", "parent=web limit-at=2M"), "one with max-limit and queues whose parent it is"),
+        (("queue=fair", "queue=pcq-upload-default"), "a queue of the kind `pcq`, which is not simulated"),
+        (("max-limit=10M\nadd name=voice", "\nadd name=voice"), "the uppermost queue has no max-limit"),
+        (("limit-at=3M", "limit-at=30M"), "at most the link's rate"),
+    ],
+)
+def test_a_tree_of_queues_that_is_no_link_s_is_refused_by_name(change: tuple[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read("routeros", TREE.replace(*change))
+
+
 def test_rates_of_htb_that_fill_the_link_are_weights() -> None:
     found = read("linux", DEVIK)
     told = classes(found)

@@ -143,6 +143,43 @@ def test_a_step_of_the_clock_is_found_where_it_stands_still() -> None:
     assert gaps.resolution_s == pytest.approx(0.004, rel=0.01)
 
 
+def reason(times: NDArray[np.float64], sizes: NDArray[np.float64], tick: float) -> str:
+    gaps = dataclasses.replace(gaps_of(times, sizes), tick_s=tick)
+    found = link_rate(gaps, load_of(times, sizes))
+    assert isinstance(found, Unknown)
+    return found.because
+
+
+def test_the_time_that_an_access_link_takes_is_no_tick_of_a_clock() -> None:
+    """Trains over a link that takes 1 ms for each packet, which began at whole milliseconds."""
+    draws = np.random.default_rng(12)
+    starts = np.cumsum(draws.integers(30, 90, 400)) * 1e-3
+    times = (starts[:, None] + 1e-3 * np.arange(8)).ravel()
+    said = reason(times, np.full(len(times), 1500.0), 1e-3)
+    assert "clock" not in said
+    assert "packets came 1 ms apart" in said
+    assert "12.0 Mb/s" in said
+
+
+def test_several_access_links_at_once_are_no_clock_that_stands_still() -> None:
+    """Six senders, each behind a link of its own that takes 0.24 ms: some packets come together by chance."""
+    draws = np.random.default_rng(13)
+    starts = np.sort(draws.random(600) * 6.0)
+    trains = starts[:, None] + 0.24e-3 * np.arange(8)
+    trains[::5] = trains[1::5]
+    times = np.sort(trains.ravel())
+    said = reason(times, np.full(len(times), 1500.0), 1e-9)
+    assert "came together with the one before" in said
+    assert "clock" not in said
+
+
+@pytest.mark.parametrize("tick", [1e-3, 1e-4])
+def test_a_coarse_clock_is_told_as_one(tick: float) -> None:
+    draws = np.random.default_rng(14)
+    times = np.cumsum(draws.exponential(2.7 * tick, 4000))
+    assert "the clock of the capture" in reason(np.floor(times / tick) * tick, np.full(4000, 1500.0), tick)
+
+
 def test_a_handful_of_gaps_is_no_rate() -> None:
     times = np.array([0.0, 0.9, 0.9012, 1.5, 1.5012, 2.0])
     sizes = np.full(6, 300.0)

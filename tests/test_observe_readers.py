@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import re
+import tomllib
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -241,9 +243,9 @@ def test_every_form_tells_the_load_that_is_true(name: str, tmp_path: Path) -> No
     path = written(tmp_path, make())
     assert known_reader(path).name == name
     found = counters.read(path)
-    # The first row of rates has no interval before it.
+    # A rate is of the step before its time, the first one too. The first amount has no interval that is known.
+    assert found.bits_per_second.size == (119 if name == "vnStat's JSON" else 120)
     assert found.bits_per_second == pytest.approx(RATES[-found.bits_per_second.size :], rel=2e-3)
-    assert found.bits_per_second.size >= 119
     assert ("packet_size" in found.estimates) == ("packets" in parts)
     if "drops" in parts:
         assert found.drops.sum() == pytest.approx(DROPS[-found.drops.size :].sum())
@@ -489,14 +491,90 @@ def test_rates_under_the_name_of_a_counter_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"so that it is no counter; allowed: a rate named `bps`"):
             counters.read(written(tmp_path, f"time,{name}\n{rows}"))
     found = counters.read(written(tmp_path, f"time,bytes per second\n{rows}"))
-    assert found.bits_per_second == pytest.approx(RATES[1:], abs=10)
+    assert found.bits_per_second == pytest.approx(RATES, abs=10)
 
 
 def test_a_series_without_a_name_may_be_anything(tmp_path: Path) -> None:
     result = [{"metric": {"ifName": "Gi0/1"}, "values": [[when, "5"] for when in TIMES]}]
     text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
-    with pytest.raises(InputError, match="a series without a name, as of an expression"):
+    with pytest.raises(InputError, match="a series without a name that never falls"):
         counters.read(written(tmp_path, text))
+
+
+def queried(values: Sequence[float], **labels: str) -> str:
+    result = [{"metric": labels, "values": [[when, str(value)] for when, value in zip(TIMES[1:], values, strict=True)]}]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+
+def test_a_query_of_rates_is_read_and_its_unit_is_assumed(tmp_path: Path) -> None:
+    """`rate(ifHCOutOctets[5m])` has no name in the answer, and none of its labels says what is counted."""
+    path = written(tmp_path, queried(RATES / 8, ifName="Gi0/1", job="snmp"))
+    assert known_reader(path).name == "a range query of Prometheus"
+    found = counters.read(path)
+    assert found.port == "Gi0/1"
+    assert found.bits_per_second == pytest.approx(RATES)
+    out = tmp_path / "link.toml"
+    assert forebay("observe", path, "--rate", "10Mbps", "--out", out).code == 0
+    [said] = [each for each in tomllib.loads(out.read_text())["assumed"] if "bytes a second" in each]
+    assert "neither a name nor a unit" in said
+
+
+@pytest.mark.parametrize(
+    "name", ["instance:ifHCOutOctets:rate5m", "instance_device:node_network_transmit_bytes:rate1m"]
+)
+def test_a_recording_rule_of_a_rate_says_what_it_is(name: str, tmp_path: Path) -> None:
+    found = counters.read(written(tmp_path, queried(RATES / 8, __name__=name, device="eth0")))
+    assert found.bits_per_second == pytest.approx(RATES)
+    assert found.assumed == ()
+
+
+def cacti_of_today(unit: str = "bits per second", legend: str = '"Inbound","Outbound"') -> str:
+    """As graph_xport.php of Cacti 1.2 writes it."""
+    rows = "".join(f'"{date(at + 1)}","5","{RATES[at]}"\n' for at in range(120))
+    about = f'"Title","r1 - Traffic"\n"Vertical Label","{unit}"\n"Step","{STEP}"\n"Total Rows","120"\n"Graph ID","7"\n'
+    return f'{about}"Host ID","3"\n""\n"Date",{legend}\n{rows}'
+
+
+def test_a_table_of_cacti_is_read_as_it_writes_it_today(tmp_path: Path) -> None:
+    path = written(tmp_path, cacti_of_today())
+    assert known_reader(path).name == "a graph's CSV of Cacti"
+    assert counters.read(path).bits_per_second == pytest.approx(RATES)
+    octets = counters.read(written(tmp_path, cacti_of_today("bytes per second", '"Traffic In","Traffic Out"')))
+    assert octets.bits_per_second == pytest.approx(8 * RATES)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (cacti_of_today("degrees"), "found the vertical label `degrees`, which is no unit of a load; allowed: the CSV"),
+        (
+            cacti_of_today(legend='"Load","Users"'),
+            "found `Load`, `Users`, neither inbound nor outbound; allowed: the CSV",
+        ),
+        ('"Title","a"\n"Step","300"\n', "found no line that begins with Date; allowed: the CSV"),
+    ],
+)
+def test_a_graph_of_cacti_that_is_no_load_is_refused_in_words(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        counters.read(written(tmp_path, text))
+
+
+def test_a_host_s_loopback_is_no_port_to_choose_from(tmp_path: Path) -> None:
+    rows = sar().split("\n")
+    with_loopback = [
+        line for row in rows for line in ((row.replace("eth0", "lo  "), row) if " eth0 " in row else (row,))
+    ]
+    assert counters.read(written(tmp_path, "\n".join(with_loopback))).port == "eth0"
+    alone = "\n".join(row.replace("eth0", "lo") for row in rows)
+    assert counters.read(written(tmp_path, alone)).port == "lo"
+
+
+def test_a_load_above_the_rate_names_its_line_and_column(tmp_path: Path) -> None:
+    rows = [f"{when},5,{value}" for when, value in zip(TIMES, BYTES, strict=True)]
+    at = int(np.argmax(RATES))
+    text = "time,ifHCInOctets,ifHCOutOctets\n" + "\n".join(rows)
+    with pytest.raises(InputError, match=rf"line {at + 3}, `ifHCOutOctets`: found a load of"):
+        counters.read(written(tmp_path, text), float(RATES.max()) / 2)
 
 
 # The registry ----------------------------------------------------------------------------------------------------

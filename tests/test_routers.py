@@ -9,7 +9,8 @@ import pytest
 from rich.console import Group
 
 from forebay.commands.terminal import show
-from forebay.configuration.configuring import configure
+from forebay.configuration.configuring import configure, translate
+from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.views.configuration_text import configuration_lines
@@ -131,12 +132,16 @@ GOLDEN = [
         """
         set class-of-service drop-profiles FOREBAY interpolate fill-level [ 20 60 100 ]
         set class-of-service drop-profiles FOREBAY interpolate drop-probability [ 0 10 70 ]
-        set class-of-service schedulers FOREBAY transmit-rate percent 100
+        set class-of-service schedulers FOREBAY transmit-rate percent 95
         set class-of-service schedulers FOREBAY buffer-size temporal 75000
         set class-of-service schedulers FOREBAY priority low
         set class-of-service schedulers FOREBAY drop-profile-map loss-priority any protocol any drop-profile FOREBAY
         set class-of-service schedulers FOREBAY explicit-congestion-notification
         set class-of-service scheduler-maps FOREBAY forwarding-class best-effort scheduler FOREBAY
+        set class-of-service schedulers FOREBAY-NETWORK-CONTROL transmit-rate percent 5
+        set class-of-service schedulers FOREBAY-NETWORK-CONTROL buffer-size percent 5
+        set class-of-service schedulers FOREBAY-NETWORK-CONTROL priority low
+        set class-of-service scheduler-maps FOREBAY forwarding-class network-control scheduler FOREBAY-NETWORK-CONTROL
         set class-of-service interfaces ge-0/0/0 scheduler-map FOREBAY
         set class-of-service interfaces ge-0/0/0 shaping-rate 16192k
         """,
@@ -330,6 +335,42 @@ def test_wred_is_refused_in_a_priority_class_of_ios_xe() -> None:
     classes = Classes("strict", (TrafficClass("a", (), 1.0, packets(90, RED)), TrafficClass("b", (), 1.0, packets(90))))
     told = configure(PLATFORMS["ios-xe"], dsl(classes))
     assert told.notes == ("ios-xe has no WRED in a class with priority; allowed: droptail there",)
+
+
+@pytest.mark.parametrize("weights", [(3, 1), (1, 1), (7, 2, 1), (1, 1, 1, 1, 1, 1)])
+def test_junos_leaves_network_control_a_queue_and_a_share(weights: tuple[int, ...]) -> None:
+    """A scheduler map replaces the default one, in which network control has 5 percent."""
+    classes = tuple(TrafficClass(f"c{at}", (), float(weight), packets(90)) for at, weight in enumerate(weights))
+    told = configure(PLATFORMS["junos"], dsl(Classes("dwrr", classes)))
+    text = "\n".join(told.lines)
+    shares = [int(line.rpartition(" ")[2]) for line in told.lines if "transmit-rate percent" in line]
+    assert sum(shares) == 100
+    assert 5 <= shares[-1] <= 10
+    assert [share / sum(shares[:-1]) for share in shares[:-1]] == pytest.approx(
+        [weight / sum(weights) for weight in weights], abs=0.011
+    )
+    assert "forwarding-classes queue 3 network-control" in text
+    assert "forwarding-class network-control scheduler FOREBAY-NETWORK-CONTROL" in text
+    queues = [line.split()[-2] for line in told.lines if "forwarding-classes queue" in line]
+    assert len(set(queues)) == len(queues) == len(weights)
+    read = translate(text, "junos", Assumed()).port
+    assert isinstance(read.queue, Classes)
+    assert len(read.queue.classes) == len(weights)
+
+
+@pytest.mark.parametrize(
+    ("account", "counted"),
+    [("", 14), (" account user-defined 0", 14), (" account user-defined 24", 38), (" account user-defined -14", 0)],
+)
+def test_a_shaper_of_ios_xe_counts_ethernet_headers(account: str, counted: int) -> None:
+    """Cisco, "Cisco ASR 1000 QoS" (Q&A c67-731655): a shaper counts 14 bytes beside IP, and `account` corrects that."""
+    text = f"policy-map A\n class class-default\n  shape average 10000000{account}\n  queue-limit 50 packets\n"
+    read = translate(text, "ios-xe", Assumed())
+    assert float(read.port.ip_rate) == pytest.approx(10e6 * 1500 / (1500 + counted), rel=1e-9)
+    assert read.seconds == pytest.approx(50 * (1500 + counted) * 8 / 10e6, rel=1e-6)
+    told = configure(PLATFORMS["ios-xe"], read.port)
+    again = translate("\n".join(told.lines), "ios-xe", Assumed())
+    assert float(again.port.ip_rate) == pytest.approx(float(read.port.ip_rate), rel=1e-6)
 
 
 # The manual and the terminal --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forebay.observed_bounds import Bound
 from tests.conftest import forebay
 
 LINK = """
@@ -70,6 +71,21 @@ def assumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("assumed") / "link.toml"
     path.write_text(ASSUMED.replace("[link]", '[link]\nbuffer = "50p"'))
     return path
+
+
+@pytest.mark.parametrize("verb", [["run"], ["compare", "--points", "0"]])
+def test_runs_and_comparisons_list_what_a_scenario_assumes(verb: list[str], assumed: Path, tmp_path: Path) -> None:
+    for options in ([], ["--json"]):
+        short = ["--set", "run.measure=1s", "--set", "run.warmup=1s", "--set", "run.replications=1", *options]
+        out = ["--out", tmp_path / "out"] if verb[0] == "compare" else []
+        told = forebay(*verb, assumed, *short, *out)
+        assert told.code in (0, 1), told.err
+        assert "assumes that packets come at random within 5 min" in " ".join(told.err.split())
+
+
+def test_a_bound_is_called_by_its_article() -> None:
+    for ends, words in ((("1Mbps", None), "is a lower bound"), ((None, "9Mbps"), "is an upper bound")):
+        assert words in Bound("link.rate", *ends, "read it").sentence
 
 
 def test_a_check_of_an_assumption_lists_it_without_confidence(assumed: Path) -> None:

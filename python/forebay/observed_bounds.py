@@ -59,8 +59,8 @@ class Bound:
     @property
     def sentence(self) -> str:
         """The meaning of the bound as a value, in words."""
-        side, other = ("lower", "larger") if self.at_least is not None else ("upper", "smaller")
-        return f"{self.key} = {self.value} is a {side} bound: the true value may be {other}"
+        side, other = ("a lower", "larger") if self.at_least is not None else ("an upper", "smaller")
+        return f"{self.key} = {self.value} is {side} bound: the true value may be {other}"
 
 
 def bounds_of(text: str, kind: str = "toml") -> tuple[Bound, ...]:

@@ -10,7 +10,7 @@ import click
 from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
-from forebay.commands.sources import source
+from forebay.commands.sources import source, tell_assumed
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, Whole
@@ -75,6 +75,7 @@ def compare(
 
     given = source(file)
     scenario = given.scenario(overrides)
+    tell_assumed(scenario)
     several = bool(buffers(scenario, points))
     if picture is not None and not several:
         raise InputError(

@@ -10,7 +10,7 @@ import click
 
 from forebay.commands.estimate import Work, announced_soon, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
-from forebay.commands.sources import source
+from forebay.commands.sources import source, tell_assumed
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
@@ -94,6 +94,7 @@ def run(
         check_address_space()
     given = source(file)
     scenario = given.scenario(overrides)
+    tell_assumed(scenario)
     if trace_to is not None:
         from forebay.extras import need
         from forebay.measurement.traces import FILES

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebay.commands.streams import remark
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
     from forebay import _core
     from forebay.scenario import Scenario
 
-__all__ = ["Source", "source", "standard_input"]
+__all__ = ["Source", "source", "standard_input", "tell_assumed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +86,13 @@ def standard_input() -> str:
         return bounded(sys.stdin.buffer, "<stdin>")
     except OSError as error:
         raise InputError(f"<stdin>: cannot be read: {error.strerror or error}") from None
+
+
+def tell_assumed(scenario: Scenario) -> None:
+    """Say on standard error what a scenario assumes, a line each."""
+    if not scenario.assumed:
+        return
+    from forebay.search.unmeasured import of_assumptions
+
+    for each in of_assumptions(scenario.assumed):
+        remark(f"warning: {each}")

@@ -11,7 +11,7 @@ import click
 
 from forebay.commands.estimate import announced
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
-from forebay.commands.sources import source
+from forebay.commands.sources import source, tell_assumed
 from forebay.commands.streams import remark, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder, Readable
@@ -91,7 +91,6 @@ def sweep(
     FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
     """
     from forebay.extras import need
-    from forebay.search.unmeasured import of_assumptions
     from forebay.sweeps.sweeping import sweep as run_grid
 
     if bundle_to is not None:
@@ -109,8 +108,7 @@ def sweep(
     assert out is not None
     given = source(file)
     scenario = given.scenario(overrides)
-    for each in of_assumptions(scenario.assumed):
-        remark(f"warning: {each}")
+    tell_assumed(scenario)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario,

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from forebay.observation.estimate import Estimate
 
-__all__ = ["DIGITS", "digits_of", "rate_text", "size_text", "time_text"]
+__all__ = ["DIGITS", "digits_of", "rate_text", "seconds_text", "size_text", "time_text"]
 
 #: Significant digits where nothing says how many are known, and the most that are ever written.
 DIGITS, MOST_DIGITS = 4, 7
@@ -30,6 +30,11 @@ def time_text(seconds: float, digits: int = DIGITS) -> str:
 def size_text(size: float, digits: int = DIGITS) -> str:
     """Bytes, of which there are no parts."""
     return _written(size if size >= 1000 else round(size), digits, _SIZES)
+
+
+def seconds_text(seconds: float) -> str:
+    """A time of polls in seconds, with three digits and whole seconds: "300 s", "59.4 s"."""
+    return f"{seconds:.0f} s" if seconds >= 1000 else f"{seconds:.3g} s"
 
 
 def digits_of(estimate: Estimate) -> int:

@@ -6,6 +6,7 @@ watermark looks into it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
+from forebay.observation.amounts import seconds_text
 from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.speeds import LinkSpeed, check_fits, check_is_counter, link_speed
@@ -49,6 +51,8 @@ _WORDS: Mapping[Kind, str] = {"rate": "rates", "packet_rate": "rates of packets"
 GAP = 1.5
 #: Bytes of the smallest frame on a wire, for what packets a second a rate allows.
 SMALLEST_PACKET = 40
+#: Names of interfaces through which a host talks to itself.
+_LOOPBACK = re.compile(r"(^| )(lo|loopback) ?\d*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ class Counters:
         Whether the rate is that of the port's type, which may run slower.
     shaper : Shaper or None
         What a host says of the port's queue.
+    assumed : tuple of str
+        What the file does not say of its numbers and was taken for granted, a clause each.
     """
 
     port: str
@@ -98,6 +104,7 @@ class Counters:
     rate: Estimate | None = None
     is_nominal: bool = False
     shaper: Shaper | None = None
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass
@@ -150,7 +157,9 @@ def read(
     readings.check_once(chosen, where)
     link = link_speed(readings, chosen, rate_bps, where)
     known = link.rate.value if link.rate is not None else None
-    return _told(chosen, _port(readings, chosen, known, where), link, where)
+    return replace(
+        _told(chosen, _port(readings, chosen, known, where), link, readings, where), assumed=tuple(readings.assumed)
+    )
 
 
 def _has_speeds_only(readings: Readings) -> bool:
@@ -175,6 +184,9 @@ def _chosen(readings: Readings, port: str | None, where: str) -> str:
     known = sorted(each for each in readings.ports if _has_load(readings, each)) or sorted(readings.ports)
     if not known:
         raise InputError(f"{where}: found no counter of a port; allowed: {ALLOWED}")
+    others = [each for each in known if not _LOOPBACK.search(each)]
+    if port is None and len(others) == 1:
+        return others[0]
     names = ", ".join(shown(each) for each in known[:8]) + (", ..." if len(known) > 8 else "")
     if port is None:
         if len(known) == 1:
@@ -255,20 +267,25 @@ def _amounts(series: Sequence[tuple[float, float]], per_second: float | None) ->
     """Of a column that says the amount of the interval that ends at its row, or the mean rate in it.
 
     `per_second` is what a rate of one counts in a second, in bytes or packets; None of amounts. Where rows of rates are
-    missing nothing is known.
+    missing nothing is known. The first rate is of an interval of the usual length. The first amount is of one whose
+    beginning is not known.
     """
     times = np.array([instant for instant, _ in series])
-    values = np.array([float(value) for _, value in series])[1:]
-    steps = np.diff(times)
-    broken = np.zeros(values.size, dtype=bool)
-    if per_second is not None:
+    values = np.array([float(value) for _, value in series])
+    if per_second is None:
+        values = values[1:]
+        broken = np.zeros(values.size, dtype=bool)
+    else:
+        usual = float(np.median(np.diff(times)))
+        times = np.concatenate([[times[0] - usual], times])
+        steps = np.diff(times)
         values = values * per_second * steps
-        broken = steps > GAP * np.median(steps)
+        broken = steps > GAP * usual
     values[broken] = 0.0
     return Counted(times, np.concatenate([[0.0], np.cumsum(values)]), broken, 0)
 
 
-def _told(name: str, port: _Port, link: LinkSpeed, where: str) -> Counters:
+def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: str) -> Counters:
     rate_bps = link.rate.value if link.rate is not None else None
     base = next((port.counted[kind][0] for kind in ("bytes", "packets", "drops") if kind in port.counted), None)
     if base is None and not port.gauges and link.shaper is None:
@@ -299,7 +316,14 @@ def _told(name: str, port: _Port, link: LinkSpeed, where: str) -> Counters:
             amounts.pop("bytes", None)
     starts = times[:-1][~broken]
     if "bytes" in amounts and link.rate is not None:
-        check_fits(starts, seconds, amounts["bytes"] * 8 / seconds, link.rate, where)
+        check_fits(
+            starts,
+            seconds,
+            amounts["bytes"] * 8 / seconds,
+            link.rate,
+            where,
+            place=lambda instant: readings.place_of(name, ("bytes", "rate"), instant, where),
+        )
     if base is None and port.totals.get("packets"):
         drops = port.totals.get("drops", 0.0)
         offered = drops + port.totals["packets"]
@@ -357,7 +381,7 @@ class _Told:
         size = self.amounts.get("bytes")
         if size is None or not size.size:
             return {}
-        source = f"bytes between polls {self.interval_s:g} s apart"
+        source = f"bytes between polls {seconds_text(self.interval_s)} apart"
         found = {"load": batch_ratio(size * 8, self.seconds, "bit/s", source)}
         rates = size * 8 / self.seconds
         worth = independent_of(rates)
@@ -390,7 +414,7 @@ class _Told:
     def unknown(self) -> tuple[Unknown, ...]:
         """What these counters cannot tell."""
         capture = "capture packets at the port: `forebay observe port.pcapng`"
-        finest = f"load over less than {self.interval_s:g} s" if self.interval_s else "load over time"
+        finest = f"load over less than {seconds_text(self.interval_s)}" if self.interval_s else "load over time"
         said = [
             Unknown(finest, "counters are read at the polls only", f"{capture}, or read queue watermarks"),
             Unknown("number of flows, their sizes and arrivals", "counters add all flows up", "export flow records"),
@@ -400,7 +424,7 @@ class _Told:
         if "bytes" not in self.amounts:
             why = "no counter of bytes was read"
             if self.port.narrow:
-                why = f"a counter of 32 bits wraps more than once in {self.interval_s:g} s at this rate"
+                why = f"a counter of 32 bits wraps more than once in {seconds_text(self.interval_s)} at this rate"
             said.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
         drops = self.amounts.get("drops")
         if drops is None or (drops.any() and "packets" not in self.amounts):

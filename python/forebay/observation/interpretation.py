@@ -14,7 +14,7 @@ from forebay.observation.carried import carried_at_least, sliding
 from forebay.observation.controllers import Family, families
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
 from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, count_limited, is_long, limits
+from forebay.observation.limits import Limit, beside_others, count_limited, is_long, limits
 from forebay.observation.link_rate import (
     CEILING,
     FIND_RATE,
@@ -109,13 +109,18 @@ class Seen:
 
 @dataclass(frozen=True)
 class LongFlow:
-    """A long flow, and what is known of it."""
+    """A long flow, and what is known of it.
+
+    `on_schedule` is the share of time in which it kept to one rate, where this link is taken to limit it although its
+    application may; None where there is no such doubt.
+    """
 
     stream: Stream
     limit: Limit
     base_round_trip: Estimate | Unknown
     round_trip_at_most: float | None
     family: Family
+    on_schedule: float | None = None
 
 
 @dataclass(frozen=True)
@@ -184,6 +189,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     known = rate.value if isinstance(rate, Estimate) else None
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
+    found, doubted = beside_others(long, found)
     idle = _Idle(place, known, load, mean.value)
     total = float(seen.load.bytes.sum())
     return Observed(
@@ -206,8 +212,9 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
                     tick_s=seen.gaps.resolution_s,
                 ),
                 kind,
+                doubted.get(number),
             )
-            for stream, limit, kind in zip(long, found, families(long), strict=True)
+            for number, (stream, limit, kind) in enumerate(zip(long, found, families(long), strict=True))
         ],
         _queue(seen),
         seen.transfers,
@@ -322,11 +329,13 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
-def _long_flow(stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family) -> LongFlow:
+def _long_flow(
+    stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family, on_schedule: float | None
+) -> LongFlow:
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
         base = replace(base, at_most=most)
-    return LongFlow(stream, limit, base, most, kind)
+    return LongFlow(stream, limit, base, most, kind, on_schedule)
 
 
 def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:

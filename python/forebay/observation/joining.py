@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from forebay.errors import InputError
+from forebay.formatting import bandwidth, counted
 from forebay.observation.arrivals import arrivals
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
@@ -61,6 +62,8 @@ _EQUAL = 0.3
 _TOLD, _IN_A_WINDOW, _MOSTLY = 20, 20, 0.5
 #: Share of the bytes from which on a connection is told of, whatever is known of it.
 _WORTH_TELLING = 0.01
+#: Flows of doubtful limit that are named one by one.
+_DOUBTED = 5
 #: Long flows in the table.
 _LISTED = 200
 #: Names of groups of flows that something else limits; a scenario's keys have them.
@@ -128,7 +131,20 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         flows=tuple(_rows(observed, brief, seen.gaps.resolution_s)),
         distributions=tuple(distributions),
         remarks=(*remarks, *_brief_remark(brief, total, seen.seconds)),
+        assumed=tuple(_doubted(observed.long_flows)),
     )
+
+
+def _doubted(flows: Sequence[LongFlow]) -> Iterable[str]:
+    """What is taken for a flow of this link and may be an application that writes at one rate."""
+    doubted = [flow for flow in flows if flow.on_schedule is not None]
+    for flow in doubted[:_DOUBTED]:
+        yield (
+            f"a flow of {bandwidth(flow.stream.mean_bps)} is limited by this link: it kept to one rate in "
+            f"{flow.on_schedule:.0%} of the time, so its application may limit it instead"
+        )
+    if len(doubted) > _DOUBTED:
+        yield f"so are {counted(len(doubted) - _DOUBTED, 'other flow')} that may be limited by applications"
 
 
 def _brief(seen: Seen, observed: Observed) -> list[Stream]:

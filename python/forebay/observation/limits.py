@@ -3,8 +3,9 @@
 After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which look at what a sender does
 round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
 whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
-without a loss is limited by its application or by a slower link: from here both look the same. At a receiver no data
-is ever in flight, and an application loses no packets.
+without a loss is limited by its application or by a slower link: from here both look the same. So is what keeps to a
+schedule although it loses packets beside others (see `forebay.observation.steadiness`). At a receiver no data is ever
+in flight, and an application loses no packets.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate
+from forebay.observation.steadiness import Schedule, schedule_of
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["Limit", "count_limited", "is_long", "limits", "receiver_share"]
+__all__ = ["Limit", "beside_others", "count_limited", "is_long", "limits", "receiver_share"]
 
 #: Packets of a stream that is long enough to be limited by anything but its own size.
 _LONG_PACKETS = 100
@@ -39,6 +41,11 @@ _AT_FULL = 0.5
 _CONSTANT = 0.08
 #: What is below this share of the largest rate is not limited by the link that the largest shares.
 _BELOW = 0.8
+#: Smaller flows are not asked whether they keep to a schedule: share of the bytes of all long flows.
+_ASKED = 0.005
+#: From which share of the largest rate on rates are alike, as a fair scheduler makes them; and the share of time on a
+#: schedule from which on nobody need be limited by the link.
+_ALIKE, _SURELY = 0.9, 0.8
 #: Share of time in which a link is full that limits anybody without a loss.
 _FULL = 0.5
 #: Round trips over which a rate is taken, and at least how long.
@@ -97,6 +104,61 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     if signals or full[0] >= _FULL:
         return Limit.LINK
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
+
+
+def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[list[Limit], dict[int, float]]:
+    """What limits long streams that share a link, with regard to those that keep to a schedule.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+        Long streams of one link and direction.
+    found : sequence of Limit
+        What limits each of them by its losses, its marks and the load of the link.
+
+    Returns
+    -------
+    list of Limit
+        The same, where those that keep to a schedule are limited by something else.
+    dict of int to float
+        Streams, by their places, that the link is taken to limit and that may keep to a schedule: the share of time in
+        which they were on it.
+    """
+    limits = list(found)
+    schedules = _schedules(streams, found)
+    largest = max((stream.mean_bps for stream in streams), default=0.0)
+    small = {place for place in schedules if streams[place].mean_bps < _BELOW * largest}
+    kept = {place for place, each in schedules.items() if each.is_kept and (each.large or place in small)}
+    alike = {place for place in kept if streams[place].mean_bps >= _ALIKE * largest}
+    # A fair scheduler gives equal rates, as equal applications do.
+    doubted = alike if len(alike) > 1 else set()
+    kept -= doubted
+    linked = {place for place, limit in enumerate(found) if limit is Limit.LINK}
+    if kept and kept == linked:
+        # What overflows a queue is not on a schedule all the time.
+        least = min(kept, key=lambda place: schedules[place].share)
+        if schedules[least].share < _SURELY:
+            kept.discard(least)
+            doubted = doubted | {least}
+    for place in kept:
+        limits[place] = Limit.ELSEWHERE
+    if len(linked - kept) > 1:
+        doubted = doubted | {place for place, each in schedules.items() if place not in kept and each.may_be_kept}
+    return limits, {place: schedules[place].share for place in sorted(doubted)}
+
+
+def _schedules(streams: Sequence[Stream], found: Sequence[Limit]) -> dict[int, Schedule]:
+    """Schedules of the streams that the link is taken to limit; of a stream alone the link itself may be one."""
+    if len(streams) < 2:
+        return {}
+    least = _ASKED * sum(stream.bytes for stream in streams)
+    schedules = {}
+    for place, (stream, limit) in enumerate(zip(streams, found, strict=True)):
+        if limit is Limit.LINK and stream.bytes >= least:
+            schedule = schedule_of(stream, _EVENTS)
+            if schedule is not None:
+                schedules[place] = schedule
+    return schedules
 
 
 def _shows_pauses(stream: Stream) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.formatting import bandwidth
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.streams import rates_over
 
@@ -51,6 +52,10 @@ _NEXT_BEAT, _ALIKE = 2.1, 0.04
 _ROUNDED = 0.1
 #: Ticks of the clock in a window of load whose ceiling is looked for.
 _TICKS_PER_WINDOW = 50.0
+#: The coarsest unit of the stamps of a file, and the share of gaps that is all of them for a reason.
+_WRITTEN_S, _ALL_ALIKE = 1.01e-6, 0.9
+#: Gaps of more steps than one, and of so few that multiples of a step can be told; how far a multiple is off.
+_ONE_STEP, _COUNTED, _OFF = 1.25, 20.0, 0.1
 #: How to find a rate that an input does not tell.
 FIND_RATE = "give it with --rate, or read the interface's ifHighSpeed or the shaper's configuration"
 #: Packets in a window of load whose ceiling is looked for, and the share of windows that are to touch it.
@@ -144,8 +149,38 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
         return ceiling
     because = "packets seldom left back to back, and the load never met a ceiling"
     if _is_coarse(gaps):
-        because = f"the clock of the capture tells no times apart below {_time(gaps.resolution_s)}: too coarse for gaps"
+        because = _of_close_packets(gaps)
     return Unknown("link rate", because, FIND_RATE)
+
+
+def _of_close_packets(gaps: Gaps) -> str:
+    """Why gaps of a few ticks tell no rate: they are those of a clock, of a link on the way, or of several.
+
+    A clock that is too coarse for a distance rounds it now up and now down. Distances that are all alike, with no two
+    packets at one instant, are as long as they look. Gaps of a clock's steps are multiples of one.
+    """
+    step, total = gaps.resolution_s, float(gaps.counts.sum())
+    steps = gaps.seconds / step
+    together = float(gaps.counts[gaps.seconds <= 0.0].sum()) / total
+    close = (gaps.seconds > 0.0) & (steps < _TICKS + 0.5)
+    counts = np.bincount(np.round(steps[close]).astype(int), weights=gaps.counts[close])
+    usual = int(counts.argmax()) if len(counts) else 0
+    # A file counts microseconds at the coarsest: what is counted in more is the clock's doing, or the packets'.
+    if together < _STANDS_STILL and step > _WRITTEN_S and counts[usual] >= _ALL_ALIKE * counts.sum():
+        size = float(np.average(gaps.before[close], weights=gaps.counts[close]))
+        of = f"a link of {bandwidth(size * 8.0 / (usual * step))}" if size > 0 else "a link"
+        return (
+            f"packets came {_time(usual * step)} apart again and again and no closer: {of} on their way does that, "
+            "this one or one before it, and so do senders that space packets"
+        )
+    many = (steps > _ONE_STEP) & (steps < _COUNTED)
+    whole = many & (np.abs(steps - np.round(steps)) < _OFF)
+    if together >= _STANDS_STILL and gaps.counts[whole].sum() < _ALL_ALIKE * gaps.counts[many].sum():
+        return (
+            f"{together:.0%} of the packets came together with the one before, and others {_time(step)} later or more: "
+            "several links before this place do that, or a host that stamps packets together"
+        )
+    return f"the clock of the capture tells no times apart below {_time(step)}: too coarse for gaps"
 
 
 def _is_coarse(gaps: Gaps) -> bool:

@@ -210,9 +210,12 @@ def of_counters(counters: Counters, window: Window = WHOLE) -> Finding:
 def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
     """What a scenario of counters rests on."""
     if day is None:
-        return ()
+        return counters.assumed
     every = clock_time(counters.interval_s)
-    said = [f"packets come at random within {every}: counters do not show shorter bursts, which need a larger buffer"]
+    said = [
+        *counters.assumed,
+        f"packets come at random within {every}: counters do not show shorter bursts, which need a larger buffer",
+    ]
     if day.lossy and counters.rate is not None:
         loads = [each.load_bps for each in day.losses]
         said.append(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import Framing
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
@@ -83,7 +84,9 @@ class IosXe(Router):
     def link(self, port: Port) -> tuple[int | None, str]:
         if port.rate is None or port.rate > FASTEST:
             return None, "l3"
-        return max(SLOWEST, port.bits_per_second), port.layer
+        # A shaper that counts another framing than a layer's is told of its rate of IP.
+        bits = port.bits_per_second if port.wire is None else math.floor(port.ip_rate)
+        return max(SLOWEST, bits), port.layer
 
     def limit(self, limit: Limit, port: Port) -> Limit:
         del port
@@ -224,13 +227,11 @@ def _offset(text: str) -> int:
 
 def _shape(state: Policies, said: Said) -> None:
     entry = state.current(said.line)
-    counted = said.number("offset") + ETHERNET if said.has("offset") else None
-    layers = {counts: layer for layer, counts in FRAMING.items()}
-    if counted is not None and counted not in layers:
-        allowed = ", ".join(f"{counts - ETHERNET} ({layer})" for counts, layer in layers.items())
-        raise Mistake(f"`account user-defined {counted - ETHERNET}`", allowed).error(said.line)
-    rate = said.number("rate") or said.number("rate_comma")
-    entry.rate, entry.layer = rate, "l3" if counted is None else layers[counted]
+    counted = ETHERNET + said.number("offset")
+    layer = next((layer for layer, counts in FRAMING.items() if counts == counted), None)
+    entry.rate = said.number("rate") or said.number("rate_comma")
+    entry.layer = layer or "l3"
+    entry.wire = Framing(counted) if layer is None else None
 
 
 def _curve(state: Policies, said: Said) -> None:

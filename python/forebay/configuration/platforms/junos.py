@@ -15,6 +15,7 @@ from forebay.configuration.platforms.routers import (
     WRED,
     Router,
     in_time,
+    lowest_terms,
     members,
     microseconds,
     percents,
@@ -36,8 +37,15 @@ FASTEST = 10**13
 LONGEST = {50_000: "IQ PICs of M320 and T Series", 100_000: "M7i and M10i", 200_000: "other M Series"}
 #: Strict priorities, the first first; what takes turns is low.
 PRIORITIES = ("strict-high", "high", "medium-high", "medium-low", "low")
+#: Those that are read: "priority (Schedulers)" puts `low-latency` of ACX7000 Series before all others.
+_READ = ("low-latency", *PRIORITIES)
 REST = "best-effort"
 PREFIX = "FOREBAY"
+#: The scheduler of what routers tell each other, whose defaults a map of one's own replaces: "Default Schedulers
+#: Overview" gives it 5 percent of rate and buffer at low priority. Its part of the buffer is that.
+_CONTROL = f"{PREFIX}-NETWORK-CONTROL"
+#: What is left for it, in percent, and the queue that it has on MX Series.
+_LEFT, _CONTROL_QUEUE = (5, 10), 3
 #: What is dropped below the next fill level: pairs of percent, as `interpolate` takes them.
 Points = tuple[tuple[int, int], ...]
 
@@ -88,18 +96,26 @@ class Junos(Router):
         gentle = asked.switch("gentle") and probability < 100
         return _curve(_bend(least, most, probability, gentle=gentle), limit, ecn=asked.ecn)
 
+    def shares(self, weights: Sequence[float]) -> list[float]:
+        return lowest_terms(_percents(weights)) if weights else []
+
     def write(self, port: Port) -> list[str]:
         found: list[str] = []
+        left = _LEFT[0]
         if isinstance(port.queue, Queue):
-            entries = [(PREFIX, REST, "low", "percent 100", port.queue)]
+            entries = [(PREFIX, REST, "low", f"percent {100 - left}", port.queue)]
         else:
             entries = _entries(port.queue)
+            left = 100 - sum(_percents([entry.weight for entry, level in members(port.queue) if level is None]))
             found += [f"{_COS} forwarding-classes queue {number} {name}" for number, name in _forwarding(entries)]
         for scheduler, _, priority, rate, queue in entries:
             found += _scheduler(scheduler, queue, port, (priority, rate))
         found += [
             f"{_COS} scheduler-maps {PREFIX} forwarding-class {name} scheduler {which}" for which, name, *_ in entries
         ]
+        for line in (f"transmit-rate percent {left}", f"buffer-size percent {_LEFT[0]}", "priority low"):
+            found.append(f"{_COS} schedulers {_CONTROL} {line}")
+        found.append(f"{_COS} scheduler-maps {PREFIX} forwarding-class network-control scheduler {_CONTROL}")
         interface = f"{_COS} interfaces {_interface(port)}-0/0/0"
         return [
             *found,
@@ -197,7 +213,7 @@ _Entry = tuple[str, str, str, str, Queue]
 
 def _entries(classes: Classes) -> list[_Entry]:
     found = members(classes)
-    shares = iter(percents([entry.weight for entry, level in found if level is None]))
+    shares = iter(_percents([entry.weight for entry, level in found if level is None]))
     entries: list[_Entry] = []
     for at, (entry, level) in enumerate(found):
         name = REST if at == len(found) - 1 else legible(entry.name)
@@ -209,10 +225,32 @@ def _entries(classes: Classes) -> list[_Entry]:
     return entries
 
 
+def _percents(weights: Sequence[float]) -> list[int]:
+    """Whole percent of the rate for each weight.
+
+    What is left for network control keeps the proportions best.
+    """
+    if not weights:
+        return [100 - _LEFT[0]]
+    total = sum(weights)
+    found = [percents(weights, 100 - left) for left in range(_LEFT[0], _LEFT[1] + 1)]
+
+    def off(told: Sequence[int]) -> float:
+        wanted = [weight / total if total > 0 else 1 / len(weights) for weight in weights]
+        return max(abs(share / sum(told) - want) for share, want in zip(told, wanted, strict=True))
+
+    return min(found, key=lambda told: round(off(told), 9))
+
+
 def _forwarding(entries: Sequence[_Entry]) -> Iterator[tuple[int, str]]:
-    """The queue of each forwarding class: the last is queue 0, best effort's, which is there already."""
-    for at, (_, name, *_) in enumerate(entries[:-1]):
-        yield len(entries) - 1 - at, name
+    """The queue of each forwarding class: the last is queue 0, best effort's, which is there already.
+
+    Network control keeps its own.
+    """
+    numbers = [number for number in range(1, 8) if number != _CONTROL_QUEUE][: len(entries) - 1]
+    for (_, name, *_), number in zip(entries, reversed(numbers), strict=False):
+        yield number, name
+    yield _CONTROL_QUEUE, "network-control"
 
 
 @dataclass(slots=True)
@@ -367,7 +405,7 @@ _FORMS: Sequence[Form[_Handler]] = (
     Form(f"{_SCHEDULER} transmit-rate <rate> [exact|rate-limit]", _bits_of_scheduler),
     Form(f"{_SCHEDULER} transmit-rate percent <percent> [exact|rate-limit]", _rate),
     Form(f"{_SCHEDULER} transmit-rate remainder", _rate),
-    Form(f"{_SCHEDULER} priority priority=strict-high|high|medium-high|medium-low|low", _priority),
+    Form(f"{_SCHEDULER} priority priority=low-latency|strict-high|high|medium-high|medium-low|low", _priority),
     Form(
         f"{_SCHEDULER} drop-profile-map loss-priority any|low|medium-low|medium-high|high protocol any|tcp|non-tcp "
         "drop-profile <profile>",
@@ -390,11 +428,14 @@ _SHOWN: Sequence[Form[_Handler]] = (
     Form("Scheduler: <scheduler> Forwarding class: <word> Index: <count>", _shown_scheduler),
     Form(
         "Transmit rate: [<percent> percent] [remainder|unconfigured] Rate Limit: <word> Buffer size: <microseconds> us "
-        "[Buffer Limit: <word>] [Priority: priority=strict-high|high|medium-high|medium-low|low]",
+        "[Buffer Limit: <word>] [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
         _shown_figures,
     ),
-    Form("Buffer Limit: <word> [Priority: priority=strict-high|high|medium-high|medium-low|low]", _shown_buffer),
-    Form("Priority: priority=strict-high|high|medium-high|medium-low|low", _shown_buffer),
+    Form(
+        "Buffer Limit: <word> [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
+        _shown_buffer,
+    ),
+    Form("Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low", _shown_buffer),
     Form("Shaping rate: <rate> bps", _shape),
     Form("Excess|Drop|Loss|Physical|Logical|Maximum|Queues|Exclude|Congestion-notification:|Object ...", _ignore),
     Form("Classifier|Rewrite|DSCP|Forwarding ...", _ignore),
@@ -585,7 +626,7 @@ class _Resolved:
         left = max(1, (100 - said) // max(1, silent))
         found = []
         for entry in schedulers:
-            level = None if entry.priority == "low" else PRIORITIES.index(entry.priority) + 1
+            level = None if entry.priority == "low" else _READ.index(entry.priority) + 1
             weight = float(entry.share if entry.share is not None else left)
             told = TrafficClass(entry.forwarding or entry.name, (), weight, self._queue(entry, counted))
             found.append((told, level))
@@ -599,10 +640,10 @@ class _Resolved:
                 meant = f"; did you mean `{likely}`?" if likely else ""
                 known = ", ".join(f"`{name}`" for name in state.maps) or "a text that has it"
                 raise InputError(f"translate: found no scheduler map `{state.attached}`; allowed: {known}{meant}")
-            return [state.schedulers[name] for name in state.maps[state.attached]]
-        if not state.schedulers:
+            return [state.schedulers[name] for name in state.maps[state.attached] if name != _CONTROL]
+        if not state.schedulers.keys() - {_CONTROL}:
             raise InputError("translate: found no scheduler; allowed: one such as `buffer-size temporal 5000`")
-        return list(state.schedulers.values())
+        return [entry for entry in state.schedulers.values() if entry.name != _CONTROL]
 
     @staticmethod
     def _unlimited(entry: _Scheduler) -> InputError:
@@ -657,11 +698,14 @@ class _Resolved:
 JUNOS = Junos(
     name="junos",
     title="Juniper Junos (MX Series)",
-    source="Juniper, 'buffer-size (Schedulers)': drops begin above logical interface speed x temporal microseconds; "
+    source="Juniper, 'Default Schedulers Overview': network control has 5 percent; "
+    "'buffer-size (Schedulers)': drops begin above logical interface speed x temporal microseconds; "
     "'Managing Congestion on the Egress Interface by Configuring the Scheduler Buffer Size'; 'drop-profiles "
     "(Definition)': fill levels and drop probabilities in percent, interpolated; 'show class-of-service "
     "scheduler-map'",
     quirks=(
+        "a scheduler map replaces the default one: what routers tell each other keeps 5 to 10 percent as "
+        "`network-control`, which is queue 3 on MX Series",
         "the time counts at the shaping rate, so a port that is shaped otherwise needs its own value",
         "the longest buffer depends on the platform: 50,000 microseconds on IQ PICs of M320 and T Series, 100,000 on "
         "M7i and M10i, 200,000 on other M Series, 2,000,000 on SRX",
@@ -679,5 +723,5 @@ JUNOS = Junos(
     },
     nearest={**dict.fromkeys(("codel", "cobalt", "pie", "choke", "dynamic_threshold"), "red"), "dualpi2": "step"},
     levels=len(PRIORITIES),
-    classes=8,
+    classes=7,
 )

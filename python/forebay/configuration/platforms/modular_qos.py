@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from forebay.configuration.access import Framing
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
@@ -99,6 +100,8 @@ class Class:
         As in `class voice`.
     rate, layer : int and str
         Its shaper, and whose bits that counts.
+    wire : Framing, optional
+        What its shaper counts beside IP, where that is no layer's.
     child : Policy, optional
         The policy of what it holds.
     level : int, optional
@@ -127,6 +130,7 @@ class Class:
     line: int
     rate: int | None = None
     layer: str = "l3"
+    wire: Framing | None = None
     child: Policy | None = None
     level: int | None = None
     share: int | None = None
@@ -507,7 +511,10 @@ class _Resolved:
         if not policy.classes:
             raise InputError(f"translate: found no policy-map `{policy.name}`; allowed: a text that has it")
         rate, layer = (speed, "l3" if speed is None else "l1") if shaped is None else (shaped.rate, shaped.layer)
-        bare = Port(rate, self.assumed.packet, _NOTHING, layer=layer)
+        wire = None if shaped is None else shaped.wire
+        if wire is not None:
+            self.how[f"the shaper counts {wire}"] = None
+        bare = Port(rate, self.assumed.packet, _NOTHING, layer=layer, wire=wire)
         counted = bare.ip_rate if rate is not None else None
         if counted is None and self.assumed.rate is not None:
             counted = Fraction(self.assumed.rate)

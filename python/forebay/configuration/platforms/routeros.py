@@ -16,9 +16,21 @@ from fractions import Fraction
 from forebay.configuration.platforms.linux.cake import CAKE
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
+from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import FRAMING, UNKNOWN, Direction, Discipline, Limit, Port, Queue, Value
+from forebay.configuration.port import (
+    FRAMING,
+    UNKNOWN,
+    Classes,
+    Direction,
+    Discipline,
+    Limit,
+    Port,
+    Queue,
+    TrafficClass,
+    Value,
+)
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
     Mistake,
@@ -264,12 +276,19 @@ _MENUS = {"type": None, "tree": _TREE, "simple": _SIMPLE, "interface": ("queue",
 
 @dataclass(frozen=True, slots=True)
 class _Shaped:
-    """A queue that shapes: its name and type, the rates of the upload and the download, and its line."""
+    """A queue that shapes: its types, the rates of the upload and the download, and its line.
+
+    A queue of a tree has a name, the name of its parent, the rate that it has at any time, and a priority.
+    """
 
     queues: tuple[str, str]
     rates: tuple[int, int]
     line: int
     simple: bool
+    name: str = ""
+    parent: str = ""
+    floor: int = 0
+    level: int = 8
 
 
 @dataclass(slots=True)
@@ -358,7 +377,16 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
         rates = [_rate(text) for text in (up, down if sign else up)]
     whole_rates = [int(rate) if isinstance(rate, int | float) else 0 for rate in rates]
     queues = (first, second if apart else first)
-    said.shaped.append(_Shaped(queues, (whole_rates[0], whole_rates[1]), line, menu == "simple"))
+    shaped = _Shaped(queues, (whole_rates[0], whole_rates[1]), line, menu == "simple")
+    if menu == "tree":
+        with on_line(line):
+            floor = _rate(pairs.get("limit-at", ("0", line))[0])
+            level = whole(pairs.get("priority", ("8", line))[0], "a priority", least=1, most=8)
+        name, parent = (pairs.get(each, ("", line))[0] for each in ("name", "parent"))
+        shaped = dataclasses.replace(
+            shaped, name=name, parent=parent, floor=int(floor) if isinstance(floor, int | float) else 0, level=level
+        )
+    said.shaped.append(shaped)
 
 
 def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
@@ -393,8 +421,12 @@ def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
 
 def _together(said: _Said, assumed: Assumed) -> Reading:
     rate: int | None = None
+    if len(said.shaped) > 1 and all(each.name and each.parent for each in said.shaped):
+        return _tree(said, assumed)
     if len(said.shaped) > 1:
-        raise InputError(f"translate: found {len(said.shaped)} queues; allowed: one that shapes the interface")
+        raise InputError(
+            f"translate: found {len(said.shaped)} queues; allowed: one that shapes the interface, or a tree of queues"
+        )
     direction: Direction = "upload"
     other: int | None = None
     how: list[str] = []
@@ -411,15 +443,7 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
             missing = f"its buffer, that of the queue type {name}; /queue type print shows it"
             port = Port(rate or assumed.rate, assumed.packet, told, direction=direction, other=other)
             return Reading(port, tuple(how), unknown=(missing,))
-        if name in said.others or name.startswith("pcq-"):
-            kind = said.others.get(name, "pcq")
-            raise Mistake(f"a queue of the kind `{kind}`, which is not simulated", ", ".join(_PROPERTIES)).error(line)
-        if name not in said.types:
-            known = ", ".join(said.types) or "none is there"
-            raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, said.types)).error(
-                line
-            )
-        kind, found, line = said.types[name]
+        kind, found, line = _type_of(name, line, said)
     elif len(said.types) == 1:
         kind, found, line = next(iter(said.types.values()))
     else:
@@ -439,9 +463,75 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
     unknown: tuple[str, ...] = ()
     if kind == "cake":
         tins = str(found.get("diffserv", "diffserv3"))
-        unknown = () if tins == "besteffort" else (f"{tins} of cake, which a scenario does not have",)
+        left_out = [tins] if tins != "besteffort" else []
+        left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
+        left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
+        unknown = tuple(f"{word} of cake, which a scenario does not have" for word in left_out)
     port = Port(rate or assumed.rate, assumed.packet, queue, layer, direction=direction, other=other)
     return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
+
+
+def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
+    """The queue type of a name, which must be in the text."""
+    if name in said.others or name.startswith("pcq-"):
+        kind = said.others.get(name, "pcq")
+        raise Mistake(f"a queue of the kind `{kind}`, which is not simulated", ", ".join(_PROPERTIES)).error(line)
+    if name not in said.types:
+        known = ", ".join(said.types) or "none is there"
+        raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, said.types)).error(line)
+    return said.types[name]
+
+
+def _tree(said: _Said, assumed: Assumed) -> Reading:
+    """A tree of queues below one that shapes the link, as classes.
+
+    Manual:HTB of MikroTik's wiki: queues without children take the packets, all of them on an equal basis. Each has its
+    `limit-at` at any time; what is left goes to the lowest `priority` first, up to its `max-limit`.
+    """
+    names = {each.name for each in said.shaped}
+    roots = [each for each in said.shaped if each.parent not in names]
+    parents = {each.parent for each in said.shaped}
+    inner = [each for each in said.shaped if each.name in parents]
+    leaves = [each for each in said.shaped if each.name not in parents]
+    if len(names) < len(said.shaped) or len(roots) != 1 or inner != roots:
+        found = ", ".join(each.name for each in said.shaped)
+        raise InputError(
+            f"translate: found the queues {found}; allowed: one with max-limit and queues whose parent it is"
+        )
+    rate = roots[0].rates[0] or assumed.rate
+    if rate is None:
+        raise InputError("found none; allowed: the link's rate, as the uppermost queue has no max-limit", "rate")
+    if len(leaves) < 2:
+        raise InputError(f"translate: found one queue below `{roots[0].name}`; allowed: two or more, or none")
+    division = divide(
+        "htb",
+        [
+            Leaf(
+                each.name,
+                Fraction(each.floor),
+                Fraction(each.rates[0]) if each.rates[0] else None,
+                Fraction(1),
+                each.level,
+            )
+            for each in leaves
+        ],
+        rate,
+    )
+    told, unknown = [], list(division.unknown)
+    for part, each in zip(division.parts, leaves, strict=True):
+        name = each.queues[0]
+        if name in _BUILT_IN and name not in said.types:
+            queue = Queue(UNKNOWN, Discipline("droptail"))
+            unknown.append(f"{each.name}: its buffer, that of the queue type {name}; /queue type print shows it")
+        else:
+            kind, found_, line = _type_of(name, each.line, said)
+            if kind == "cake":
+                raise Mistake(f"cake in the queue `{each.name}`", "another kind, as cake shapes by itself").error(line)
+            with on_line(line):
+                queue = _queue(kind, found_, assumed)
+        told.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
+    how = f"{len(leaves)} queues of a tree with {rate_text(rate)}"
+    return Reading(Port(rate, assumed.packet, Classes("dwrr", tuple(told))), (how,), unknown=tuple(unknown))
 
 
 def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:

@@ -132,7 +132,7 @@ class Router(ABC):
     def fit(self, port: Port) -> Fitted:
         """See `Platform`."""
         rate, layer = self.link(port)
-        told = dataclasses.replace(port, rate=rate, layer=layer, memory=None)
+        told = dataclasses.replace(port, rate=rate, layer=layer, wire=None, memory=None)
         queue, notes = port.queue, list[str]()
         if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
             queue = Queue(port.memory, queue.discipline)
@@ -286,18 +286,18 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
     return lowest_terms(told)
 
 
-def percents(weights: Sequence[float]) -> list[int]:
-    """Whole percent, at least one each, that sum to 100: the largest remainders are rounded up.
+def percents(weights: Sequence[float], whole: int = 100) -> list[int]:
+    """Whole percent, at least one each, that sum to the whole: the largest remainders are rounded up.
 
     Where none is promised anything all have the same.
     """
     total = sum(weights)
-    exact = [100 * weight / total if total > 0 else 100 / len(weights) for weight in weights]
+    exact = [whole * weight / total if total > 0 else whole / len(weights) for weight in weights]
     told = [max(1, math.floor(share)) for share in exact]
     order = sorted(range(len(told)), key=lambda at: (told[at] - exact[at], at))
-    while sum(told) < 100:
+    while sum(told) < whole:
         told[order.pop(0)] += 1
-    while sum(told) > 100:
+    while sum(told) > whole:
         told[max(range(len(told)), key=lambda at: told[at])] -= 1
     return told
 

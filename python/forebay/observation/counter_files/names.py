@@ -122,10 +122,21 @@ _NAMES: Mapping[str, Quantity] = {
 }
 
 
+#: A recording rule of Prometheus ("Recording rules": level:metric:operations) over a rate, and what a rate is of.
+_RECORDED = re.compile(r"(.*\w):i?rate\d*[a-z]*")
+_RATES: Mapping[Kind, Kind] = {"bytes": "rate", "packets": "packet_rate", "drops": "drop_rate"}
+
+
 @lru_cache(maxsize=10_000)
 def quantity_of(name: str) -> Quantity | None:
     """What a name says; None where it says nothing that is known."""
-    return _NAMES.get(_bare(name))
+    recorded = _RECORDED.fullmatch(name.strip()[-300:])
+    if recorded is None:
+        return _NAMES.get(_bare(name))
+    counted = _NAMES.get(_bare(recorded[1]))
+    if counted is None or counted.kind not in _RATES:
+        return None
+    return Quantity(_RATES[counted.kind], leaving=counted.leaving, scale=8.0 if counted.kind == "bytes" else 1.0)
 
 
 def index_of(name: str) -> str | None:

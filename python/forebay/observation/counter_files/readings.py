@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from forebay.observation.counter_files.names import Quantity, quantity_of
 from forebay.untrusted import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Readings", "Shaper", "is_same_port"]
 
@@ -59,6 +60,8 @@ class Readings:
         Ports whose speed is that of their type, which may be more than they run at.
     shapers : dict of Shaper
         By port.
+    assumed : list of str
+        What the file does not say of its numbers and is taken for granted, a clause each.
     """
 
     ports: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
@@ -66,6 +69,8 @@ class Readings:
     remarks: list[str] = field(default_factory=list)
     nominal: set[str] = field(default_factory=set)
     shapers: dict[str, Shaper] = field(default_factory=dict)
+    assumed: list[str] = field(default_factory=list)
+    _lines: dict[tuple[str, str], tuple[str, array[int]]] = field(default_factory=dict)
 
     def add(self, port: str, name: str, instant: float, value: float, place: str = "") -> None:
         """Keep a reading.
@@ -83,6 +88,24 @@ class Readings:
             raise InputError(f"{where}found {value} for {shown(name)}; allowed: numbers from 0 to 2^64 - 1")
         if port in self.ports or len(self.ports) < MOST_PORTS:
             self.ports.setdefault(port, {}).setdefault(name, []).append((instant, value))
+            self._keep_place(port, name, place)
+
+    def _keep_place(self, port: str, name: str, place: str) -> None:
+        """Keep the number of the line; what stands before it is of the whole series."""
+        before, _, number = (place.rpartition(", column ")[0] or place).rpartition(" ")
+        lines = self._lines.setdefault((port, name), (before, array("L")))[1]
+        lines.append(int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0)
+
+    def place_of(self, port: str, kinds: Sequence[str], instant: float, where: str) -> str:
+        """The line and the column of a reading at an instant, of the first counter of such a kind that has one."""
+        found = [name for name in self.ports[port] if getattr(quantity_of(name), "kind", "") in kinds]
+        found.sort(key=lambda name: not getattr(quantity_of(name), "leaving", False))
+        for name in found:
+            before, lines = self._lines.get((port, name), ("", array("L")))
+            for (when, _), line in zip(self.ports[port][name], lines, strict=False):
+                if line and abs(when - instant) < 1e-3:
+                    return f"{before} {line}, {shown(name)}"
+        return where
 
     def check_once(self, port: str, where: str) -> None:
         """Refuse two values of one counter at one instant, as of ports that no column tells apart.
@@ -111,6 +134,7 @@ class Readings:
         for remark in other.remarks:
             self.say(remark)
         self.ignored += other.ignored
+        self.assumed += [each for each in other.assumed if each not in self.assumed]
         self.shapers |= other.shapers
         for port, counters in other.ports.items():
             targets = [port]
@@ -118,7 +142,13 @@ class Readings:
                 targets = [known for known in self.ports if is_same_port(known, port)] or [port]
             for target in targets:
                 for name, series in counters.items():
+                    known = name in self.ports.get(target, {})
                     self.ports.setdefault(target, {}).setdefault(name, []).extend(series)
+                    if known:
+                        # Of two files: neither is the place of all.
+                        self._lines.pop((target, name), None)
+                    elif (port, name) in other._lines:
+                        self._lines[target, name] = other._lines[port, name]
                 if port in other.nominal:
                     self.nominal.add(target)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -144,8 +144,11 @@ def check_fits(
     link: Estimate,
     where: str,
     allowed: str = "counters of this port in bytes",
+    place: Callable[[float], str] | None = None,
 ) -> None:
     """Refuse a load that the link cannot carry: in one interval, with room for a late poll, or on average.
+
+    `place` says where in the file a reading of an instant stands.
 
     Raises
     ------
@@ -163,7 +166,8 @@ def check_fits(
     when = datetime.fromtimestamp(float(starts[at]), UTC).strftime("%Y-%m-%d %H:%M:%S") if starts[at] > 1e8 else (
         f"{starts[at]:g} s"
     )  # fmt: skip
+    there = where if place is None else place(float(starts[at] + seconds[at]))
     raise InputError(
-        f"{where}: found a load of {bandwidth(float(rates[at]))} at {when}, more than the link's "
+        f"{there}: found a load of {bandwidth(float(rates[at]))} at {when}, more than the link's "
         f"{bandwidth(link.value)} ({link.source}); allowed: {allowed}, and its own rate"
     )

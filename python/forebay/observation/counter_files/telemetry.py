@@ -7,9 +7,11 @@ beside it or above it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from forebay.errors import InputError
@@ -25,6 +27,11 @@ MOST_LEVELS = 60
 TIMES = ("timestamp", "time", "ts", "@timestamp", "_time")
 PORTS = ("interface_name", "interface", "ifName", "ifDescr", "device", "port", "if_name", "ifname", "port_name")
 QUEUES = ("queue", "queue_name", "queue-name", "queue_id")
+#: What a series without a name is taken for.
+_UNNAMED = (
+    "numbers of the query are bytes a second that leave the port, as `rate(ifHCOutOctets[5m])` gives them: its answer "
+    "has neither a name nor a unit"
+)
 #: Objects whose entries are of the object that holds them.
 LABELS = ("tags", "labels", "metric")
 
@@ -128,24 +135,35 @@ def _speed(name: str, value: Any) -> float | None:
 def _query(node: Mapping[str, Any], readings: Readings, where: str) -> None:
     """A series of the answer of a range query of Prometheus.
 
+    A series without a name is the answer to an expression. One that falls as often as it rises is a rate; Prometheus'
+    exporters count bytes, so that it is one of bytes (prometheus.io, "Metric and label naming": base units).
+
     Raises
     ------
     InputError
-        Where the series has no name, as of an expression: it may be a counter, or a rate of any unit.
+        Where a series without a name may be a counter.
     """
     labels = {str(name): str(value) for name, value in node["metric"].items()}
     name = labels.get("__name__", "")
-    if not name:
-        raise InputError(
-            f"{where}: found a series without a name, as of an expression such as `rate()`; allowed: the counter "
-            "itself, as in the query `ifHCOutOctets`"
-        )
     pairs = node.get("values", [node.get("value")])
+    series = []
     for pair in pairs if isinstance(pairs, list) else []:
         if isinstance(pair, list) and len(pair) == 2:
             when, value = _instant(pair[0]), _number(pair[1])
-            if when is not None and value is not None:
-                readings.add(port_of_labels(labels), name, when, value, where)
+            if when is not None and value is not None and not math.isnan(value):
+                series.append((when, value))
+    if not name:
+        if not any(after[1] < before[1] for before, after in pairwise(series)):
+            raise InputError(
+                f"{where}: found a series without a name that never falls: it may be a counter or a rate; allowed: the "
+                "counter itself, as in the query `ifHCOutOctets`, or a rate over time, as in "
+                "`rate(ifHCOutOctets[5m])`"
+            )
+        name = "outbytespersecond"
+        if _UNNAMED not in readings.assumed:
+            readings.assumed.append(_UNNAMED)
+    for when, value in series:
+        readings.add(port_of_labels(labels), name, when, value, where)
 
 
 def _instant(value: Any) -> float | None:

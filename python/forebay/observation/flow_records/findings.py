@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forebay.observation.amounts import seconds_text
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.intervals import batch_ratio, independent_of, quantile
@@ -183,7 +184,7 @@ class Findings:
             mean = float(load.values.mean())
             found = {"load": Estimate(mean, -np.inf, np.inf, "bit/s", "bytes of all records over their time", 1)}
         else:
-            source = f"records averaged over {self.window.resolution_s:g} s"
+            source = f"records averaged over {seconds_text(self.window.resolution_s)}"
             found = {"load": batch_ratio(inner, np.ones_like(inner), "bit/s", source)}
             worth = independent_of(inner)
             for share in (50, 95, 99):
@@ -249,7 +250,7 @@ def unknown_of(findings: Findings, load: Series) -> tuple[Unknown, ...]:
         Unknown("losses", "dropped packets never reach the exporter's count", "read the port's counters of drops"),
         Unknown("buffer and queue discipline", "records have no queueing", "capture on both sides of the queue"),
         Unknown(
-            f"load over less than {findings.window.resolution_s:g} s",
+            f"load over less than {seconds_text(findings.window.resolution_s)}",
             "a record spreads its bytes over its duration",
             "capture packets, or read queue watermarks",
         ),
@@ -258,7 +259,7 @@ def unknown_of(findings: Findings, load: Series) -> tuple[Unknown, ...]:
         why = (
             "the link's rate is not given"
             if findings.rate_bps is None
-            else f"the link was not full for {findings.window.resolution_s:g} s at a time, and less is not seen"
+            else f"the link was not full for {seconds_text(findings.window.resolution_s)} at a time; less is not seen"
         )
         said.append(Unknown("which flows this link limits", why, f"give `--rate`, or {capture}"))
     if findings.sampling > 1:

@@ -38,6 +38,10 @@ _PARTS = re.compile(r"(nucast|multicast|broadcast)")
 _FETCHED = re.compile(r"(\d{9,12}):((?:\s+\S+)+)\s*$")
 _ALLOWED = "rates of a port, as `rrdtool xport DEF:o=FILE:OUTOCTETS:AVERAGE XPORT:o:OUTOCTETS` writes them"
 
+_OF_CACTI = "the CSV of a graph of bits or bytes a second with columns such as Inbound and Outbound"
+#: How legends of traffic begin, by side.
+_SIDES = {"out_bps": r"out(bound)?\b|traffic[ _-]out|transmit|tx\b", "in_bps": r"in(bound)?\b|traffic[ _-]in|rece|rx\b"}
+
 
 def _is_xml(head: Head) -> bool:
     return "<xport>" in head.text[:2000]
@@ -58,7 +62,7 @@ def _is_librenms(head: Head) -> bool:
 
 
 def _is_cacti(head: Head) -> bool:
-    return head.text.startswith('"Title:"') or '"Vertical Label:"' in head.text[:2000]
+    return re.search(r'^"(Title|Vertical Label):?",', head.text[:2000], re.MULTILINE) is not None
 
 
 def _is_binary(head: Head) -> bool:
@@ -160,33 +164,48 @@ def read_librenms(text: str, where: str) -> Readings:
 
 
 def read_cacti(text: str, where: str) -> Readings:
-    """Read a graph's table from Cacti: lines about the graph, an empty one, then dates and rates.
+    """Read a graph's table from Cacti: lines about the graph, an empty cell, then dates and rates.
+
+    graph_xport.php of Cacti 1.2 writes `"Vertical Label","bits per second"`, older versions have a colon behind the
+    name. Dates are those of the server's clock.
 
     Raises
     ------
     InputError
         Where the graph's unit is not known, or no column is inbound or outbound.
     """
-    about, _, rest = text.replace("\r", "").partition("\n\n")
-    label = re.search(r'"Vertical Label:","([^"]*)"', about)
-    unit = (label[1] if label is not None else "").lower()
+    lines = [cells_of(line, ",") for line in text.replace("\r", "").split("\n")]
+    at = next((number for number, cells in enumerate(lines) if cells and cells[0] == "Date"), None)
+    if at is None:
+        raise InputError(f"{where}: found no line that begins with Date; allowed: {_OF_CACTI}")
+    about = {cells[0].rstrip(":"): cells[1] for cells in lines[:at] if len(cells) > 1}
+    unit = about.get("Vertical Label", "").lower()
     if "bits" not in unit and "bytes" not in unit:
-        raise InputError(f"{where}: found the unit {shown(unit)}; allowed: a graph of bits or bytes a second")
-    readings = Readings()
-    lines = rest.split("\n")
-    names = [each.lower() for each in cells_of(lines[0], ",")]
+        found = f"the vertical label {shown(unit)}" if unit else "no vertical label"
+        raise InputError(f"{where}: found {found}, which is no unit of a load; allowed: {_OF_CACTI}")
     scale = 1.0 if "bits" in unit else 8.0
-    first = about.count("\n") + 3
-    for number, line in enumerate(lines[1:], start=first + 1):
-        cells = cells_of(line, ",")
+    sides: dict[str, int] = {}
+    for column, name in enumerate(lines[at][1:], start=1):
+        for side, pattern in _SIDES.items():
+            if re.match(pattern, name.strip().lower()):
+                sides.setdefault(side, column)
+    if not sides:
+        names = ", ".join(shown(each) for each in lines[at][1:7]) or "no column"
+        raise InputError(f"{where}: found {names}, neither inbound nor outbound; allowed: {_OF_CACTI}")
+    readings = Readings()
+    for number, cells in enumerate(lines[at + 1 :], start=at + 2):
         when = instant(cells[0]) if cells else None
-        for name, cell in zip(names[1:], cells[1:], strict=False):
-            side = "out_bps" if name.startswith("outbound") else "in_bps" if name.startswith("inbound") else None
-            if side is not None and when is not None and cell.strip():
-                rate = _number(cell, f"{where}, line {number}")
-                if not math.isnan(rate):
-                    readings.add("", side, when, rate * scale, f"{where}, line {number}")
-    return _told(readings, names[1:], where)
+        for side, column in sides.items():
+            if when is None or column >= len(cells) or not cells[column].strip():
+                continue
+            rate = _number(cells[column], f"{where}, line {number}")
+            if not math.isnan(rate):
+                readings.add("", side, when, rate * scale, f"{where}, line {number}")
+    if not readings.ports:
+        raise InputError(f"{where}: found no row with a date and a rate; allowed: {_OF_CACTI}")
+    readings.say("values are rates, each the mean of the step before its time, as an RRD stores them")
+    readings.say("times are those of Cacti's clock, taken as UTC: its table has no zone")
+    return readings
 
 
 def _row(readings: Readings, legends: Sequence[str], values: Sequence[Any], when: float, place: str) -> None:
