@@ -349,6 +349,25 @@ def test_contradictory_goals_are_named(small: Path) -> None:
     assert "no value can meet both" in answer.err
 
 
+def test_a_state_that_no_run_shows_leaves_goals_undecided(tmp_path: Path) -> None:
+    """The loss of one run in ten seconds says nothing about a burst of losses every 240 s; a derived goal holds."""
+    path = tmp_path / "rare.toml"
+    rare = 'loss = { gilbert_elliott = { to_bad = "0.001%", to_good = "0.5%", bad = "30%" } }\n'
+    path.write_text(
+        f"""[link]\nrate = "5Mbps"\nbuffer = "20p"\n{rare}[[flows]]\nname = "bulk"\ncount = 3\nrtt = {{ uniform = ["40ms", "80ms"] }}
+[run]\nwarmup = "3s"\nmeasure = "10s"\n[goal]\nutilization = ">= 90%"\nqueue_delay_p99 = "<= 1s"\n""",
+        encoding="utf-8",
+    )
+    answer = forebay("check", path)
+    assert answer.code == 3
+    assert "every 240 s may decide the goals" in answer.out
+    report = check(Scenario.load(path))
+    assert {name: goal.verdict for name, goal in report.buffers[0].goals.items()} == {
+        "utilization": "undecided",
+        "queue_delay_p99": "met",
+    }
+
+
 def test_no_file_is_written(small: Path) -> None:
     assert forebay("check", small, *SHORT, cwd=small.parent).code == 0
     assert [path.name for path in small.parent.iterdir()] == ["small.toml"]

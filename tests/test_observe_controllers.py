@@ -136,8 +136,9 @@ def test_who_repairs_all_the_time_with_a_large_window_is_bbr() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(top=st.floats(24, 95), events=st.integers(12, 40))
+@given(top=st.floats(28, 95), events=st.integers(12, 40))
 def test_what_keeps_seven_eighths_and_has_scalable_s_window_is_scalable(top: float, events: int) -> None:
+    """Windows below 28 segments keep 22 of 25, for example, and stay unknown."""
     assert family(grows(0.875, 1.0, top, events)).name == "scalable"
 
 

@@ -134,7 +134,6 @@ URGENT = frozenset(
         Kind.TINY_BUFFER,
         Kind.RARE_STATE,
         Kind.SHORT_RUN,
-        Kind.MISSED_AGAIN,
     }
 )
 

@@ -22,6 +22,7 @@ from forebay.real_time import check_alone, forecast, in_real_time, run_s
 from forebay.report import Estimate, Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
+from forebay.search.answer import Evidence
 from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport, together
 from forebay.search.checked_buffers import CheckedBuffers, checked_buffers
 from forebay.search.delay_bound import delay_bounds
@@ -31,6 +32,7 @@ from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
+from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
@@ -117,6 +119,8 @@ def check(
     assumed = scenario.assumed
     scenario = with_checked_goals(scenario, list(goals), engine)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
+    shown = lengthened(scenario)
+    scenario = shown.scenario
     checked = checked_buffers(scenario, buffers)
     if tell is not None and in_real_time(engine):
         tell(forecast(engine, run_s(scenario.core), None))
@@ -133,7 +137,7 @@ def check(
             cluster=cluster,
             strata=strata(scenario.core),
         )
-        judging = _Check(scenario, checked, measure, confidence, added)
+        judging = _Check(scenario, checked, measure, confidence, added, shown)
         over = judging.run(looks_for(judging.least, replications), known)
         if not over:
             judging.ran_out(within or 0.0)
@@ -166,9 +170,10 @@ class _Check:
         measure: Measurements,
         confidence: float,
         jitter: Jitter | None,
+        shown: Lengthened,
     ) -> None:
         self._scenario, self._checked, self._measure, self._jitter = scenario, checked, measure, jitter
-        self._confidence = confidence
+        self._confidence, self._shown = confidence, shown
         self.least = statistics.runs_for_confidence(confidence)
         self._tests: dict[int, SequentialTest] = {}
         self._notes: list[Warning] = []
@@ -177,6 +182,8 @@ class _Check:
         """Test the buffers of one key after those of another; False where the time is over before the end."""
         if not self._measure.replicates:
             looks = ((1, 1.0),)
+        elif not self._shown.decided:
+            looks = looks[:1]
         groups = self._checked.by_key()
         for places in groups:
             test = self._test(places, looks, known)
@@ -259,11 +266,14 @@ class _Check:
         half_width = interval.half_width if self._independent(reports) else None
         measured = Estimate(interval.mean, half_width)
         margin = goal.margin(interval.mean)
+        if not self._shown.decided and tested.evidence.method != "bound":
+            # The runs do not show a state that may decide, so that they are no evidence.
+            return CheckedGoal(goal, measured, margin, "undecided", None, Evidence("none", 0))
         return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)
 
     def warnings(self) -> tuple[Warning, ...]:
         """The warnings that a reader needs about each buffer, once."""
-        found = list(self._notes)
+        found = [*self._notes, *self._shown.warnings]
         for place in self._checked.at:
             reports = self._reports(place)
             outcome = Outcome(buffer=place, confirmation=reports, runs=len(reports), notes=list(self._notes))

@@ -46,7 +46,7 @@ DRAWN_OF_RAREST, LEAST_DRAWN, OCCURRENCES_DRAWN = 1600, 256, 1e5
 #: The series that these replications are of, which no search reaches.
 POPULATION_SERIES = (1 << 43) - 1
 #: Strata at most; more of rare draws, because they may matter only together; and the smallest probability of one.
-MOST, MOST_OF_RARE, RAREST = 6, 12, 5e-4
+MOST, MOST_OF_RARE, RAREST = 6, 12, 2.5e-4
 #: Shares of these that states with strata of their own have, where others have strata for the number of rare values.
 SHARES = (2, 3, 6, 12)
 #: Replications of the population at least that a stratum has.

@@ -78,7 +78,6 @@ _WEIGHT = (
     Kind.TINY_BUFFER,
     Kind.RARE_STATE,
     Kind.SHORT_RUN,
-    Kind.MISSED_AGAIN,
 )
 
 #: Kinds of warnings that explain why nothing was decided.
@@ -265,7 +264,10 @@ def configured(answer: Recommendation) -> str:
     what = both(named) if named else "all goals"
     if own.verdict == "missed":
         return f"{_capital(who)} miss{'es' if verb else ''} {what}{runs}."
-    more = "" if own.runs > 2 * runs_for_confidence(answer.level) else " Run `forebay check` to decide it."
+    # More runs of the same length show no state that these do not.
+    hidden = any(warning.kind is Kind.RARE_STATE for warning in answer.warnings)
+    enough = hidden or own.runs > 2 * runs_for_confidence(answer.level)
+    more = "" if enough else " Run `forebay check` to decide it."
     return f"The runs do not decide whether {who} meet{verb} {what}{runs}.{more}"
 
 

@@ -360,7 +360,7 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
 
 #: Kinds of warnings about the course of the search, which the first lines already cover, and about metrics of no goal,
 #: which are left out.
-STORY = frozenset({Kind.REFUSED, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
+STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW, Kind.METRIC_LEFT_OUT})
 
 
 def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:

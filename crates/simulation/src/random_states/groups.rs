@@ -150,17 +150,44 @@ impl<'a> Group<'a> {
             Workload::ClosedLoop { think, size, .. } => {
                 let phrase = self.phrase("A transfer");
                 let names = (self.key("workload.closed_loop"), phrase);
-                let rarer = Rarer::of_flows(self.spec.count, self.least_time(size), think.mean());
-                self.slow(StateKind::ClosedLoop, names, rarer)
+                let transfer = self.least_time(size);
+                let rarer = Rarer::of_flows(self.spec.count, transfer, think.mean());
+                self.slow(StateKind::ClosedLoop, names, rarer).or_else(|| {
+                    let cycle = think.mean() + transfer;
+                    self.rare_value(StateKind::ClosedLoop, ("size", size), cycle)
+                })
             }
-            Workload::Incast { pause, size, .. } => {
+            Workload::Incast {
+                pause, size, delay, ..
+            } => {
                 let names = (self.key("workload.incast"), self.phrase("A round"));
                 let duration = self.least_time(size) * self.spec.count as f64;
                 let rarer = Rarer::of_flows(1, duration, pause.mean());
-                self.slow(StateKind::Incast, names, rarer)
+                self.slow(StateKind::Incast, names, rarer).or_else(|| {
+                    let cycle = pause.mean() + delay.mean() + duration;
+                    self.rare_value(StateKind::Incast, ("size", size), cycle)
+                        .or_else(|| self.rare_value(StateKind::Incast, ("delay", delay), cycle))
+                })
             }
             _ => None,
         }
+    }
+
+    /// The rarest value of a distribution that each flow draws from once in every `cycle_s` seconds at most, if a
+    /// run measures less than the mean time between two such values.
+    fn rare_value<T: Quantity>(
+        &self,
+        kind: StateKind,
+        (key, law): (&str, &Law<T>),
+        cycle_s: f64,
+    ) -> Option<Found<'a>> {
+        let share = rarest(law)?;
+        let workload = kind.word();
+        let key = self.key(&format!("workload.{workload}.{key}"));
+        let rarer = Rarer::of_flows(self.spec.count, cycle_s * share, cycle_s / share);
+        let found = Found::of_process(kind, (key, self.phrase("A rare transfer")), &rarer);
+        let found = found.with_share(Some(share));
+        (rarer.cycle_s > self.run.measure.as_secs_f64()).then_some(found)
     }
 
     /// A process that depends on the packets, if a run measures less than a cycle on average.

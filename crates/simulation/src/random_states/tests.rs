@@ -574,3 +574,26 @@ fn times_are_written_with_three_digits() {
     }
     assert_eq!(state::every("A burst".into(), f64::INFINITY), "A burst");
 }
+
+/// A size that one transfer in 2,000 has comes every 400 s of five users who begin a transfer a second each; a size
+/// that is frequent is no state of a run.
+#[test]
+fn a_size_that_few_transfers_have_is_a_state() {
+    let sized = |weight: f64| {
+        plain(&format!(
+            "rtt = \"9ms\"\nworkload = {{ closed_loop = {{ users = 5, think = \"1s\", size = {{ mixture = [ \
+             {{ weight = {}, value = \"1B\" }}, {{ weight = {weight}, value = \"2B\" }}] }} }} }}",
+            1.0 - weight
+        ))
+    };
+    let rare = sized(0.0005);
+    let [state] = RandomStates::of(&rare)
+        .list()
+        .to_vec()
+        .try_into()
+        .expect("one state");
+    assert_eq!(state.key, "flows.some.workload.closed_loop.size");
+    assert!((state.cycle_s.expect("a cycle") - 400.0).abs() < 1.0);
+    assert!(!state.sampled);
+    assert!(RandomStates::of(&sized(0.1)).list().is_empty());
+}
