@@ -349,15 +349,28 @@ def test_contradictory_goals_are_named(small: Path) -> None:
     assert "no value can meet both" in answer.err
 
 
+RARE = """
+[link]
+rate = "5Mbps"
+buffer = "20p"
+loss = { gilbert_elliott = { to_bad = "0.001%", to_good = "0.5%", bad = "30%" } }
+[[flows]]
+name = "bulk"
+count = 3
+rtt = { uniform = ["40ms", "80ms"] }
+[run]
+warmup = "3s"
+measure = "10s"
+[goal]
+utilization = ">= 90%"
+queue_delay_p99 = "<= 1s"
+"""
+
+
 def test_a_state_that_no_run_shows_leaves_goals_undecided(tmp_path: Path) -> None:
     """The loss of one run in ten seconds says nothing about a burst of losses every 240 s; a derived goal holds."""
     path = tmp_path / "rare.toml"
-    rare = 'loss = { gilbert_elliott = { to_bad = "0.001%", to_good = "0.5%", bad = "30%" } }\n'
-    path.write_text(
-        f"""[link]\nrate = "5Mbps"\nbuffer = "20p"\n{rare}[[flows]]\nname = "bulk"\ncount = 3\nrtt = {{ uniform = ["40ms", "80ms"] }}
-[run]\nwarmup = "3s"\nmeasure = "10s"\n[goal]\nutilization = ">= 90%"\nqueue_delay_p99 = "<= 1s"\n""",
-        encoding="utf-8",
-    )
+    path.write_text(RARE, encoding="utf-8")
     answer = forebay("check", path)
     assert answer.code == 3
     assert "every 240 s may decide the goals" in answer.out

@@ -16,7 +16,7 @@ from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
 from forebay.statistics import runs_for_confidence
-from forebay.views.goal_table import goal_rows, places
+from forebay.views.goal_table import goal_rows, measured_at, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
     best,
@@ -223,9 +223,10 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         end = "this end of the range" if isinstance(answer.knob, Ranged) else "the smallest buffer"
         yield f"All goals are met at {end}, so that no goal decides."
     else:
-        goal = answer.goals[answer.binding_goal]
+        goal = _met_last(answer, answer.goals[answer.binding_goal])
         grow = ("values rise", "values fall") if isinstance(answer.knob, Ranged) else ("buffers grow", "buffers shrink")
-        yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
+        if goal is not None:
+            yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
         low = answer.buffer.bare if isinstance(answer.buffer, Setting) else f"{round(answer.buffer.packets):,}"
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
@@ -238,6 +239,20 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
         if beyond:
             yield f"The runs do not decide whether {_several(beyond)} meet all goals, too."
+
+
+def _met_last(answer: Recommendation, binding: JudgedGoal) -> JudgedGoal | None:
+    """The goal that is met last; not a goal that the smallest buffer meets, which only fresh runs refused."""
+    if isinstance(answer.knob, Ranged) or binding.at_smallest is None or binding.at_smallest.verdict != "met":
+        return binding
+    last = {}
+    for goal in answer.goals.values():
+        below = [point for point in answer.points if answer.buffer and point.buffer.number < answer.buffer.number]
+        found = [(point, measured_at(goal.goal, point)) for point in below]
+        missed = [point.buffer.number for point, at in found if at and goal.goal.margin(at.measured.mean) < 0]
+        if missed:
+            last[max(missed)] = goal
+    return last[max(last)] if last else None
 
 
 def _several(buffers: Sequence[Value]) -> str:

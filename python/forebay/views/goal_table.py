@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Value,
     )
 
-__all__ = ["GoalRow", "Place", "Region", "goal_rows", "places", "region", "verdict_cell"]
+__all__ = ["GoalRow", "Place", "Region", "goal_rows", "measured_at", "places", "region", "verdict_cell"]
 
 #: The part of the measured buffers at which a goal is met.
 Shape = Literal[
@@ -108,8 +108,8 @@ def goal_rows(answer: Recommendation) -> tuple[GoalRow, ...]:
     for key, judged in answer.goals.items():
         smallest, largest = judged.at_smallest, judged.at_largest
         if ends is not None and answer.fraction is None:
-            smallest = smallest or _at(judged.goal, ends[0])
-            largest = largest or _at(judged.goal, ends[1])
+            smallest = smallest or measured_at(judged.goal, ends[0])
+            largest = largest or measured_at(judged.goal, ends[1])
         miss = misses.get(judged.goal.key)
         nearest = None if miss is None or compromise is None else _nearest(answer, miss, compromise)
         rows.append(GoalRow(key, judged.goal, smallest, largest, nearest))
@@ -149,7 +149,7 @@ def region(answer: Recommendation, row: GoalRow) -> Region:
     """The region in which a goal is met, by its verdicts at the measured buffers; at both ends by those of the row."""
     if answer.fraction is not None:
         return _of_ends(row)
-    found = [at for at in (_at(row.goal, point) for point in answer.points) if at is not None]
+    found = [at for at in (measured_at(row.goal, point) for point in answer.points) if at is not None]
     if not found:
         return _of_ends(row)
     verdicts: list[GoalVerdict] = [at.verdict for at in found]
@@ -209,7 +209,7 @@ def _of_ends(row: GoalRow) -> Region:
     return Region("everywhere" if met == ("met", "met") else "unknown")
 
 
-def _at(goal: Goal, point: CurvePoint) -> GoalAt | None:
+def measured_at(goal: Goal, point: CurvePoint) -> GoalAt | None:
     """A goal at a measured buffer: the search's verdict, else that of its mean and interval; None if not measured."""
     known = point.goals.get(goal.key)
     if known is not None:
