@@ -35,7 +35,7 @@ const LOOK_EVERY: Time = Time::from_millis(20);
 /// Reason why a loop ends early.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The run is refused, or was cancelled.
+    /// The run is refused, or was canceled.
     Refused(Refusal),
     /// The operating system reports an error.
     Failed(io::Error),

@@ -1,4 +1,4 @@
-//! Runs that are refused, cancelled or queued.
+//! Runs that are refused, canceled or queued.
 
 use std::fs;
 use std::thread;
