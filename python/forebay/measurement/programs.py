@@ -148,13 +148,18 @@ class Emulation:
         return self._core.goes_on()
 
     def listening(self, side: Side) -> set[tuple[str, str]]:
-        """The protocols and addresses at which programs on a side wait for others."""
+        """The protocols and addresses at which programs on a side wait for others.
+
+        The sockets of this process, which carry the flows that run beside, are not among them.
+        """
         pid, _ = self._core.entry(side.core)
+        own = _own_sockets()
         found = set()
         for table, state in _TABLES.items():
             with suppress(OSError):
                 lines = Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]
-                found |= {(table, words[1]) for words in map(str.split, lines) if words[3] == state}
+                sockets = [words for words in map(str.split, lines) if words[3] == state]
+                found |= {(table, words[1]) for words in sockets if words[9] not in own}
         return found
 
     def await_listener(self, side: Side, program: _core.Program, before: set[tuple[str, str]], within: float) -> bool:
@@ -171,6 +176,15 @@ class Emulation:
     def finish(self) -> Report:
         """End all programs and the namespaces, and return the link's report."""
         return of_link(Report(self._core.finish(), self.placed.scenario.resolved), self.placed)
+
+
+def _own_sockets() -> set[str]:
+    """The inodes of the sockets of this process, as the kernel's tables print them."""
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.add(str(descriptor.readlink()).removeprefix("socket:[").removesuffix("]"))
+    return found
 
 
 def end(program: _core.Program) -> None:
