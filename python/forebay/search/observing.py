@@ -450,12 +450,7 @@ class Observing:
         return room, [goal for goal in self.goals if goal not in room]
 
     def _asks_for_room(self, goal: Goal) -> bool:
-        """Whether more buffer brings a goal nearer in the end, though the smallest may meet it as well.
-
-        A larger buffer does not shorten a queueing delay, whatever a few noisy runs look like.
-        """
-        if goal.sense == "<=" and goal.name.rpartition(".")[2].startswith("queue_delay"):
-            return False
+        """Whether more buffer brings a goal nearer in the end, though the smallest may meet it as well."""
         margins = {buffer: goal.margin(self.mean(buffer, goal)) for buffer in self.samples}
         low, high = margins[min(margins)], margins[max(margins)]
         return high >= low or (high >= 0 and min(margins.values()) < 0)
