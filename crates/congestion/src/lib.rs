@@ -9,6 +9,7 @@
 //! two parts is, [`slow_start`] has the first parts; then a file per controller, in which the second
 //! part and the description are; [`fluid`] and the registry list them.
 
+mod ack_ratio;
 pub mod aimd;
 pub mod bbr;
 pub mod bbr3;

@@ -8,11 +8,9 @@
 use forebay_units::Time;
 
 use super::Bic;
+use crate::ack_ratio::AckRatio;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
-
-/// `ACK_RATIO_SHIFT`: the ratio is in sixteenths.
-const RATIO: u64 = 16;
+use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
 
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u64 = 1024;
@@ -46,11 +44,7 @@ pub struct Linux26Bic {
     lost: bool,
     last_cwnd: u64,
     last_time: Time,
-    /// Packets per acknowledgment, in sixteenths.
-    delayed_ack: u64,
-    /// What the sender did about losses before this acknowledgment, and what was acknowledged.
-    state: LossState,
-    acknowledged: u64,
+    ratio: AckRatio,
 }
 
 impl Linux26Bic {
@@ -70,9 +64,7 @@ impl Linux26Bic {
             lost: false,
             last_cwnd: 0,
             last_time: Time::ZERO,
-            delayed_ack: 2 * RATIO,
-            state: LossState::Open,
-            acknowledged: 0,
+            ratio: AckRatio::default(),
         }
     }
 
@@ -83,7 +75,7 @@ impl Linux26Bic {
         self.lost = false;
         self.last_cwnd = 0;
         self.last_time = Time::ZERO;
-        self.delayed_ack = 2 * RATIO;
+        self.ratio.reset();
     }
 
     /// `bictcp_update`, once for each acknowledgment.
@@ -106,7 +98,7 @@ impl Linux26Bic {
         if !self.lost {
             cnt = cnt.min(COUNT_BEFORE_LOSS);
         }
-        self.cnt = (cnt * RATIO / self.delayed_ack.max(1)).max(1);
+        self.cnt = self.ratio.divide(cnt);
     }
 
     /// Below the last maximum: towards it, by a part of the distance.
@@ -176,13 +168,7 @@ impl WindowGrowth for Linux26Bic {
 
     /// `bictcp_acked`.
     fn on_sample(&mut self, _: &mut Window, sample: &Sample, _: &Path) {
-        let acked = sample.acknowledged.saturating_sub(self.acknowledged);
-        self.acknowledged = sample.acknowledged;
-        let before = std::mem::replace(&mut self.state, sample.state);
-        if acked > 0 && before == LossState::Open && sample.state == LossState::Open {
-            let ratio = self.delayed_ack / RATIO;
-            self.delayed_ack = self.delayed_ack + acked - ratio;
-        }
+        self.ratio.on_sample(sample);
     }
 
     // As Linux's tcp_bic, which has the threshold as its `min_cwnd`.
@@ -201,7 +187,7 @@ mod tests {
         for _ in 0..acknowledgments {
             let mut seen = sample(0.05);
             seen.now = bic.last_time.saturating_add(Time::from_millis(100));
-            seen.acknowledged = bic.acknowledged + each;
+            seen.acknowledged = bic.ratio.acknowledged + each;
             let ack = Ack {
                 acked: each as f64,
                 now: seen.now,
@@ -216,7 +202,7 @@ mod tests {
     fn before_a_loss_a_window_grows_by_a_packet_for_eleven_acknowledgments() {
         let (mut bic, mut at) = (Linux26Bic::new(&Bic::default()), window(500.0, 10.0));
         acknowledge(&mut bic, &mut at, 110, 1);
-        assert_eq!((at.cwnd, bic.delayed_ack), (510.0, 31));
+        assert_eq!((at.cwnd, bic.ratio.sixteenths), (510.0, 31));
     }
 
     /// After the ratio has settled, a window of 200 packets far from its last maximum grows by 16 packets for 200
@@ -229,14 +215,14 @@ mod tests {
             acknowledge(&mut bic, &mut at, 400, each);
             at.cwnd = 200.0;
             acknowledge(&mut bic, &mut at, 1, each);
-            assert_eq!((bic.delayed_ack, bic.cnt), (ratio, count), "{each}");
+            assert_eq!((bic.ratio.sixteenths, bic.cnt), (ratio, count), "{each}");
         }
     }
 
     #[test]
     fn counts_are_the_kernel_s() {
         let mut bic = Linux26Bic::new(&Bic::default());
-        (bic.lost, bic.delayed_ack) = (true, 16);
+        (bic.lost, bic.ratio.sixteenths) = (true, 16);
         for (cwnd, last_max, expected) in [
             // Linear increase, binary search, and the last packets.
             (1000, 2000, 1000 / 16),

@@ -12,11 +12,9 @@ use forebay_units::Time;
 use super::curve::{BETA_SCALE, Curve, clock, friendly_eighths};
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use super::linux::LARGEST_WINDOW;
+use crate::ack_ratio::{AckRatio, LARGEST_COUNT};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
-
-/// `ACK_RATIO_SHIFT`: the ratio is in sixteenths.
-const RATIO: u64 = 16;
+use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
 
 /// `max_increment`: packets per 100 ms past the inflection.
 const MAX_INCREMENT: u64 = 16;
@@ -58,11 +56,7 @@ pub struct Linux26Cubic {
     tcp_cwnd: u64,
     /// Smallest round-trip time in jiffies, zero before the first.
     delay_min: u64,
-    /// Packets per acknowledgment, in sixteenths.
-    delayed_ack: u64,
-    /// What the sender did about losses before this acknowledgment, and what was acknowledged.
-    state: LossState,
-    acknowledged: u64,
+    ratio: AckRatio,
 }
 
 impl Linux26Cubic {
@@ -86,9 +80,7 @@ impl Linux26Cubic {
             ack_cnt: 0,
             tcp_cwnd: 0,
             delay_min: 0,
-            delayed_ack: 2 * RATIO,
-            state: LossState::Open,
-            acknowledged: 0,
+            ratio: AckRatio::default(),
         }
     }
 
@@ -103,7 +95,7 @@ impl Linux26Cubic {
         self.ack_cnt = 0;
         self.tcp_cwnd = 0;
         self.delay_min = 0;
-        self.delayed_ack = 2 * RATIO;
+        self.ratio.reset();
     }
 
     /// `bictcp_update`, once for each acknowledgment.
@@ -132,13 +124,13 @@ impl Linux26Cubic {
             count = COUNT_BEFORE_LOSS;
         }
         count = count.min(self.friendly_count(cwnd));
-        self.cnt = (count * RATIO / self.delayed_ack.max(1)).max(1);
+        self.cnt = self.ratio.divide(count);
     }
 
     /// At most so many packets per packet of growth, to keep up with the friendly window.
     fn friendly_count(&mut self, cwnd: u64) -> u64 {
         let Some(eighths) = self.beta_scale else {
-            return u64::MAX / RATIO;
+            return LARGEST_COUNT;
         };
         let each = ((cwnd * eighths) >> 3).max(1);
         if self.ack_cnt > each {
@@ -148,7 +140,7 @@ impl Linux26Cubic {
             self.tcp_cwnd += more;
         }
         let ahead = self.tcp_cwnd.saturating_sub(cwnd);
-        cwnd.checked_div(ahead).unwrap_or(u64::MAX / RATIO)
+        cwnd.checked_div(ahead).unwrap_or(LARGEST_COUNT)
     }
 }
 
@@ -192,14 +184,9 @@ impl WindowGrowth for Linux26Cubic {
     /// `measure_delay`, where nothing was amiss before and the last epoch is a second old, and
     /// `bictcp_acked`.
     fn on_sample(&mut self, _: &mut Window, sample: &Sample, _: &Path) {
-        let acked = sample.acknowledged.saturating_sub(self.acknowledged);
-        self.acknowledged = sample.acknowledged;
-        let before = std::mem::replace(&mut self.state, sample.state);
-        if acked == 0 || before != LossState::Open || sample.state != LossState::Open {
+        if !self.ratio.on_sample(sample) {
             return;
         }
-        let ratio = self.delayed_ack / RATIO;
-        self.delayed_ack = self.delayed_ack + acked - ratio;
         let now = jiffies(sample.now);
         let recent = self.epoch_start.is_some_and(|start| now - start < HZ);
         if let Some(rtt) = sample.rtt.filter(|_| !recent) {
@@ -249,7 +236,7 @@ mod tests {
             };
             cubic.on_ack(at, &ack, &PATH);
             let mut seen = sample(0.05);
-            (seen.now, seen.acknowledged) = (time, cubic.acknowledged + 1);
+            (seen.now, seen.acknowledged) = (time, cubic.ratio.acknowledged + 1);
             cubic.on_sample(at, &seen, &PATH);
         }
     }
@@ -259,7 +246,7 @@ mod tests {
     fn before_a_loss_a_window_grows_by_a_packet_for_26_acknowledgments() {
         let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 0.0);
         acknowledge(&mut cubic, &mut at, &mut now, 260, 1.0);
-        assert_eq!((at.cwnd, cubic.delayed_ack), (510.0, 31));
+        assert_eq!((at.cwnd, cubic.ratio.sixteenths), (510.0, 31));
     }
 
     /// The target of the cubic counts as if every other packet were acknowledged: the window is at it
@@ -284,7 +271,7 @@ mod tests {
         let (mut cubic, mut at) = (cubic(), window(1000.0, 100.0));
         cubic.lost = true;
         cubic.delay_min = 50;
-        cubic.delayed_ack = 16;
+        cubic.ratio.sixteenths = 16;
         // Twenty seconds past the origin the cubic is thousands of packets away.
         cubic.epoch_start = Some(0);
         cubic.curve.begin(1000, 0);

@@ -70,7 +70,7 @@ pub struct LinuxHtcp {
     /// When the last congestion ended, or the first packet was acknowledged.
     last_cong: Option<u64>,
     throughput: Throughput,
-    /// What the sender did about losses before this acknowledgment, and what was acknowledged.
+    /// State of loss recovery before this acknowledgment, and the packets that were acknowledged until then.
     state: LossState,
     acknowledged: u64,
 }

@@ -4,14 +4,14 @@
 //!
 //! The bandwidth goes through two low-pass filters, which begin at the first sample. Times are exact here, in the
 //! kernel whole ticks. After a timeout the threshold is that product, too, and the smallest round-trip time is
-//! measured anew (since Linux 3.10, `CA_EVENT_LOSS`; before, only where F-RTO looked at the timeout).
+//! measured anew. Linux does so since 3.10 (`CA_EVENT_LOSS`); before, it did so only if F-RTO examined the timeout.
 
 use forebay_units::Time;
 
 use super::SHORTEST_ROUND;
 use crate::classic::WindowGrowth;
+use crate::newreno::LinuxReno;
 use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
-use crate::whole_packets::WholePackets;
 
 /// The least that the estimate allows, packets (`tcp_westwood_bw_rttmin`).
 const SMALLEST: f64 = 2.0;
@@ -19,7 +19,7 @@ const SMALLEST: f64 = 2.0;
 /// Linux's Westwood+.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxWestwood {
-    grown: WholePackets,
+    reno: LinuxReno,
     /// When the bandwidth sample began (`rtt_win_sx`).
     since: Option<Time>,
     /// Packets that arrived since (`bk`).
@@ -32,7 +32,7 @@ pub struct LinuxWestwood {
     rtt: f64,
     /// Smallest round-trip time in seconds; infinite before the first.
     rtt_min: f64,
-    /// What the sender did about losses before this acknowledgment.
+    /// State of loss recovery before this acknowledgment.
     state: LossState,
     /// Whether marks or a loss reduced the window for this recovery.
     reduced: bool,
@@ -41,7 +41,7 @@ pub struct LinuxWestwood {
 impl Default for LinuxWestwood {
     fn default() -> Self {
         Self {
-            grown: WholePackets::default(),
+            reno: LinuxReno::default(),
             since: None,
             arrived: 0.0,
             once_filtered: 0.0,
@@ -97,20 +97,16 @@ impl WindowGrowth for LinuxWestwood {
 
     /// `tcp_reno_cong_avoid`.
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
-        window.cwnd = window.cwnd.floor();
-        if ack.acked > 0.0 {
-            let each = window.cwnd.max(1.0) as u64;
-            self.grown.grow(window, each, ack.acked as u64);
-        }
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
+        self.reno.on_ack(window, ack, path);
     }
 
     /// `tcp_reno_ssthresh` where a repair begins; the product for marks, whose reduction completes at once here, and
     /// for timeouts.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
         match signal {
             Signal::Loss => {
-                window.cut((0.5 * window.cwnd).floor(), signal);
+                self.reno.on_congestion(window, signal, now, path);
                 self.reduced = true;
             }
             Signal::Mark => window.cut(self.product(), signal),
