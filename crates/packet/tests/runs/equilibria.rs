@@ -1,7 +1,8 @@
-//! Equilibria of controllers against theory: windows at random loss, and those that go by delay against Low, Peterson and Wang 2002 ("Understanding TCP Vegas: a
-//! duality model"): a flow that begins while others queue takes their queue for propagation.
+//! Equilibria of controllers against theory: windows at random loss, and delay-based controllers. For these Low, Peterson
+//! and Wang 2002 ("Understanding TCP Vegas: a duality model") give the queue of latecomers: a flow that begins while
+//! others queue takes their queue for propagation.
 
-use forebay_scenario::Metric;
+use forebay_scenario::{Metric, Report};
 
 use super::{of_group, run, value};
 
@@ -13,25 +14,33 @@ fn queued(cca: &str, flows: u32) -> f64 {
     let starts: Vec<String> = (0..flows)
         .map(|flow| format!("\"{}s\"", 100 * flow))
         .collect();
-    let report = run(&format!(
+    let group = format!(
+        "count = {flows}\ncca = {cca}\nrtt = \"50ms\"\nstart = [{}]",
+        starts.join(", ")
+    );
+    waiting(&at_50_mbps(&group, 100 * flows))
+}
+
+/// A run of one group of flows at 50 Mb/s whose last 100 seconds are measured.
+fn at_50_mbps(group: &str, warmup_s: u32) -> Report {
+    run(&format!(
         r#"
 [link]
 rate = "50Mbps"
 buffer = "5000p"
 [[flows]]
-count = {flows}
-cca = {cca}
-rtt = "50ms"
 packet = "1000B"
-start = [{}]
+{group}
 [run]
-warmup = "{}s"
+warmup = "{warmup_s}s"
 measure = "100s"
-"#,
-        starts.join(", "),
-        100 * flows
-    ));
-    value(&report, Metric::QueueDelayMean) * RATE
+"#
+    ))
+}
+
+/// Mean packets in the queue.
+fn waiting(report: &Report) -> f64 {
+    value(report, Metric::QueueDelayMean) * RATE
 }
 
 /// The queue that `flows` flows with `alpha` packets each make if each begins at the equilibrium of those before it
@@ -76,22 +85,8 @@ fn latecomers_queue_with_fast_as_in_theory() {
 #[test]
 fn a_flow_of_vegas_queues_two_to_four_packets() {
     for rtt in ["5ms", "50ms", "200ms"] {
-        let report = run(&format!(
-            r#"
-[link]
-rate = "50Mbps"
-buffer = "5000p"
-[[flows]]
-count = 1
-cca = "vegas"
-rtt = "{rtt}"
-packet = "1000B"
-[run]
-warmup = "100s"
-measure = "60s"
-"#
-        ));
-        let packets = value(&report, Metric::QueueDelayMean) * RATE;
+        let report = at_50_mbps(&format!("cca = \"vegas\"\nrtt = \"{rtt}\""), 100);
+        let packets = waiting(&report);
         assert!((2.0..=4.0).contains(&packets), "{rtt}: {packets}");
         let utilization = value(&report, Metric::Utilization);
         assert!(utilization > 0.999, "{rtt}: {utilization}");
