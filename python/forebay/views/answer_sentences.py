@@ -19,6 +19,7 @@ from forebay.statistics import runs_for_confidence
 from forebay.views.goal_table import goal_rows, measured_at, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
+    bare,
     best,
     both,
     chosen,
@@ -26,6 +27,7 @@ from forebay.views.wording import (
     difference,
     doubt,
     goal_words,
+    interval_words,
     minimum,
     nothing_meets,
     sides,
@@ -36,7 +38,7 @@ from forebay.views.wording import (
 from forebay.warning import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from forebay.report import Estimate
     from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
@@ -228,17 +230,16 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         if goal is not None:
             yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
-        low = answer.buffer.bare if isinstance(answer.buffer, Setting) else f"{round(answer.buffer.packets):,}"
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
         if upper.buffer.number == answer.buffer.number and upper.about is None:
             yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal again."
         else:
-            yield f"All goals are met from {low} {'down ' if largest else ''}to {last}."
+            yield f"All goals are met from {bare(answer.buffer)} {'down ' if largest else ''}to {last}."
     elif upper is not None and not answer.gaps:
         beyond = [point.buffer for point in answer.points if (point.buffer.number > upper.buffer.number) != largest]
         beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
         if beyond:
-            yield f"The runs do not decide whether {_several(beyond)} meet all goals, too."
+            yield f"The runs do not decide whether {interval_words(beyond[0], beyond[-1])} meet all goals, too."
 
 
 def _met_last(answer: Recommendation, binding: JudgedGoal) -> JudgedGoal | None:
@@ -253,15 +254,6 @@ def _met_last(answer: Recommendation, binding: JudgedGoal) -> JudgedGoal | None:
         if missed:
             last[max(missed)] = goal
     return last[max(last)] if last else None
-
-
-def _several(buffers: Sequence[Value]) -> str:
-    """A buffer, or the range of several."""
-    first, last = buffers[0], buffers[-1]
-    if first.number == last.number:
-        return count(first)
-    low = first.bare if isinstance(first, Setting) else f"{round(first.packets):,}"
-    return f"{low} to {count(last)}"
 
 
 def configured(answer: Recommendation) -> str:
@@ -341,11 +333,10 @@ def _open(answer: Recommendation) -> Iterator[str]:
         yield f"Undecided: the runs do not show whether any {noun} meets every goal."
     else:
         low, high = answer.between
-        first = low.bare if isinstance(low, Setting) else f"{round(low.packets):,}"
         if low.number == high.number:
             yield f"Undecided: {count(high)} may meet every goal."
         else:
-            yield f"Undecided: between {first} and {count(high)}."
+            yield f"Undecided: between {bare(low)} and {count(high)}."
         yield f"A {noun} in this range may meet every goal; the runs do not decide it."
     reason = reason_of(answer)
     if reason is not None:

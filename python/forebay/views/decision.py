@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from forebay import _core, formatting
-from forebay.search.setting import Setting
 from forebay.views import wording
 
 if TYPE_CHECKING:
@@ -140,6 +139,4 @@ def may_meet(answer: Recommendation) -> Span | None:
 def _span(low: Value, high: Value, name: str) -> Span:
     if low.number > high.number:
         low, high = high, low
-    first = low.bare if isinstance(low, Setting) else f"{low.packets:,.0f}"
-    text = wording.count(high) if low.number == high.number else f"{first} to {wording.count(high)}"
-    return Span(low.number, high.number, name, text)
+    return Span(low.number, high.number, name, wording.interval_words(low, high))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "around",
     "axis",
+    "bare",
     "best",
     "both",
     "chosen",
@@ -32,6 +33,7 @@ __all__ = [
     "goal_phrase",
     "goal_title",
     "goal_words",
+    "interval_words",
     "metric_title",
     "minimum",
     "nothing_meets",
@@ -173,17 +175,20 @@ def best(found: Optimum) -> str:
     """The best value of the metric that was asked to be lowest or highest, and the interval of the true optimum."""
     which = "lowest" if found.sense == "minimize" else "highest"
     measured = formatting.estimate(found.metric, found.measured)
-    interval = f"{_between(found.low, found.high)} ({100 * found.confidence:g} % interval)"
+    interval = f"{interval_words(found.low, found.high)} ({100 * found.confidence:g} % interval)"
     return (
         f"{_capital(goal_words(found.metric))} is {which} there: {measured}. The true optimum is probably {interval}."
     )
 
 
-def _between(low: Value, high: Value) -> str:
+def bare(value: Value) -> str:
+    """A value without its unit, where a second one with the unit follows."""
+    return value.bare if isinstance(value, Setting) else f"{round(value.packets):,}"
+
+
+def interval_words(low: Value, high: Value) -> str:
     """Two values as an interval: "427 to 494 packets"."""
-    if low.number == high.number:
-        return count(high)
-    return f"{low.bare if isinstance(low, Setting) else f'{round(low.packets):,}'} to {count(high)}"
+    return count(high) if low.number == high.number else f"{bare(low)} to {count(high)}"
 
 
 def extreme(answer: Recommendation) -> str:
@@ -229,7 +234,7 @@ def minimum(answer: Recommendation) -> str:
     if least is None or answer.buffer is None or answer.optimum is not None:
         return ""
     which = "maximum" if answer.knob.largest else "minimum"
-    interval = f"{_between(least.low, least.high)} ({100 * least.confidence:g} % interval)"
+    interval = f"{interval_words(least.low, least.high)} ({100 * least.confidence:g} % interval)"
     return f"The true {which} is probably {interval}."
 
 
@@ -320,7 +325,7 @@ def _intervals(answer: Recommendation) -> Iterator[str]:
         while ordered and not _parted(answer, last.buffer, ordered[0].buffer):
             last = ordered.pop(0)
         where = "at" if first is last else "from"
-        between = _between(first.buffer, last.buffer)
+        between = interval_words(first.buffer, last.buffer)
         yield f"All goals are also met {where} {between}, but not at {packets(last.missed_at)}."
 
 

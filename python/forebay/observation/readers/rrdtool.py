@@ -203,7 +203,7 @@ def read_cacti(text: str, where: str) -> Readings:
                 readings.add("", side, when, rate * scale, f"{where}, line {number}")
     if not readings.ports:
         raise InputError(f"{where}: found no row with a date and a rate; allowed: {_OF_CACTI}")
-    readings.say("values are rates, each the mean of the step before its time, as an RRD stores them")
+    readings = _told(readings, lines[at][1:], where)
     readings.say("times are those of Cacti's clock, taken as UTC: its table has no zone")
     return readings
 
