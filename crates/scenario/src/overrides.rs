@@ -126,8 +126,8 @@ impl Node {
     }
 
     /// Drops the `count` of groups with this name or number, or of all ("*"), whose workload says how many flows there
-    /// are: users or servers that were changed are not held against the former number. A count that an argument asks
-    /// for remains.
+    /// are, so that changed users or servers do not contradict the former number. A count that an argument asks for
+    /// remains.
     fn drop_former_counts(&mut self, group: &str) {
         let mut entries = self.entries_mut().into_iter().flatten();
         let flows = entries.find(|(key, _)| key == "flows");

@@ -33,7 +33,7 @@ keys! {
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
-        /// What the window grows by outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
+        /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
         ack_counting: AckCounting = AckCounting::Packets, key(Words);
         /// The receiver's acknowledgments.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
@@ -168,7 +168,7 @@ words! {
 }
 
 words! {
-    /// What a fast retransmission makes of the retransmission timer, in recovery without SACK.
+    /// Effect of a fast retransmission on the retransmission timer, in recovery without SACK.
     pub enum FastRetransmitTimer {
         /// It goes on: only acknowledgments of new data restart it (RFC 6298 section 5, RFC 6582 section 3.2).
         Keep = "keep",
@@ -178,7 +178,7 @@ words! {
 }
 
 words! {
-    /// What the window grows by outside of fast recovery.
+    /// Unit of the window's growth outside of fast recovery.
     pub enum AckCounting {
         /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
         Packets = "packets",

@@ -1,5 +1,5 @@
-//! What ns-2.35's agents do otherwise than the RFCs: New Reno (tcp-newreno.cc), Sack1 (tcp-sack1.cc) and Linux (tcp-linux.cc,
-//! scoreboard1.cc).
+//! Differences of ns-2.35's agents from the RFCs: New Reno (tcp-newreno.cc), Sack1 (tcp-sack1.cc) and Linux
+//! (tcp-linux.cc, scoreboard1.cc).
 
 use forebay_congestion::packet::LossState;
 use forebay_scenario::{FastRetransmitTimer, Recovery, Stack};
