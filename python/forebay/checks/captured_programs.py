@@ -185,12 +185,11 @@ def _flows(case: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def route(*arguments: str) -> None:
     """Send from a namespace of its own, whose router is this one."""
-    # Programs of `emulate` make a further network namespace in a user namespace only. They are not root there, because
-    # tcpdump would change its groups, which is not allowed.
+    # Programs of `emulate` make a further network namespace in a user namespace only. It maps no user: mapping root needs
+    # a capability that `emulate` drops (user_namespaces(7), CAP_SETFCAP), and as root tcpdump would change its groups.
     command = [
         "unshare",
         "--user",
-        "--map-user=1000",
         "--keep-caps",
         "--net",
         sys.executable,
