@@ -65,7 +65,7 @@ class Unit:
             return Limit(amount, "packets")
         if rate is None:
             raise InputError(
-                "found none; allowed: the link's rate, as a time counts at it and the text has no shaper", "rate"
+                "found none; allowed: the link's rate, as a time counts at a rate that the text does not have", "rate"
             )
         size = amount * self.seconds * rate / 8
         return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
@@ -394,7 +394,7 @@ class Shape:
     limit, missing : str
         What a queue's limit is called, and what to do where none is said.
     share_of_rate : bool
-        Whether times count at a class's share of the rate, not at the rate.
+        Whether times count at a class's share of the rate, or at its shaper if that is slower, and not at the rate.
     others : str
         What becomes of packets above a marking threshold that cannot be marked.
     """
@@ -538,12 +538,30 @@ class _Resolved:
         total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
         found = []
         for entry, share in zip(policy.classes, shares, strict=True):
-            part = Fraction(share, total) if entry.level is None and self.shape.share_of_rate else Fraction(1)
+            part = Fraction(share, total) if entry.level is None else Fraction(1)
+            times = self.service_rate(entry, counted, part) if self.shape.share_of_rate else counted
             if entry.limit is None and entry.level is not None and policy.shared is not None:
                 entry.limit = policy.shared.limit
-            queue = self.queue(entry, None if counted is None else counted * part)
+            queue = self.queue(entry, times)
             found.append((TrafficClass(entry.name.removeprefix(PREFIX), (), float(share), queue), entry.level))
         return Reading(bare.with_queue(prioritized(found)), tuple(self.how), unknown=tuple(self.unknown))
+
+    def service_rate(self, entry: Class, rate: Fraction | None, part: Fraction) -> Fraction | None:
+        """The rate of a class while all classes have something to send, in bits of IP packets per second.
+
+        None if it depends on the link's rate and the text does not have this rate.
+        """
+        told = (
+            None
+            if entry.rate is None
+            else Port(entry.rate, self.assumed.packet, _NOTHING, layer=entry.layer, wire=entry.wire).ip_rate
+        )
+        if rate is None:
+            return told if part == 1 else None
+        most = [rate * part]
+        most += [] if told is None else [told]
+        most += [] if entry.percent is None else [rate * entry.percent / 100]
+        return min(most)
 
     def unlimited(self, entry: Class) -> InputError:
         """The error for a text that says nothing but a class without a limit."""
