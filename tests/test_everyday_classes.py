@@ -257,15 +257,16 @@ def test_classes_without_a_common_queue_are_links_of_their_own() -> None:
 
 
 def test_a_latency_of_tbf_is_a_limit() -> None:
-    """The limit of tc/q_tbf.c: what the rate sends in the latency, and the bucket."""
+    """The limit of tc/q_tbf.c: what the rate sends in the latency, and the bucket, in bytes of frames."""
+    frames = Fraction(1500, 1514)
     found = read("linux", "tc qdisc add dev eth0 root tbf rate 1mbit burst 32kbit latency 400ms")
     assert isinstance(found.port.queue, Queue)
-    assert found.port.queue.limit == Limit(50_000 + 4096, "bytes")
+    assert found.port.queue.limit == Limit(round((50_000 + 4096) * frames), "bytes")
     peak = read(
         "linux", "tc qdisc add dev eth0 root tbf rate 0.5mbit burst 5kb latency 70ms peakrate 1mbit minburst 1540"
     )
     assert isinstance(peak.port.queue, Queue)
-    assert peak.port.queue.limit == Limit(min(4375 + 5120, 8750 + 1540), "bytes")
+    assert peak.port.queue.limit == Limit(round(min(4375 + 5120, 8750 + 1540) * frames), "bytes")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 from forebay import InputError
-from forebay.configuration.configuring import translate
+from forebay.configuration.configuring import link_table, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.port import Classes, Limit, Queue
 
-# IOS XR: a queue-limit in time -----------------------------------------------------------------------------------------
+# IOS XR: a queue-limit in time ----------------------------------------------------------------------------------------
 
 #: Cisco, "IOS XR Modular Quality of Service Command Reference for the Cisco CRS Router, Release 4.0", `queue-limit`:
 #: a time counts at the guaranteed service rate of the class, the rate of the queue "when all queues are backlogged".
@@ -50,3 +52,76 @@ def test_a_time_counts_at_the_slower_of_shaper_and_share() -> None:
     assert last_limit(share, 10**9) == Limit(125_000, "bytes")  # 10 % of 1 Gb/s
     with pytest.raises(InputError, match="the link's rate, as a time counts at a rate that the text does not have"):
         last_limit(text)
+
+
+# Linux: what a rate and a limit count ---------------------------------------------------------------------------------
+
+#: Bytes of an IP packet, and of its frame as tc counts it: a shaper counts the length of the buffer, "which includes
+#: the Ethernet header" of 14 bytes (tc-stab(8); tc-cake(8), `raw`).
+PACKET, FRAME = 1500, 1514
+TBF = "tc qdisc add dev eth0 root tbf rate 10mbit burst 32kbit latency 400ms"
+HTB = """tc qdisc add dev eth0 root handle 1: htb default 10
+tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit ceil 10mbit
+tc qdisc add dev eth0 parent 1:10 handle 10: {}
+"""
+HFSC = """tc qdisc add dev eth0 root handle 1: hfsc default 10
+tc class add dev eth0 parent 1: classid 1:10 hfsc sc rate 10mbit ul rate 10mbit
+tc qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 100
+"""
+SQM = "config queue\n option upload '10000'\n option qdisc 'fq_codel'\n option script 'simplest.qos'\n"
+MIKROTIK = "/queue type add name=c kind=cake cake-bandwidth=10M cake-diffserv=besteffort"
+
+
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("linux", TBF),
+        ("linux", HTB.format("pfifo limit 100")),
+        ("linux", HFSC),
+        ("linux", "qdisc cake 8005: dev eth0 root refcnt 2 bandwidth 10Mbit besteffort rtt 100ms raw overhead 0"),
+        ("openwrt", SQM),
+        ("routeros", MIKROTIK),
+    ],
+)
+def test_a_rate_of_frames_becomes_a_rate_of_packets(system: str, text: str) -> None:
+    found = translate(text, system, Assumed(packet=PACKET))
+    assert float(found.port.ip_rate) == pytest.approx(1e7 * PACKET / FRAME)
+    assert "the rate counts 14 bytes of framing a packet" in found.how
+    table = tomllib.loads(link_table(found.port))["link"]
+    assert table["rate_layer"] == "l3"
+    assert table["rate"] == "9907.529kbps"
+
+
+def test_a_limit_in_bytes_keeps_its_time() -> None:
+    """400 ms and the 4,096 bytes of the bucket, which drains at the same rate (tc/q_tbf.c)."""
+    found = translate(TBF, "linux", Assumed())
+    assert found.seconds == pytest.approx(0.4 + 4096 * 8 / 1e7, rel=1e-5)
+    assert found.bytes == round((500_000 + 4096) * PACKET / FRAME)
+    assert any(each.startswith("limits in bytes count 14 bytes of framing a packet, too") for each in found.how)
+
+
+def test_thresholds_in_bytes_count_frames_too() -> None:
+    red = "red limit 151400 min 15140 max 45420 avpkt 1000 burst 20 probability 0.1 bandwidth 10mbit"
+    found = translate(HTB.format(red), "linux", Assumed()).port.queue
+    assert isinstance(found, Queue)
+    told = found.discipline
+    assert [found.limit.amount, *(told.level(name).amount for name in ("min", "max"))] == [150_000, 15_000, 45_000]
+
+
+def test_a_size_table_that_takes_the_header_off_leaves_the_figures_alone() -> None:
+    text = TBF.replace("tbf", "stab overhead -14 linklayer ethernet tbf")
+    found = translate(text, "linux", Assumed())
+    assert (found.port.rate, found.port.layer, found.port.wire, found.bytes) == (10_000_000, "l3", None, 504_096)
+
+
+def test_without_a_shaper_the_rate_is_that_of_the_link() -> None:
+    found = translate("bfifo limit 200kb", "linux", Assumed(10**8))
+    assert found.seconds == 204_800 * 8 / 1e8
+    assert "bytes include 14 bytes of framing a packet" in found.how
+
+
+@pytest.mark.parametrize("overhead", [-1514, -2000])
+def test_an_overhead_that_leaves_no_packet_is_refused(overhead: int) -> None:
+    text = TBF.replace("tbf", f"stab overhead {overhead} linklayer ethernet tbf")
+    with pytest.raises(InputError, match="bytes of framing beside IP; allowed: more than -1,500"):
+        translate(text, "linux", Assumed())

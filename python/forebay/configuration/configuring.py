@@ -260,7 +260,7 @@ def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
     lines = ["[link]", *(f"# unknown: {text}" for text in unknown)]
     if port.rate is not None and port.wire is not None:
         lines.append(f"# {rate_text(port.rate)} with {port.wire}, as bits of IP packets of {port.packet} bytes")
-        lines.append(f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"')
+        lines += [f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"', 'rate_layer = "l3"']
     elif port.rate is not None:
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":

@@ -15,12 +15,12 @@ from fractions import Fraction
 from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated
 from forebay.configuration.platforms.linux.kinds import Draft
-from forebay.configuration.platforms.linux.reader import layer_of
+from forebay.configuration.platforms.linux.reader import layer_of, of_ip
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import Classes, Direction, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.port import FRAMING, Classes, Direction, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
     Mistake,
@@ -236,7 +236,7 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     if f"{way}qdisc_opts" in found:
         word = found[f"{way}qdisc_opts"]
         options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
-    layer, wire = _layer(found, options, how, cake=cake)
+    layer, wire = ("l3", None) if not kilobits else _layer(found, options, how, assumed.packet, cake=cake)
     unknown: list[str] = []
     if cake:
         options["bandwidth"] = float(kilobits * 1000)
@@ -250,6 +250,10 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     with on_line(None):
         queue = ALL[kind].read(options, assumed.packet)
     how.append(f"{direction} through {kind}")
+    if not cake and kilobits:
+        converted = of_ip(queue, wire or Framing(FRAMING[layer]), assumed.packet, how)
+        assert isinstance(converted, Queue), "one discipline"
+        queue = converted
     other = rates[back] * 1000 or None
     if other is not None:
         how.append(f"the {back}, {rate_text(other)}, is left out")
@@ -327,7 +331,7 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
 
 
 def _layer(
-    found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], *, cake: bool
+    found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], packet: int, *, cake: bool
 ) -> tuple[str, Framing | None]:
     """What the rate counts: by the options on framing and, of cake, its own words."""
     linklayer = found["linklayer"].text if "linklayer" in found else "none"
@@ -346,10 +350,7 @@ def _layer(
     else:
         told = Framing(numbers["overhead"] + HEADER, max(0, numbers["tcMPU"]), "atm" if in_cells else "none")
         told = None if linklayer == "none" else told
-    if told is None:
-        how.append(f"rates and bytes include {HEADER} bytes of framing a packet beside IP")
-        return "l3", None
-    return layer_of(told, how)
+    return layer_of(told or Framing(HEADER), how, packet)
 
 
 def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:

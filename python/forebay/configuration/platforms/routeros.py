@@ -13,14 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux.cake import CAKE
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
+from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import (
-    FRAMING,
     UNKNOWN,
     Classes,
     Direction,
@@ -452,13 +453,15 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         )
     with on_line(line):
         queue = _queue(kind, found, assumed)
-    layer = "l3"
-    if kind == "cake":
-        bandwidth = found.get("bandwidth", 0.0)
-        assert isinstance(bandwidth, float), "bandwidth"
-        rate = int(bandwidth) or rate
-        counted = found.get("overhead", 14.0)
-        layer = next((name for name, framing in FRAMING.items() if framing == counted), "l3")
+    layer, wire = "l3", None
+    bandwidth = found.get("bandwidth", 0.0) if kind == "cake" else 0.0
+    assert isinstance(bandwidth, float), "bandwidth"
+    if bandwidth:
+        rate = int(bandwidth)
+        counted, least = (found.get(name, default) for name, default in (("overhead", 14.0), ("mpu", 0.0)))
+        assert isinstance(counted, float), "overhead"
+        assert isinstance(least, float), "mpu"
+        layer, wire = layer_of(Framing(int(counted), max(0, int(least))), how, assumed.packet)
     counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
     unknown: tuple[str, ...] = ()
     if kind == "cake":
@@ -467,7 +470,7 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
         left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
         unknown = tuple(f"{word} of cake, which a scenario does not have" for word in left_out)
-    port = Port(rate or assumed.rate, assumed.packet, queue, layer, direction=direction, other=other)
+    port = Port(rate or assumed.rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
     return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,6 +15,7 @@ from forebay.configuration.platforms.linux.units import HASHED, HEADER
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.port import (
     FRAMING,
+    THRESHOLDS,
     UNKNOWN,
     Classes,
     Direction,
@@ -22,18 +24,21 @@ from forebay.configuration.port import (
     Port,
     Queue,
     TrafficClass,
+    Value,
 )
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake
 from forebay.errors import InputError
 
-__all__ = ["layer_of", "reading"]
+__all__ = ["layer_of", "of_ip", "reading"]
 
 #: Disciplines whose limit is the interface's, where none is said.
 _FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
 #: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
 _LEAST_TURN, _MOST_TURN = 1000, 200_000
 _R2Q = 10.0
+#: What tc counts of a packet where no size table or option says otherwise.
+_FRAME = Framing(HEADER)
 
 
 def reading(roots: list[Node], assumed: Assumed) -> Reading:
@@ -61,12 +66,13 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
 
 @dataclass(slots=True)
 class _Shaped:
-    """What shapes: its rate, what is beneath it, and whose bits the rate counts."""
+    """What shapes: its rate, what is beneath it, whose bits the rate counts, and whose bytes the limits count."""
 
     rate: int | None
     node: Node
     layer: str
     wire: Framing | None
+    size: Framing = _FRAME
     division: Division | None = None
     members: dict[str, Node] = field(default_factory=dict)
 
@@ -85,6 +91,8 @@ class _Reader:
         if root.kind == "cake":
             self.unknown += unsimulated(root.options)
         queue = self.queue(told.node, "the link") if told.division is None else self.shared(told)
+        if told.rate is not None:
+            queue = of_ip(queue, told.size, self.assumed.packet, self.how)
         rate = told.rate or self.assumed.rate
         port = Port(rate, self.assumed.packet, queue, told.layer, wire=told.wire, direction=direction, other=other)
         return Reading(port, tuple(self.how), unknown=tuple(self.unknown))
@@ -105,12 +113,15 @@ class _Reader:
         if root.kind == "cake":
             bandwidth = root.options.get("bandwidth")
             framing = counted(root.options)
-            layer, wire = (self.layer(HEADER), None) if framing is None else layer_of(framing, self.how)
-            return _Shaped(int(bandwidth) if isinstance(bandwidth, int | float) else None, root, layer, wire)
+            rate = int(bandwidth) if isinstance(bandwidth, int | float) else None
+            if framing is None and rate is None:
+                return _Shaped(None, root, self.unshaped(_FRAME), None)
+            return _Shaped(rate, root, *layer_of(framing or _FRAME, self.how, self.assumed.packet))
+        size = Framing(HEADER + stab.overhead, stab.least, stab.cells)
         if root.kind not in ("tbf", "htb", "hfsc"):
-            framing = Framing(HEADER + stab.overhead, stab.least, stab.cells)
-            layer, wire = self.framed(framing, said=bool(stab.least or stab.cells != "none"))
-            return _Shaped(None, root, layer, wire)
+            if size.least or size.cells != "none":
+                return _Shaped(None, root, *layer_of(size, self.how, self.assumed.packet))
+            return _Shaped(None, root, self.unshaped(size), None)
         if root.kind == "tbf":
             found = _Shaped(_rate_of(root, "rate"), next(iter(root.children), root), "", None)
             shaping = root
@@ -122,7 +133,13 @@ class _Reader:
         most = max(int(least.amount) if isinstance(least, Limit) else 0, stab.least)
         in_cells = shaping.options.get("linklayer") in ("atm", "adsl") or stab.cells == "atm"
         framing = Framing(int(overhead) + HEADER + stab.overhead, most, "atm" if in_cells else "none")
-        found.layer, found.wire = self.framed(framing, said=bool(overhead or most or in_cells))
+        found.size = size
+        if root.stab is None and root.shown:
+            self.how.append("tc shows a size table with -d only; none is assumed")
+        if found.rate is None and not (overhead or most or in_cells):
+            found.layer = self.unshaped(framing)
+        else:
+            found.layer, found.wire = layer_of(framing, self.how, self.assumed.packet)
         if found.node.kind == "tbf":
             limit = found.node.options.get("limit", _waiting(found.node))
             if not isinstance(limit, Limit):
@@ -131,16 +148,12 @@ class _Reader:
             found.node = Node("bfifo", "", "", {"limit": limit}, found.node.line)
         return found
 
-    def framed(self, told: Framing, *, said: bool) -> tuple[str, Framing | None]:
-        """The layer of a rate that counts so much; without options on framing it is no access line's."""
-        return layer_of(told, self.how) if said else (self.layer(told.overhead), None)
-
-    def layer(self, counts: int) -> str:
-        """Whose bits a rate counts that adds so many bytes to every IP packet."""
-        known = {0: "l3", 18: "l2", 38: "l1"}
-        if counts not in known:
-            self.how.append(f"rates and bytes include {counts} bytes of framing a packet beside IP")
-        return known.get(counts, "l3")
+    def unshaped(self, told: Framing) -> str:
+        """The layer of the link's rate, if nothing shapes and the size of a packet counts so much."""
+        layer, wire = layer_of(told, [], self.assumed.packet)
+        if wire is not None:
+            self.how.append(f"bytes include {told}")
+        return layer
 
     def classful(self, root: Node) -> tuple[_Shaped, Node]:
         """What htb or hfsc makes of its classes, and the class with the options on framing."""
@@ -170,7 +183,7 @@ class _Reader:
             does = "htb sends it past its classes, unshaped" if root.kind == "htb" else "hfsc drops it"
             self.unknown.append(f"default: what no filter takes, as there is no such class; {does}")
         self.unknown += division.unknown
-        return _Shaped(rate, node, "", None, division, named), tops[0]
+        return _Shaped(rate, node, "", None, division=division, members=named), tops[0]
 
     def beneath(self, node: Node) -> Node:
         """The discipline of a class, by default a pfifo as long as the interface's queue (tc-htb(8))."""
@@ -275,13 +288,50 @@ class _Reader:
         return found
 
 
-def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
+def layer_of(told: Framing, how: list[str], packet: int) -> tuple[str, Framing | None]:
     """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
+    _check_size(told, packet)
     layers = {Framing(count): layer for layer, count in FRAMING.items()}
     if told in layers:
         return layers[told], None
     how.append(f"the rate counts {told}")
     return "l3", told
+
+
+def _check_size(told: Framing, packet: int) -> None:
+    """Refuse an overhead that takes more than a full packet has."""
+    if told.on_wire(packet) < 1:
+        raise InputError(
+            f"translate: found {told.overhead:,} bytes of framing beside IP; allowed: more than -{packet:,}, the size "
+            "of a full packet"
+        )
+
+
+def of_ip(found: Queue | Classes, counts: Framing, packet: int, how: list[str]) -> Queue | Classes:
+    """The queue or the classes with limits and thresholds in bytes of IP packets, where tc counts framing, too."""
+    if counts == Framing(0):
+        return found
+    _check_size(counts, packet)
+    part = Fraction(packet, counts.on_wire(packet))
+    said = f"limits in bytes count {counts}, too, and are converted to bytes of IP packets"
+
+    def level(value: Value) -> Value:
+        if not isinstance(value, Limit) or value.unit != "bytes" or not value.known:
+            return value
+        if said not in how:
+            how.append(said)
+        return Limit(max(min(1, value.amount), round(value.amount * part)), "bytes")
+
+    def queue(told: Queue) -> Queue:
+        limit, parameters = level(told.limit), told.discipline.parameters
+        assert isinstance(limit, Limit), "a limit"
+        levels = {name: level(value) for name, value in parameters.items() if name in THRESHOLDS}
+        return Queue(limit, told.discipline.having(**levels))
+
+    if isinstance(found, Queue):
+        return queue(found)
+    members = (dataclasses.replace(entry, queue=queue(entry.queue)) for entry in found.classes)
+    return Classes(found.schedule, tuple(members))
 
 
 def _waiting(node: Node) -> Limit | None:

@@ -93,7 +93,10 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
 
 @dataclass(slots=True)
 class Node:
-    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root."""
+    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root.
+
+    `shown` is true if tc printed it, and false if it is a command.
+    """
 
     kind: str
     handle: str
@@ -103,6 +106,7 @@ class Node:
     stab: Framing | None = None
     is_class: bool = False
     device: str = ""
+    shown: bool = False
     children: list[Node] = field(default_factory=list)
 
 
@@ -240,7 +244,7 @@ def _shown(words: Words) -> Node:
     what = words.take("")
     kind = _kind(words, what)
     handle = words.take("a handle such as 1:")
-    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class")
+    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class", shown=True)
     while words.peek() in ("dev", "root", "parent", "refcnt", "leaf", "offloaded"):
         place = words.take("")
         if place in ("dev", "refcnt", "leaf"):
@@ -429,7 +433,7 @@ def _printed(text: str) -> Iterator[Node]:
         given = {**(entry if is_class else {}), **_object_of(entry, "options")}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
         device = str(entry.get("dev", ""))
-        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device)
+        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device, shown=True)
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
