@@ -9,7 +9,7 @@ import pytest
 from forebay import InputError
 from forebay.configuration.configuring import link_table, translate
 from forebay.configuration.platforms.platform import Assumed
-from forebay.configuration.port import Classes, Limit, Queue
+from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Queue
 
 # IOS XR: a queue-limit in time ----------------------------------------------------------------------------------------
 
@@ -125,3 +125,43 @@ def test_an_overhead_that_leaves_no_packet_is_refused(overhead: int) -> None:
     text = TBF.replace("tbf", f"stab overhead {overhead} linklayer ethernet tbf")
     with pytest.raises(InputError, match="bytes of framing beside IP; allowed: more than -1,500"):
         translate(text, "linux", Assumed())
+
+
+# Linux: pfifo_fast ----------------------------------------------------------------------------------------------------
+
+#: Linux, net/sched/sch_generic.c, `pfifo_fast_init`: three bands, each a ring of `tx_queue_len` packets;
+#: `pfifo_fast_dequeue` empties the first before the second; `prio2band` puts best effort, priority 0, into band 1.
+PRIOMAP = "bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+PFIFO_FAST = f"qdisc pfifo_fast 0: dev eth0 root refcnt 2 {PRIOMAP}\n"
+RINGS = f"qdisc mq 0: dev eth0 root\nqdisc pfifo_fast 0: dev eth0 parent :2 {PRIOMAP}\n" + (
+    f"qdisc pfifo_fast 0: dev eth0 parent :1 {PRIOMAP}\n"
+)
+
+
+@pytest.mark.parametrize("text", [PFIFO_FAST, RINGS, f"qdisc noqueue 0: dev lo root refcnt 2\n{PFIFO_FAST}"])
+def test_pfifo_fast_has_three_bands_of_the_interface_s_length(text: str) -> None:
+    found = translate(text, "linux", Assumed(10**9))
+    assert isinstance(found.port.queue, Classes)
+    assert found.port.queue.schedule == "strict"
+    assert [(entry.name, entry.queue.limit) for entry in found.port.queue.classes] == [
+        ("band0", UNKNOWN),
+        ("band1", UNKNOWN),
+        ("band2", UNKNOWN),
+    ]
+    assert found.bytes is None
+    (said,) = found.unknown
+    assert said.startswith("the buffer of each band, the txqueuelen of the interface, which the text does not have")
+    assert "1,000 packets by default" in said
+    assert any("packets without a priority go to band1" in each for each in found.how)
+    queue = tomllib.loads(link_table(found.port, found.unknown))["link"]["queue"]
+    assert [entry["name"] for entry in queue["classes"]] == ["band0", "band1", "band2"]
+
+
+def test_another_discipline_goes_before_the_pfifo_fast_of_other_interfaces() -> None:
+    found = translate(PFIFO_FAST + "qdisc pfifo 1: dev eth1 root limit 100p\n", "linux", Assumed())
+    assert found.port.queue == Queue(Limit(100, "packets"), Discipline("droptail"))
+
+
+def test_a_text_without_a_queue_says_what_it_has() -> None:
+    with pytest.raises(InputError, match=r"found no discipline with a queue \(noqueue\)"):
+        translate("qdisc noqueue 0: dev lo root refcnt 2", "linux", Assumed())

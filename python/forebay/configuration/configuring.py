@@ -268,7 +268,7 @@ def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
     if port.limited:
         lines.append(f'buffer = "{_level(_together(port))}"')
     else:
-        lines.append('# buffer = ""  # unknown: the configuration leaves it to the hardware, and the device shows it')
+        lines.append('# buffer = ""  # unknown: the text does not have it, and the device shows it')
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines.append(f"queue  = {_table(port.queue)}")

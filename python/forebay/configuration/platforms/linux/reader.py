@@ -10,7 +10,7 @@ from fractions import Fraction
 from forebay.configuration.access import Framing
 from forebay.configuration.platforms.linux.cake import counted, unsimulated
 from forebay.configuration.platforms.linux.sharing import Division, Leaf, divide
-from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node
+from forebay.configuration.platforms.linux.tree import ALL, PFIFO_FAST, WITHOUT_QUEUE, Node
 from forebay.configuration.platforms.linux.units import HASHED, HEADER
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.port import (
@@ -32,6 +32,11 @@ from forebay.errors import InputError
 
 __all__ = ["layer_of", "of_ip", "reading"]
 
+#: What limits a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
+_TXQUEUELEN = (
+    "the txqueuelen of the interface, which the text does not have; `ip link show` has it as qlen, 1,000 packets by "
+    "default"
+)
 #: Disciplines whose limit is the interface's, where none is said.
 _FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
 #: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
@@ -43,7 +48,9 @@ _FRAME = Framing(HEADER)
 
 def reading(roots: list[Node], assumed: Assumed) -> Reading:
     """The port of the disciplines of one interface, or of one direction of it."""
-    with_queue = [root for root in roots if root.kind not in WITHOUT_QUEUE]
+    with_queue = [root for root in roots if root.kind not in (*WITHOUT_QUEUE, PFIFO_FAST)]
+    # The kernel gives pfifo_fast to every interface without another discipline.
+    with_queue = with_queue or [root for root in roots if root.kind == PFIFO_FAST]
     direction: Direction = "upload"
     other: int | None = None
     found = _Reader(assumed)
@@ -57,10 +64,9 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
             said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
             found.how.append(said + ("" if other is None else f", {rate_text(other)}"))
     if len(with_queue) != 1:
-        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
-        raise InputError(
-            f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
-        )
+        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue or roots)) or "none"
+        found_roots = f"{len(with_queue)} roots" if with_queue else "no discipline with a queue"
+        raise InputError(f"translate: found {found_roots} ({kinds}); allowed: the disciplines of one interface")
     return found.port(found.ring(with_queue[0]), direction, other)
 
 
@@ -209,11 +215,13 @@ class _Reader:
         shapes = node.kind in ("tbf", "htb", "hfsc") or (node.kind == "cake" and "bandwidth" in node.options)
         if shapes and where != "the link":
             raise InputError(f"translate: found {node.kind} in {where}, which shapes; allowed: one shaper for the link")
-        if node.kind not in ALL and node.kind != "pfifo_fast":
+        if node.kind == PFIFO_FAST and where == "the link":
+            return self.three_bands()
+        if node.kind not in ALL and node.kind != PFIFO_FAST:
             raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
-        if node.kind == "pfifo_fast" or (node.kind in _FIFOS and "limit" not in node.options):
-            bands = ", and its three bands" if node.kind == "pfifo_fast" else ""
-            self.unknown.append(f"{where}: its buffer, the txqueuelen of the interface{bands}")
+        if node.kind == PFIFO_FAST or (node.kind in _FIFOS and "limit" not in node.options):
+            bands = " for each of three bands" if node.kind == PFIFO_FAST else ""
+            self.unknown.append(f"{where}: its buffer, {_TXQUEUELEN}{bands}")
             return Queue(UNKNOWN, Discipline("drophead" if node.kind == "pfifo_head_drop" else "droptail"))
         if node.kind == "fq":
             return self.paced(node, where)
@@ -228,6 +236,13 @@ class _Reader:
         if counts not in self.how:
             self.how.append(counts)
         return queue
+
+    def three_bands(self) -> Classes:
+        """The bands of pfifo_fast, which holds `txqueuelen` packets in each (`pfifo_fast_init` of sch_generic.c)."""
+        self.how.append("pfifo_fast has three bands of strict priority; packets without a priority go to band1")
+        self.unknown.append(f"the buffer of each band, {_TXQUEUELEN}")
+        told = Queue(UNKNOWN, Discipline("droptail"))
+        return Classes("strict", tuple(TrafficClass(f"band{number}", (), 1.0, told) for number in range(3)))
 
     def paced(self, node: Node, where: str) -> Queue:
         """fq: a queue for each flow, with a limit of each that a scenario does not have (tc-fq(8))."""

@@ -26,7 +26,7 @@ from forebay.configuration.reading import (
     statements,
 )
 
-__all__ = ["ALL", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
+__all__ = ["ALL", "PFIFO_FAST", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
 
 #: Every discipline that is read, shapers and those with classes apart.
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
@@ -304,10 +304,12 @@ def _object(words: Words, what: str) -> Node:
 
 
 #: Disciplines that hold nothing which forebay simulates, whose options are left out.
-WITHOUT_QUEUE = ("pfifo_fast", "noqueue", "ingress", "clsact")
+WITHOUT_QUEUE = ("noqueue", "ingress", "clsact")
+#: The discipline of an interface that was given none; its options are the kernel's own.
+PFIFO_FAST = "pfifo_fast"
 #: What is read, disciplines and classes.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
-    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE),
+    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE, PFIFO_FAST),
     "class": ("htb", "hfsc", "drr"),
 }
 _PLACES = {
@@ -334,7 +336,7 @@ def _table(words: Words) -> Framing:
 def _options(words: Words, kind: str, what: str) -> Options:
     name = f"{kind} class" if what == "class" else kind
     line = words.line
-    if kind in WITHOUT_QUEUE:
+    if kind in (*WITHOUT_QUEUE, PFIFO_FAST):
         words.at = len(words.words)
         return {}
     found = _raw(words, _FRAMES[name] if name in _FRAMES else ALL[kind].options)
