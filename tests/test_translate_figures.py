@@ -165,3 +165,26 @@ def test_another_discipline_goes_before_the_pfifo_fast_of_other_interfaces() -> 
 def test_a_text_without_a_queue_says_what_it_has() -> None:
     with pytest.raises(InputError, match=r"found no discipline with a queue \(noqueue\)"):
         translate("qdisc noqueue 0: dev lo root refcnt 2", "linux", Assumed())
+
+
+# What a scenario does not have ----------------------------------------------------------------------------------------
+
+CAKE = "qdisc cake 8005: dev eth0 root refcnt 2 bandwidth 18500Kbit diffserv4 dual-srchost nat rtt 100ms overhead 44"
+
+
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("linux", CAKE),
+        (
+            "openwrt",
+            "config queue\n option upload '1000'\n option script 'layer_cake.qos'\n option eqdisc_opts 'nat'\n",
+        ),
+        ("routeros", f"{MIKROTIK} cake-nat=yes"),
+    ],
+)
+def test_nat_of_cake_is_not_simulated_and_not_unknown(system: str, text: str) -> None:
+    found = translate(text, system, Assumed())
+    assert "nat of cake" in found.unsimulated
+    assert found.unknown == ()
+    assert "# not simulated: nat of cake\n" in link_table(found.port, found.unknown, found.unsimulated)

@@ -65,7 +65,9 @@ class Translation:
     skipped : tuple of str
         Lines that were not needed.
     unknown : tuple of str
-        What the text leaves to the hardware, or says and a scenario cannot have.
+        Settings that the text leaves to the device or the hardware.
+    unsimulated : tuple of str
+        Settings that the text says and a scenario does not have.
     """
 
     system: Platform
@@ -73,6 +75,7 @@ class Translation:
     how: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unsimulated: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> float | None:
@@ -208,7 +211,7 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
         other = reading.port.direction
         raise InputError(f"found nothing that shapes the {assumed.direction}; allowed: {other}, or none", "direction")
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
-    return Translation(system, port, reading.how, reading.skipped, reading.unknown)
+    return Translation(system, port, reading.how, reading.skipped, reading.unknown, reading.unsimulated)
 
 
 def _held(system: Platform, port: Port) -> None:
@@ -252,12 +255,14 @@ def _policed(port: Port) -> Iterator[str]:
         yield "policer: simulated in front of the queue, not among these lines"
 
 
-def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
+def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[str] = ()) -> str:
     """The `[link]` table of a scenario with this port.
 
-    The link's own buffer is what all classes have together; each has its own. What is unknown becomes comments.
+    The link's own buffer is what all classes have together; each has its own. What is unknown or not simulated becomes
+    comments.
     """
     lines = ["[link]", *(f"# unknown: {text}" for text in unknown)]
+    lines += [f"# not simulated: {text}" for text in unsimulated]
     if port.rate is not None and port.wire is not None:
         lines.append(f"# {rate_text(port.rate)} with {port.wire}, as bits of IP packets of {port.packet} bytes")
         lines += [f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"', 'rate_layer = "l3"']

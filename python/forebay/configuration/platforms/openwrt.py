@@ -237,14 +237,14 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         word = found[f"{way}qdisc_opts"]
         options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
     layer, wire = ("l3", None) if not kilobits else _layer(found, options, how, assumed.packet, cake=cake)
-    unknown: list[str] = []
+    left_out: list[str] = []
     if cake:
         options["bandwidth"] = float(kilobits * 1000)
         one = script in ("piece_of_cake.qos", "simplest.qos", "simplest_tbf.qos")
         one = one or "besteffort" in options or (direction == "download" and text("squash_ingress", "1") == "1")
         if not one and not any(word in options for word in TINS):
             options["diffserv3"] = True
-        unknown += unsimulated(options)
+        left_out += unsimulated(options)
     else:
         options = {**_own(kind, way, kilobits, found), **options}
     with on_line(None):
@@ -262,12 +262,12 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     tiered = script == "simple.qos" and not cake
     if tiered and kilobits and (direction == "upload" or text("squash_ingress", "1") != "1"):
         given = "quantum" in (found.get(f"{way}qdisc_opts") or Word("", 0)).text.split()
-        port = port.with_queue(_tiers(queue, kilobits, direction, unknown, given=given))
+        port = port.with_queue(_tiers(queue, kilobits, direction, left_out, given=given))
         how.append("three tiers by DSCP: EF, CS6 and AF42 in the first, CS1 in the background")
-    return Reading(port, tuple(how), unknown=tuple(unknown))
+    return Reading(port, tuple(how), unsimulated=tuple(left_out))
 
 
-def _tiers(queue: Queue, kilobits: int, direction: Direction, unknown: list[str], *, given: bool) -> Classes:
+def _tiers(queue: Queue, kilobits: int, direction: Direction, left_out: list[str], *, given: bool) -> Classes:
     """The three classes of htb of simple.qos, each with a queue of its own."""
     first, part = _FIRST_TIER[direction], kilobits // 6
     most = Fraction(max(part, kilobits - _BELOW) * 1000)
@@ -278,7 +278,7 @@ def _tiers(queue: Queue, kilobits: int, direction: Direction, unknown: list[str]
         Leaf("best-effort", Fraction(part * 1000), most, turn, 2),
     ]
     division = divide("htb", leaves, kilobits * 1000)
-    unknown += division.unknown
+    left_out += division.unsimulated
     quanta = dict(zip(("priority", "best-effort", "background"), _QUANTA[direction], strict=True))
     told = []
     for each in division.parts:

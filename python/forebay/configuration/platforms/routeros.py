@@ -463,15 +463,14 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         assert isinstance(least, float), "mpu"
         layer, wire = layer_of(Framing(int(counted), max(0, int(least))), how, assumed.packet)
     counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
-    unknown: tuple[str, ...] = ()
+    left_out: list[str] = []
     if kind == "cake":
         tins = str(found.get("diffserv", "diffserv3"))
-        left_out = [tins] if tins != "besteffort" else []
+        left_out += [tins] if tins != "besteffort" else []
         left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
         left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
-        unknown = tuple(f"{word} of cake, which a scenario does not have" for word in left_out)
     port = Port(rate or assumed.rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
+    return Reading(port, (f"{kind} counts {counts}", *how), unsimulated=tuple(f"{word} of cake" for word in left_out))
 
 
 def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
@@ -520,7 +519,7 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
         ],
         rate,
     )
-    told, unknown = [], list(division.unknown)
+    told, unknown = [], list[str]()
     for part, each in zip(division.parts, leaves, strict=True):
         name = each.queues[0]
         if name in _BUILT_IN and name not in said.types:
@@ -534,7 +533,9 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
                 queue = _queue(kind, found_, assumed)
         told.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
     how = f"{len(leaves)} queues of a tree with {rate_text(rate)}"
-    return Reading(Port(rate, assumed.packet, Classes("dwrr", tuple(told))), (how,), unknown=tuple(unknown))
+    return Reading(
+        Port(rate, assumed.packet, Classes("dwrr", tuple(told))), (how,), (), tuple(unknown), division.unsimulated
+    )
 
 
 def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:

@@ -91,7 +91,7 @@ def counted(options: Options) -> Framing | None:
 
 def unsimulated(options: Options) -> tuple[str, ...]:
     """What options say and forebay's cake, which has one tin, does not do."""
-    return tuple(f"{word} of cake, which a scenario does not have" for word in (*_OTHER, *_LEFT_OUT) if word in options)
+    return tuple(f"{word} of cake" for word in (*_OTHER, *_LEFT_OUT) if word in options)
 
 
 def framing_text(port: Port) -> str:

@@ -90,18 +90,19 @@ class _Reader:
     assumed: Assumed
     how: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    unsimulated: list[str] = field(default_factory=list)
 
     def port(self, root: Node, direction: Direction, other: int | None) -> Reading:
         """The port of a root."""
         told = self.shaper(root)
         if root.kind == "cake":
-            self.unknown += unsimulated(root.options)
+            self.unsimulated += unsimulated(root.options)
         queue = self.queue(told.node, "the link") if told.division is None else self.shared(told)
         if told.rate is not None:
             queue = of_ip(queue, told.size, self.assumed.packet, self.how)
         rate = told.rate or self.assumed.rate
         port = Port(rate, self.assumed.packet, queue, told.layer, wire=told.wire, direction=direction, other=other)
-        return Reading(port, tuple(self.how), unknown=tuple(self.unknown))
+        return Reading(port, tuple(self.how), (), tuple(self.unknown), tuple(self.unsimulated))
 
     def ring(self, root: Node) -> Node:
         """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
@@ -176,7 +177,9 @@ class _Reader:
             return _Shaped(rate, self.beneath(node), "", None), tops[0]
         named = {member.handle: member for member in members}
         parts = (
-            _htb_leaves(members, root) if root.kind == "htb" else [_hfsc_leaf(each, self.unknown) for each in members]
+            _htb_leaves(members, root)
+            if root.kind == "htb"
+            else [_hfsc_leaf(each, self.unsimulated) for each in members]
         )
         ordered = _ordered(parts, root)
         link = rate if rate is not None else self.assumed.rate
@@ -188,7 +191,7 @@ class _Reader:
         if _default(root) not in [_minor(name) for name in named]:
             does = "htb sends it past its classes, unshaped" if root.kind == "htb" else "hfsc drops it"
             self.unknown.append(f"default: what no filter takes, as there is no such class; {does}")
-        self.unknown += division.unknown
+        self.unsimulated += division.unsimulated
         return _Shaped(rate, node, "", None, division=division, members=named), tops[0]
 
     def beneath(self, node: Node) -> Node:
@@ -227,7 +230,7 @@ class _Reader:
             return self.paced(node, where)
         queue = ALL[node.kind].read(node.options, self.assumed.packet)
         if node.kind == "cake" and where != "the link":
-            self.unknown += [f"{where}: {text}" for text in unsimulated(node.options)]
+            self.unsimulated += [f"{where}: {text}" for text in unsimulated(node.options)]
         counts = (
             f"{node.kind} counts bytes"
             if node.kind in ("bfifo", "red")
@@ -251,7 +254,7 @@ class _Reader:
         assert isinstance(each, Limit), "flow_limit"
         for word in ("maxrate", "ce_threshold"):
             if word in node.options:
-                self.unknown.append(f"{where}: {word} of fq, which a scenario does not have")
+                self.unsimulated.append(f"{where}: {word} of fq")
         if each.amount >= queue.limit.amount:
             return queue
         self.unknown.append(
@@ -447,16 +450,16 @@ def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
     return min(rates, default=None), node
 
 
-def _straight(leaf: Node, unknown: list[str]) -> None:
+def _straight(leaf: Node, unsimulated: list[str]) -> None:
     """List curves that begin with another slope and are not the real-time one, whose beginning is a precedence."""
     for name, called in (("ls", "link-share"), ("ul", "upper-limit")):
         if leaf.options.get(f"{name}.d") and leaf.options.get(f"{name}.m1") != leaf.options.get(f"{name}.m2"):
-            unknown.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
+            unsimulated.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
 
 
-def _hfsc_leaf(member: Node, unknown: list[str]) -> Leaf:
+def _hfsc_leaf(member: Node, unsimulated: list[str]) -> Leaf:
     leaf = _only_child(member)
-    _straight(leaf, unknown)
+    _straight(leaf, unsimulated)
 
     def slope(*names: str) -> int | None:
         return next((found for name in names if (found := _rate_of(leaf, name)) is not None), None)
