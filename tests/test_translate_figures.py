@@ -10,6 +10,7 @@ from forebay import InputError
 from forebay.configuration.configuring import link_table, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Queue
+from tests.conftest import forebay
 
 # IOS XR: a queue-limit in time ----------------------------------------------------------------------------------------
 
@@ -188,3 +189,64 @@ def test_nat_of_cake_is_not_simulated_and_not_unknown(system: str, text: str) ->
     assert "nat of cake" in found.unsimulated
     assert found.unknown == ()
     assert "# not simulated: nat of cake\n" in link_table(found.port, found.unknown, found.unsimulated)
+
+
+FQ_CODEL = (
+    "qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms "
+    "memory_limit {} ecn drop_batch 64"
+)
+
+
+def test_a_memory_limit_beyond_the_limit_is_listed() -> None:
+    """2,304 bytes of memory a full packet: 32 MiB hold 14,563, more than the limit of tc-fq_codel(8)."""
+    found = translate(FQ_CODEL.format("32Mb"), "linux", Assumed())
+    assert isinstance(found.port.queue, Queue)
+    assert found.port.queue.limit == Limit(10_240, "packets")
+    (said,) = found.unsimulated
+    assert said == "memory_limit of fq_codel, 33,554,432 bytes: its limit of 10,240 packets is reached first"
+
+
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("linux", FQ_CODEL.format("4Mb")),
+        ("openwrt", f"{SQM} option eqdisc_opts 'memory_limit 4Mb'\n option elimit '10240'\n"),
+        ("routeros", "/queue type add name=q kind=fq-codel fq-codel-limit=10240 fq-codel-memlimit=4096.0KiB"),
+    ],
+)
+def test_a_memory_limit_below_the_limit_is_the_buffer(system: str, text: str) -> None:
+    """As OpenWrt has it: 4 MiB hold 1,820 packets (`fq_codel_enqueue` of sch_fq_codel.c drops above either)."""
+    found = translate(text, system, Assumed())
+    assert isinstance(found.port.queue, Queue)
+    assert found.port.queue.limit == Limit((4 << 20) // 2304, "packets")
+    assert any("holds 1,820 packets of 1500 bytes, fewer than its limit" in each for each in found.how)
+    assert found.unsimulated == ()
+
+
+def test_the_table_says_whether_the_discipline_marks() -> None:
+    """RFC 3168 marks packets that senders declare ECN-capable; in a scenario that is a key of [[flows]]."""
+    text = FQ_CODEL.format("32Mb")
+    assert "# ecn of fq_codel: on; it marks packets of [[flows]] with ecn = true" in table_of(text)
+    assert "# ecn of fq_codel: off; leave ecn = true out of [[flows]]" in table_of(text.replace(" ecn ", " noecn "))
+    assert "ecn of" not in table_of("pfifo limit 100")
+    shown = forebay("translate", text, "--for", "linux")
+    assert "\n# ecn of fq_codel: on" in shown.out
+
+
+def test_the_table_names_the_classes_that_mark() -> None:
+    text = """tc qdisc add dev eth0 root handle 1: htb default 12
+    tc class add dev eth0 parent 1: classid 1:1 htb rate 9mbit
+    tc class add dev eth0 parent 1:1 classid 1:11 htb rate 3mbit ceil 9mbit
+    tc class add dev eth0 parent 1:1 classid 1:12 htb rate 6mbit ceil 9mbit
+    tc qdisc add dev eth0 parent 1:11 fq_codel limit 100 noecn
+    tc qdisc add dev eth0 parent 1:12 fq_codel limit 100
+    """
+    assert "# ecn of fq_codel in 1-11: off;" in table_of(text)
+    assert "# ecn of fq_codel in 1-12: on;" in table_of(text)
+
+
+def table_of(text: str) -> str:
+    found = translate(text, "linux", Assumed())
+    table = link_table(found.port, found.unknown, found.unsimulated)
+    tomllib.loads(table)
+    return table

@@ -13,7 +13,7 @@ from fractions import Fraction
 from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.platforms.registry import platform
-from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
+from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
 from forebay.errors import ForebayError, InputError
@@ -276,8 +276,25 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
         lines.append('# buffer = ""  # unknown: the text does not have it, and the device shows it')
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
+    lines += _marking(port)
     lines.append(f"queue  = {_table(port.queue)}")
     return "\n".join(lines) + "\n"
+
+
+def _marking(port: Port) -> Iterator[str]:
+    """Comments on ECN, which is a key of flow groups and none of a discipline."""
+    names = _names(port.queue) if isinstance(port.queue, Classes) else [""]
+    marking: dict[tuple[str, bool], list[str]] = {}
+    for name, (_, queue) in zip(names, port.queues(), strict=True):
+        told = queue.discipline
+        if told.kind in MARKING:
+            marking.setdefault((told.kind, told.ecn), []).append(name)
+    for (kind, marks), members in marking.items():
+        where = f" in {', '.join(members)}" if members != [""] else ""
+        if marks:
+            yield f"# ecn of {kind}{where}: on; it marks packets of [[flows]] with ecn = true"
+        else:
+            yield f"# ecn of {kind}{where}: off; leave ecn = true out of [[flows]], or it marks their packets"
 
 
 def _together(port: Port) -> Limit:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated
+from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated, within_memory
 from forebay.configuration.platforms.linux.kinds import Draft
 from forebay.configuration.platforms.linux.reader import layer_of, of_ip
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
@@ -249,11 +249,10 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         options = {**_own(kind, way, kilobits, found), **options}
     with on_line(None):
         queue = ALL[kind].read(options, assumed.packet)
+    queue = within_memory(kind, options, queue, assumed.packet, how, left_out)
     how.append(f"{direction} through {kind}")
     if not cake and kilobits:
-        converted = of_ip(queue, wire or Framing(FRAMING[layer]), assumed.packet, how)
-        assert isinstance(converted, Queue), "one discipline"
-        queue = converted
+        queue = _of_ip(queue, wire or Framing(FRAMING[layer]), assumed.packet, how)
     other = rates[back] * 1000 or None
     if other is not None:
         how.append(f"the {back}, {rate_text(other)}, is left out")
@@ -265,6 +264,13 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         port = port.with_queue(_tiers(queue, kilobits, direction, left_out, given=given))
         how.append("three tiers by DSCP: EF, CS6 and AF42 in the first, CS1 in the background")
     return Reading(port, tuple(how), unsimulated=tuple(left_out))
+
+
+def _of_ip(queue: Queue, counts: Framing, packet: int, how: list[str]) -> Queue:
+    """The queue with its limit in bytes of IP packets."""
+    converted = of_ip(queue, counts, packet, how)
+    assert isinstance(converted, Queue), "one discipline"
+    return converted
 
 
 def _tiers(queue: Queue, kilobits: int, direction: Direction, left_out: list[str], *, given: bool) -> Classes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import CAKE
+from forebay.configuration.platforms.linux.cake import CAKE, within_memory
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
@@ -464,13 +464,14 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         layer, wire = layer_of(Framing(int(counted), max(0, int(least))), how, assumed.packet)
     counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
     left_out: list[str] = []
+    queue = within_memory(kind, found, queue, assumed.packet, how, left_out)
     if kind == "cake":
         tins = str(found.get("diffserv", "diffserv3"))
-        left_out += [tins] if tins != "besteffort" else []
-        left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
-        left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
+        left_out += [f"{tins} of cake"] if tins != "besteffort" else []
+        left_out += [f"{name} of cake" for name in ("nat", "wash") if found.get(name) == "yes"]
+        left_out += ["ack-filter of cake"] if found.get("ack-filter", "none") != "none" else []
     port = Port(rate or assumed.rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, (f"{kind} counts {counts}", *how), unsimulated=tuple(f"{word} of cake" for word in left_out))
+    return Reading(port, (f"{kind} counts {counts}", *how), unsimulated=tuple(left_out))
 
 
 def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
@@ -519,7 +520,8 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
         ],
         rate,
     )
-    told, unknown = [], list[str]()
+    how = [f"{len(leaves)} queues of a tree with {rate_text(rate)}"]
+    told, unknown, left_out = [], list[str](), list(division.unsimulated)
     for part, each in zip(division.parts, leaves, strict=True):
         name = each.queues[0]
         if name in _BUILT_IN and name not in said.types:
@@ -531,10 +533,10 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
                 raise Mistake(f"cake in the queue `{each.name}`", "another kind, as cake shapes by itself").error(line)
             with on_line(line):
                 queue = _queue(kind, found_, assumed)
+            queue = within_memory(kind, found_, queue, assumed.packet, how, left_out, f"{each.name}: ")
         told.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
-    how = f"{len(leaves)} queues of a tree with {rate_text(rate)}"
     return Reading(
-        Port(rate, assumed.packet, Classes("dwrr", tuple(told))), (how,), (), tuple(unknown), division.unsimulated
+        Port(rate, assumed.packet, Classes("dwrr", tuple(told))), tuple(how), (), tuple(unknown), tuple(left_out)
     )
 
 

@@ -15,7 +15,7 @@ from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "TINS", "counted", "memory_of", "unsimulated"]
+__all__ = ["CAKE", "TINS", "counted", "memory_of", "unsimulated", "within_memory"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
@@ -65,6 +65,27 @@ _MOST_MEMORY = 10_240 * 1514
 def memory_of(packet: int) -> int:
     """Memory that a packet of this size takes (skb->truesize): half pages with its headers, and the buffer's own."""
     return 256 + 2048 * math.ceil((packet + 14 + 384) / 2048)
+
+
+def within_memory(
+    kind: str, options: Options, queue: Queue, packet: int, how: list[str], unsimulated: list[str], where: str = ""
+) -> Queue:
+    """The queue with what the memory of fq_codel, fq_pie or dualpi2 holds, if that is less than the limit.
+
+    fq_codel drops when either is exceeded (`fq_codel_enqueue` of sch_fq_codel.c); the memory of a packet is its
+    `truesize`. `where` names the class.
+    """
+    word = next((word for word in ("memory_limit", "memlimit") if word in options), "")
+    memory = options.get(word)
+    if kind == "cake" or not isinstance(memory, Limit):
+        return queue
+    held = Limit(max(1, int(memory.amount) // memory_of(packet)), "packets")
+    named = f"{where}{word} of {kind}, {memory}"
+    if held.amount < queue.limit.amount:
+        how.append(f"{named}, holds {held} of {packet} bytes, fewer than its limit")
+        return Queue(held, queue.discipline)
+    unsimulated.append(f"{named}: its limit of {queue.limit} is reached first")
+    return queue
 
 
 def memory_at(bits: int | None, interval: Fraction) -> int:

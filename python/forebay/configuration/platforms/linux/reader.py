@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import counted, unsimulated
+from forebay.configuration.platforms.linux.cake import counted, unsimulated, within_memory
 from forebay.configuration.platforms.linux.sharing import Division, Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, PFIFO_FAST, WITHOUT_QUEUE, Node
 from forebay.configuration.platforms.linux.units import HASHED, HEADER
@@ -229,6 +229,8 @@ class _Reader:
         if node.kind == "fq":
             return self.paced(node, where)
         queue = ALL[node.kind].read(node.options, self.assumed.packet)
+        inner = "" if where == "the link" else f"{where}: "
+        queue = within_memory(node.kind, node.options, queue, self.assumed.packet, self.how, self.unsimulated, inner)
         if node.kind == "cake" and where != "the link":
             self.unsimulated += [f"{where}: {text}" for text in unsimulated(node.options)]
         counts = (
