@@ -250,3 +250,44 @@ def table_of(text: str) -> str:
     table = link_table(found.port, found.unknown, found.unsimulated)
     tomllib.loads(table)
     return table
+
+
+# cake's memory --------------------------------------------------------------------------------------------------------
+
+#: Linux, net/sched/sch_cake.c, `cake_reconfigure`: without a memlimit cake takes four times what the bandwidth sends in
+#: an rtt, 4 MiB at least and 10,240 frames at most; without a bandwidth it takes the latter.
+MEMORY = (
+    ("bandwidth 18500Kbit rtt 100ms", "4,194,304 bytes: 4 x bandwidth x rtt"),
+    ("bandwidth 100Mbit rtt 100ms", "5,000,000 bytes: 4 x bandwidth x rtt"),
+    ("bandwidth 1Gbit rtt 100ms", "15,503,360 bytes: 4 x bandwidth x rtt"),
+    ("unlimited", "15,503,360 bytes: 10,240 frames, as it does not shape"),
+)
+
+
+@pytest.mark.parametrize(("options", "said"), MEMORY)
+def test_the_memory_of_cake_is_said_with_its_rule(options: str, said: str) -> None:
+    found = translate(f"tc qdisc add dev eth0 root cake {options}", "linux", Assumed())
+    assert any(each.startswith(f"the text has no memlimit, so cake takes {said}") for each in found.how)
+    assert "cake limits memory: a packet of 1500 bytes takes 2,304 bytes of it" in found.how
+    assert not any("packets of any size" in each for each in found.how)
+    assert isinstance(found.port.queue, Queue)
+    held = int(said.split(" ", maxsplit=1)[0].replace(",", ""))
+    assert found.port.queue.limit == Limit(held // 2304, "packets")
+
+
+def test_a_memlimit_of_cake_is_said() -> None:
+    found = translate("tc qdisc add dev eth0 root cake bandwidth 1gbit memlimit 8m", "linux", Assumed())
+    assert "its memlimit is 8,388,608 bytes" in found.how
+    assert found.bytes == 8_388_608 // 2304 * 1500
+
+
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("openwrt", "config queue\n option upload '10000'\n option script 'piece_of_cake.qos'\n"),
+        ("routeros", MIKROTIK),
+    ],
+)
+def test_home_routers_say_the_memory_of_cake_too(system: str, text: str) -> None:
+    found = translate(text, system, Assumed())
+    assert any(each.startswith("the text has no memlimit, so cake takes 4,194,304 bytes") for each in found.how)

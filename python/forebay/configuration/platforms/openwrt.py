@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated, within_memory
+from forebay.configuration.platforms.linux.cake import TINS, counted, memory_text, unsimulated, within_memory
 from forebay.configuration.platforms.linux.kinds import Draft
 from forebay.configuration.platforms.linux.reader import layer_of, of_ip
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
@@ -245,6 +245,7 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
         if not one and not any(word in options for word in TINS):
             options["diffserv3"] = True
         left_out += unsimulated(options)
+        how += memory_text(options, assumed.packet)
     else:
         options = {**_own(kind, way, kilobits, found), **options}
     with on_line(None):

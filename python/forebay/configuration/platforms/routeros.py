@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import CAKE, within_memory
+from forebay.configuration.platforms.linux.cake import CAKE, memory_text, within_memory
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
 from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
@@ -462,7 +462,11 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         assert isinstance(counted, float), "overhead"
         assert isinstance(least, float), "mpu"
         layer, wire = layer_of(Framing(int(counted), max(0, int(least))), how, assumed.packet)
-    counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
+    counts = [f"{kind} counts packets of any size, {assumed.packet} bytes assumed"]
+    if kind == "cake":
+        counts = list(memory_text(_of_cake(found, assumed), assumed.packet))
+    elif kind == "bfifo":
+        counts = ["bfifo counts bytes"]
     left_out: list[str] = []
     queue = within_memory(kind, found, queue, assumed.packet, how, left_out)
     if kind == "cake":
@@ -471,7 +475,7 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         left_out += [f"{name} of cake" for name in ("nat", "wash") if found.get(name) == "yes"]
         left_out += ["ack-filter of cake"] if found.get("ack-filter", "none") != "none" else []
     port = Port(rate or assumed.rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
-    return Reading(port, (f"{kind} counts {counts}", *how), unsimulated=tuple(left_out))
+    return Reading(port, (*counts, *how), unsimulated=tuple(left_out))
 
 
 def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
@@ -549,9 +553,7 @@ def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
         options["ecn" if marks else "noecn"] = True
         return KINDS[kind.replace("-", "_")].read(options, assumed.packet)
     if kind == "cake":
-        options = {name: value for name, value in found.items() if name in ("bandwidth", "rtt", "memlimit")}
-        options["bandwidth"] = options.get("bandwidth") or float(assumed.rate or 0)
-        return CAKE.read(options, assumed.packet)
+        return CAKE.read(_of_cake(found, assumed), assumed.packet)
     if kind == "sfq":
         allot, perturb = found.get("allot", 1514.0), found.get("perturb", Fraction(5))
         assert isinstance(allot, float), "allot"
@@ -568,6 +570,13 @@ def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
     if not isinstance(limit, Limit):
         raise Mistake("no limit", f"{kind}-limit and a number")
     return Queue(limit, Discipline("droptail"))
+
+
+def _of_cake(found: Mapping[str, Value], assumed: Assumed) -> dict[str, Value]:
+    """The options of cake in tc's words."""
+    options = {name: value for name, value in found.items() if name in ("bandwidth", "rtt", "memlimit")}
+    options["bandwidth"] = options.get("bandwidth") or float(assumed.rate or 0)
+    return options
 
 
 def _read_red(found: Mapping[str, Value]) -> Queue:

@@ -15,7 +15,7 @@ from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "TINS", "counted", "memory_of", "unsimulated", "within_memory"]
+__all__ = ["CAKE", "TINS", "counted", "memory_of", "memory_text", "unsimulated", "within_memory"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
@@ -93,6 +93,31 @@ def memory_at(bits: int | None, interval: Fraction) -> int:
     if not bits:
         return _MOST_MEMORY
     return min(max(int(4 * (bits // 8) * interval), _LEAST_MEMORY), _MOST_MEMORY)
+
+
+def memory_text(options: Options, packet: int) -> tuple[str, ...]:
+    """The source of the number of packets: the memory of a packet, and the memory that cake has."""
+    each = f"cake limits memory: a packet of {packet} bytes takes {memory_of(packet):,} bytes of it"
+    if isinstance(memory := options.get("memlimit"), Limit):
+        return each, f"its memlimit is {memory}"
+    held, bits = memory_at(_bits(options), _interval(options)), _bits(options)
+    rule = "4 x bandwidth x rtt, from 4 MiB to 10,240 frames" if bits else "10,240 frames, as it does not shape"
+    return each, f"the text has no memlimit, so cake takes {held:,} bytes: {rule} (cake_reconfigure of sch_cake.c)"
+
+
+def _interval(options: Options) -> Fraction:
+    """The `rtt`, by its value or by a word."""
+    words = {**_ROUND_TRIPS, "datacenter": _ROUND_TRIPS["datacentre"]}
+    named = next((value for word, value in words.items() if word in options), Fraction(100, 1000))
+    interval = options.get("rtt", named)
+    assert isinstance(interval, Fraction), "rtt"
+    return interval
+
+
+def _bits(options: Options) -> int | None:
+    """The bandwidth in bits per second; None if none is said."""
+    bandwidth = options.get("bandwidth")
+    return int(bandwidth) if isinstance(bandwidth, int | float) else None
 
 
 def counted(options: Options) -> Framing | None:
@@ -179,12 +204,7 @@ class Cake:
         return f"{text} {framing_text(port)}{' ingress' if port.direction == 'download' else ''}"
 
     def read(self, options: Options, packet: int) -> Queue:
-        words = {**_ROUND_TRIPS, "datacenter": _ROUND_TRIPS["datacentre"]}
-        named = next((value for word, value in words.items() if word in options), Fraction(100, 1000))
-        interval = options.get("rtt", named)
-        assert isinstance(interval, Fraction), "rtt"
-        bandwidth = options.get("bandwidth")
-        bits = int(bandwidth) if isinstance(bandwidth, int | float) else None
+        interval, bits = _interval(options), _bits(options)
         memory = options.get("memlimit")
         held = int(memory.amount) if isinstance(memory, Limit) else memory_at(bits, interval)
         values: dict[str, Value] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import counted, unsimulated, within_memory
+from forebay.configuration.platforms.linux.cake import counted, memory_text, unsimulated, within_memory
 from forebay.configuration.platforms.linux.sharing import Division, Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, PFIFO_FAST, WITHOUT_QUEUE, Node
 from forebay.configuration.platforms.linux.units import HASHED, HEADER
@@ -233,13 +233,13 @@ class _Reader:
         queue = within_memory(node.kind, node.options, queue, self.assumed.packet, self.how, self.unsimulated, inner)
         if node.kind == "cake" and where != "the link":
             self.unsimulated += [f"{where}: {text}" for text in unsimulated(node.options)]
-        counts = (
-            f"{node.kind} counts bytes"
-            if node.kind in ("bfifo", "red")
-            else f"{node.kind} counts packets of any size, {self.assumed.packet} bytes assumed"
-        )
-        if counts not in self.how:
-            self.how.append(counts)
+        if node.kind == "cake":
+            counts = memory_text(node.options, self.assumed.packet)
+        elif node.kind in ("bfifo", "red"):
+            counts = (f"{node.kind} counts bytes",)
+        else:
+            counts = (f"{node.kind} counts packets of any size, {self.assumed.packet} bytes assumed",)
+        self.how += [each for each in counts if each not in self.how]
         return queue
 
     def three_bands(self) -> Classes:
