@@ -176,8 +176,9 @@ def test_a_policy_of_ios_xe_is_answered_but_for_what_it_does_not_say() -> None:
     # 30 and 5 percent, and what the two leave of a hundred.
     assert [entry.weight for entry in classes(found)[1:]] == [6, 1, 13]
     assert found.bytes is None
-    for text in ("VOICE: its policer of 10 %", "SCAVENGER: its buffer", "class-default: fair-queue"):
-        assert any(each.startswith(text) for each in found.unknown), text
+    assert any(each.startswith("SCAVENGER: its buffer") for each in found.unknown)
+    for text in ("VOICE: its policer of 10 %", "class-default: fair-queue"):
+        assert any(each.startswith(text) for each in found.unsimulated), text
     for text in ("line 1: hostname R1", "line 12: police cir 1000000", "line 27: bandwidth 50000"):
         assert text in found.skipped
 
@@ -186,7 +187,7 @@ def test_a_priority_in_kilobits_is_a_priority() -> None:
     text = "policy-map P\n class A\n  priority 2000\n class class-default\n  queue-limit 100 packets\n"
     found = read("ios-xe", text, 10**7)
     assert [entry.name for entry in classes(found)] == ["A", "class-default"]
-    assert any("policer of 2000 kb/s" in each for each in found.unknown)
+    assert any("policer of 2000 kb/s" in each for each in found.unsimulated)
 
 
 def test_a_policy_of_ios_xr_is_answered() -> None:
@@ -215,8 +216,8 @@ def test_schedulers_of_junos_are_answered(rate: int | None) -> None:
 
 def test_what_routeros_tells_cake_and_is_left_out_is_listed() -> None:
     text = "/queue type add name=c kind=cake cake-bandwidth=20M cake-diffserv=besteffort cake-nat=yes cake-wash=no"
-    assert read("routeros", text).unknown == ("nat of cake, which a scenario does not have",)
-    assert "ack-filter of cake" in read("routeros", f"{text} cake-ack-filter=filter").unknown[1]
+    assert (read("routeros", text).unsimulated, read("routeros", text).unknown) == (("nat of cake",), ())
+    assert read("routeros", f"{text} cake-ack-filter=filter").unsimulated[1] == "ack-filter of cake"
 
 
 def test_the_user_s_own_options_of_sqm_that_are_left_out_are_listed() -> None:
@@ -225,7 +226,7 @@ def test_the_user_s_own_options_of_sqm_that_are_left_out_are_listed() -> None:
     )
     found = read("openwrt", own)
     for word in ("nat", "dual-srchost", "ack-filter"):
-        assert f"{word} of cake, which a scenario does not have" in found.unknown
+        assert f"{word} of cake" in found.unsimulated
 
 
 def test_low_latency_of_junos_goes_before_strict_high() -> None:
@@ -247,10 +248,10 @@ def test_a_script_with_cake_is_answered() -> None:
     assert (found.port.wire.overhead, found.port.wire.least) == (44, 64)
     assert any(each.startswith("line 4: iptables") for each in found.skipped)
     for word in ("diffserv4", "nat", "wash", "ack-filter"):
-        assert f"{word} of cake, which a scenario does not have" in found.unknown
+        assert f"{word} of cake" in found.unsimulated
     back = translate(SHOWN.replace("qdisc mq 0: dev lan1 root\n", ""), "linux", Assumed(direction="download"))
     for word in ("ingress", "nat", "wash", "dual-dsthost", "split-gso"):
-        assert f"{word} of cake, which a scenario does not have" in back.unknown
+        assert f"{word} of cake" in back.unsimulated
 
 
 def test_the_disciplines_of_a_whole_router_are_read() -> None:
@@ -299,11 +300,11 @@ def test_a_pool_that_is_not_in_the_text_is_unknown() -> None:
 def test_what_is_unknown_is_no_number_anywhere() -> None:
     """The scenario lacks the key, so that nothing is made of it, and a comment says why."""
     found = read("ios-xe", IOS_XE)
-    table = link_table(found.port, found.unknown)
+    table = link_table(found.port, found.unknown, found.unsimulated)
     assert "\nbuffer = " not in table
     assert '\n# buffer = ""  # unknown: ' in table
     assert table.count('buffer = "128p"') == 1
-    assert "# unknown: VOICE: its policer of 10 %" in table
+    assert "# not simulated: VOICE: its policer of 10 %" in table
     answer = forebay("translate", IOS_XE, "--for", "ios-xe", "--json")
     assert answer.code == 0, answer.err
     told = json.loads(answer.out)
@@ -311,6 +312,8 @@ def test_what_is_unknown_is_no_number_anywhere() -> None:
     assert [entry["queue"]["limit"] is None for entry in told["port"]["queue"]["classes"]] == [True, False, True, True]
     shown = forebay("translate", IOS_XE, "--for", "ios-xe").out
     assert shown.startswith("buffer unknown")
+    assert "\nnot simulated: VOICE: its policer of 10 %" in shown
+    assert "VOICE: its policer of 10 %, which a scenario has as `policer` of a link" in told["unsimulated"]
     assert "skipped: line 12: police cir 1000000" in shown
 
 
@@ -353,4 +356,4 @@ def test_every_platform_reads_its_own_lines_without_skipping() -> None:
             continue
         lines = "\n".join(system.write(system.fit(dsl(packets(64))).port))
         found = translate(lines, name, Assumed(16_000_000))
-        assert (found.skipped, found.unknown) == ((), ()), name
+        assert (found.skipped, found.unknown, found.unsimulated) == ((), (), ()), name

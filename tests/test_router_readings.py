@@ -309,7 +309,7 @@ def test_another_curve_for_another_precedence_is_listed() -> None:
     found = PLATFORMS["ios-xe"].read(text, Assumed())
     assert isinstance(found.port.queue, Queue)
     assert found.port.queue.discipline.level("min") == Limit(20, "packets")
-    assert found.unknown == ("class-default: WRED of precedence 1; it is read as that of precedence 0 for all",)
+    assert found.unsimulated == ("class-default: WRED of precedence 1; it is read as that of precedence 0 for all",)
 
 
 # Laws -----------------------------------------------------------------------------------------------------------------

@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, _core
+from forebay.configuration.access import Framing
 from forebay.configuration.configuring import configure, fit, link_table, translate
 from forebay.configuration.platforms.linux import units
+from forebay.configuration.platforms.linux.reader import of_ip
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.platforms.platform import Assumed
@@ -123,6 +125,10 @@ def test_tc_takes_every_discipline(kind: str, rate: str) -> None:
         unknown = True
 
 
+#: An Ethernet frame as tc counts it: its header beside IP, and no check sequence.
+FRAME = Framing(units.HEADER)
+
+
 @pytest.mark.usefixtures("tc")
 @pytest.mark.parametrize("show", ["tc -s -j qdisc show", "tc -s qdisc show", "tc -d -j qdisc show", "tc -d qdisc show"])
 @pytest.mark.parametrize(
@@ -143,6 +149,9 @@ def test_what_the_kernel_has_is_read_back(show: str, kind: str, rate: str, buffe
     found, shown = given_to_tc(told.lines, f"{show} dev lo")
     assert all(code == 0 for code, _ in found), found
     read = translate(shown, "linux", Assumed())
+    if "-d" not in show:  # no size table is shown
+        asked = dataclasses.replace(asked, wire=FRAME, queue=of_ip(asked.queue, FRAME, asked.packet, []))
+        assert "tc shows a size table with -d only; none is assumed" in read.how
     assert dataclasses.replace(read.port, layer="l3") == dataclasses.replace(asked, groups=())
 
 
@@ -245,7 +254,7 @@ def test_a_rate_is_what_tc_makes_of_it(text: str) -> None:
         ("bfifo limit 1.5m", 1_572_864),
         ("bfifo limit 8kbit", 1024),
         ("sudo tc qdisc replace dev eth0 root fq_codel limit 100p", 150_000),
-        ("tc qdisc add dev eth0 root tbf rate 16mbit burst 5k limit 96000", 96_000),
+        ("tc qdisc add dev eth0 root tbf rate 16mbit burst 5k limit 96896", 96_000),
         (
             "tc qdisc add dev a root handle 1: tbf rate 1gbit burst 5k\ntc qdisc add dev a parent 1: pfifo limit 9",
             13_500,
@@ -255,7 +264,7 @@ def test_a_rate_is_what_tc_makes_of_it(text: str) -> None:
 def test_single_settings(text: str, size: int) -> None:
     found = translate(text, "linux", Assumed(10**9))
     assert found.bytes == size
-    assert found.seconds == pytest.approx(size * 8 / (found.port.rate or 0))
+    assert found.seconds == pytest.approx(size * 8 / float(found.port.ip_rate))
 
 
 @pytest.mark.parametrize(

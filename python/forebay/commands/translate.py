@@ -61,7 +61,7 @@ def translate(
 
     SETTING is the text itself, a file, or - for standard input: what `recommend --for` writes, a line of it, or what
     the device prints. Lines that are about something else are skipped and listed. What the text leaves to the hardware
-    is listed as unknown.
+    is listed as unknown, and what a scenario does not have as not simulated.
     """
     from forebay.configuration.configuring import link_table
     from forebay.configuration.configuring import translate as read
@@ -72,7 +72,7 @@ def translate(
     size = round(amount("packet", packet, "bytes", 64, 65535))
     found = read(_text(setting), platform, Assumed(rate_bps, size, direction))
     if as_toml:
-        say_lines(link_table(found.port, found.unknown))
+        say_lines(link_table(found.port, found.unknown, found.unsimulated))
         return
     multiple = found.seconds / rtt_s if rtt_s and found.seconds is not None else None
     if as_json:
@@ -127,12 +127,13 @@ def _data(found: Translation, multiple: float | None) -> dict[str, Any]:
         "how": "; ".join(found.how),
         "skipped": list(found.skipped),
         "unknown": list(found.unknown),
+        "unsimulated": list(found.unsimulated),
         "source": found.system.source,
         "quirks": list(found.system.quirks),
         "rate_bps": found.port.rate,
         "queue": found.port.kind,
         "port": as_json(found.port),
-        "toml": link_table(found.port, found.unknown),
+        "toml": link_table(found.port, found.unknown, found.unsimulated),
     }
 
 
@@ -151,6 +152,7 @@ def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[
         f"{text} ({how})" if how else text,
         *link_table(found.port).splitlines(),
         *(f"unknown: {text}" for text in found.unknown),
+        *(f"not simulated: {text}" for text in found.unsimulated),
         *(f"skipped: {text}" for text in found.skipped[:MOST_SKIPPED]),
         *([f"skipped: {more} more lines (--json lists them)"] if more > 0 else []),
         *(f"note: {quirk}" for quirk in found.system.quirks),

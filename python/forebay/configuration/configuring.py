@@ -13,7 +13,7 @@ from fractions import Fraction
 from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.platforms.registry import platform
-from forebay.configuration.port import Classes, Limit, Port, Queue, TrafficClass, Value, differences
+from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
 from forebay.errors import ForebayError, InputError
@@ -65,7 +65,9 @@ class Translation:
     skipped : tuple of str
         Lines that were not needed.
     unknown : tuple of str
-        What the text leaves to the hardware, or says and a scenario cannot have.
+        Settings that the text leaves to the device or the hardware.
+    unsimulated : tuple of str
+        Settings that the text says and a scenario does not have.
     """
 
     system: Platform
@@ -73,6 +75,7 @@ class Translation:
     how: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unsimulated: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> float | None:
@@ -208,7 +211,7 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
         other = reading.port.direction
         raise InputError(f"found nothing that shapes the {assumed.direction}; allowed: {other}, or none", "direction")
     port = reading.port if reading.port.rate is not None else dataclasses.replace(reading.port, rate=assumed.rate)
-    return Translation(system, port, reading.how, reading.skipped, reading.unknown)
+    return Translation(system, port, reading.how, reading.skipped, reading.unknown, reading.unsimulated)
 
 
 def _held(system: Platform, port: Port) -> None:
@@ -252,15 +255,17 @@ def _policed(port: Port) -> Iterator[str]:
         yield "policer: simulated in front of the queue, not among these lines"
 
 
-def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
+def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[str] = ()) -> str:
     """The `[link]` table of a scenario with this port.
 
-    The link's own buffer is what all classes have together; each has its own. What is unknown becomes comments.
+    The link's own buffer is what all classes have together; each has its own. What is unknown or not simulated becomes
+    comments.
     """
     lines = ["[link]", *(f"# unknown: {text}" for text in unknown)]
+    lines += [f"# not simulated: {text}" for text in unsimulated]
     if port.rate is not None and port.wire is not None:
         lines.append(f"# {rate_text(port.rate)} with {port.wire}, as bits of IP packets of {port.packet} bytes")
-        lines.append(f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"')
+        lines += [f'rate   = "{scenario_rate(math.floor(port.ip_rate))}"', 'rate_layer = "l3"']
     elif port.rate is not None:
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":
@@ -268,11 +273,28 @@ def link_table(port: Port, unknown: Iterable[str] = ()) -> str:
     if port.limited:
         lines.append(f'buffer = "{_level(_together(port))}"')
     else:
-        lines.append('# buffer = ""  # unknown: the configuration leaves it to the hardware, and the device shows it')
+        lines.append('# buffer = ""  # unknown: the text does not have it, and the device shows it')
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
+    lines += _marking(port)
     lines.append(f"queue  = {_table(port.queue)}")
     return "\n".join(lines) + "\n"
+
+
+def _marking(port: Port) -> Iterator[str]:
+    """Comments on ECN, which is a key of flow groups and none of a discipline."""
+    names = _names(port.queue) if isinstance(port.queue, Classes) else [""]
+    marking: dict[tuple[str, bool], list[str]] = {}
+    for name, (_, queue) in zip(names, port.queues(), strict=True):
+        told = queue.discipline
+        if told.kind in MARKING:
+            marking.setdefault((told.kind, told.ecn), []).append(name)
+    for (kind, marks), members in marking.items():
+        where = f" in {', '.join(members)}" if members != [""] else ""
+        if marks:
+            yield f"# ecn of {kind}{where}: on; it marks packets of [[flows]] with ecn = true"
+        else:
+            yield f"# ecn of {kind}{where}: off; leave ecn = true out of [[flows]], or it marks their packets"
 
 
 def _together(port: Port) -> Limit:

@@ -21,6 +21,7 @@ from forebay.scenario import Scenario
 __all__ = [
     "FRAMING",
     "MARKING",
+    "THRESHOLDS",
     "UNKNOWN",
     "Classes",
     "Discipline",

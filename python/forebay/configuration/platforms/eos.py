@@ -210,12 +210,14 @@ def _shape_share(state: Policies, said: Said) -> None:
     if state.at is None:
         state.named("interface").of("interface", said.line).percent = said.number("percent")
     else:
-        state.at.unsaid.append(f"its shaper of {said.number('percent')} %, which a class of a scenario does not have")
+        state.at.unsimulated.append(
+            f"its shaper of {said.number('percent')} %, which a class of a scenario does not have"
+        )
 
 
 def _guaranteed(state: Policies, said: Said) -> None:
     """`bandwidth guaranteed ...`."""
-    _at(state, said).unsaid.append("its guaranteed bandwidth, as a class of a scenario has a share")
+    _at(state, said).unsimulated.append("its guaranteed bandwidth, as a class of a scenario has a share")
 
 
 def _at(state: Policies, said: Said) -> Class:
@@ -231,7 +233,7 @@ def _shape_rate(state: Policies, said: Said) -> None:
         state.speed = said.number("rate") * 1000
     else:
         most = rate_text(said.number("rate") * 1000)
-        state.at.unsaid.append(f"its shaper of {most}, which a class of a scenario does not have")
+        state.at.unsimulated.append(f"its shaper of {most}, which a class of a scenario does not have")
 
 
 def _limit(state: Policies, said: Said) -> None:

@@ -261,7 +261,8 @@ IOS_XR = IosXr(
     source="Cisco, 'Modular QoS Command Reference for Cisco NCS 5500 Series and NCS 540 Series Routers', queue-limit, "
     "random-detect: 'when the specified units is packets, packets are assumed to be 256 bytes in size'; 'Cisco IOS XR "
     "Modular Quality of Service Command Reference for the Cisco CRS Router, Release 4.0', queue-limit: one MTU of "
-    "9 x 1024 bytes to 1 GB; Cisco-IOS-XR-um-policymap-classmap-cfg.yang 7.6.1",
+    "9 x 1024 bytes to 1 GB, times at the guaranteed service rate of the class; "
+    "Cisco-IOS-XR-um-policymap-classmap-cfg.yang 7.6.1",
     quirks=(
         "a `packet` is 256 bytes whatever the traffic's size, so the lines count bytes; no unit means packets",
         "a time counts at the guaranteed service rate of the class, not at the interface's rate",

@@ -65,7 +65,7 @@ class Unit:
             return Limit(amount, "packets")
         if rate is None:
             raise InputError(
-                "found none; allowed: the link's rate, as a time counts at it and the text has no shaper", "rate"
+                "found none; allowed: the link's rate, as a time counts at a rate that the text does not have", "rate"
             )
         size = amount * self.seconds * rate / 8
         return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
@@ -116,7 +116,7 @@ class Class:
         Of an arrival in WRED's average.
     ecn : bool
         Whether it marks.
-    unsaid : list of str
+    unsimulated : list of str
         What is said of it and not simulated.
     fair : bool
         Whether its flows are hashed into queues of their own.
@@ -141,7 +141,7 @@ class Class:
     weight: float | None = None
     detects: bool = False
     ecn: bool = False
-    unsaid: list[str] = field(default_factory=list)
+    unsimulated: list[str] = field(default_factory=list)
     fair: bool = False
     percent: int | None = None
     matches: set[str] = field(default_factory=set)
@@ -309,7 +309,7 @@ def take_policed(state: Policies, said: Said) -> None:
     entry.level = said.number("level", 1)
     unit = "%" if said.has("policed_percent") else "kb/s"
     most = said.number("policed_percent") or said.number("policed")
-    entry.unsaid.append(f"its policer of {most} {unit}, which a scenario has as `policer` of a link")
+    entry.unsimulated.append(f"its policer of {most} {unit}, which a scenario has as `policer` of a link")
 
 
 def take_percent(state: Policies, said: Said) -> None:
@@ -321,7 +321,7 @@ def take_thresholds(state: Policies, said: Said) -> None:
     """`queue-limit dscp af23 percent 80`: a limit of its own for each value."""
     entry = state.current(said.line)
     text = "its queue-limit of each value, as a class of a scenario has one limit"
-    entry.unsaid += [] if text in entry.unsaid else [text]
+    entry.unsimulated += [] if text in entry.unsimulated else [text]
 
 
 def attach_input(state: Policies, said: Said) -> None:
@@ -394,7 +394,7 @@ class Shape:
     limit, missing : str
         What a queue's limit is called, and what to do where none is said.
     share_of_rate : bool
-        Whether times count at a class's share of the rate, not at the rate.
+        Whether times count at a class's share of the rate, or at its shaper if that is slower, and not at the rate.
     others : str
         What becomes of packets above a marking threshold that cannot be marked.
     """
@@ -497,6 +497,7 @@ class _Resolved:
     shape: Shape
     how: dict[str, None] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    unsimulated: list[str] = field(default_factory=list)
 
     def port(self, root: Policy, speed: int | None) -> Reading:
         """The port of the outermost policy."""
@@ -505,7 +506,8 @@ class _Resolved:
         if top.percent is not None and len(root.classes) == 1:
             link = speed or self.assumed.rate
             top.rate = None if link is None else link * top.percent // 100
-            top.unsaid += [f"its rate, {top.percent} % of the link's; give --link"] if link is None else []
+            if link is None:
+                self.unknown.append(f"{top.name}: its rate, {top.percent} % of the link's; give --link")
         shaped = top if top.rate is not None and len(root.classes) == 1 else None
         policy = top.child if len(root.classes) == 1 and top.child is not None else root
         if not policy.classes:
@@ -521,9 +523,9 @@ class _Resolved:
         for each in policy.classes if len(policy.classes) > 1 else ():
             if each.percent is not None or each.rate is not None:
                 most = f"{each.percent} %" if each.rate is None else rate_text(each.rate)
-                each.unsaid.append(f"its shaper of {most}, which a class of a scenario does not have")
-        said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsaid]
-        self.unknown += dict.fromkeys(said)
+                each.unsimulated.append(f"its shaper of {most}, which a class of a scenario does not have")
+        said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsimulated]
+        self.unsimulated += dict.fromkeys(said)
         if len(policy.classes) == 1:
             only = policy.classes[0]
             if only.fair:
@@ -533,17 +535,39 @@ class _Resolved:
             if only.limit is None and ((rate is None and not only.curves) or (drops and not cisco)):
                 raise self.unlimited(only)
             queue = self.queue(only, counted)
-            return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))
+            return self.reading(bare, queue)
         shares = self.shares(policy, counted)
         total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
         found = []
         for entry, share in zip(policy.classes, shares, strict=True):
-            part = Fraction(share, total) if entry.level is None and self.shape.share_of_rate else Fraction(1)
+            part = Fraction(share, total) if entry.level is None else Fraction(1)
+            times = self.service_rate(entry, counted, part) if self.shape.share_of_rate else counted
             if entry.limit is None and entry.level is not None and policy.shared is not None:
                 entry.limit = policy.shared.limit
-            queue = self.queue(entry, None if counted is None else counted * part)
+            queue = self.queue(entry, times)
             found.append((TrafficClass(entry.name.removeprefix(PREFIX), (), float(share), queue), entry.level))
-        return Reading(bare.with_queue(prioritized(found)), tuple(self.how), unknown=tuple(self.unknown))
+        return self.reading(bare, prioritized(found))
+
+    def reading(self, bare: Port, queue: Queue | Classes) -> Reading:
+        """The reading of a port with its queue."""
+        return Reading(bare.with_queue(queue), tuple(self.how), (), tuple(self.unknown), tuple(self.unsimulated))
+
+    def service_rate(self, entry: Class, rate: Fraction | None, part: Fraction) -> Fraction | None:
+        """The rate of a class while all classes have something to send, in bits of IP packets per second.
+
+        None if it depends on the link's rate and the text does not have this rate.
+        """
+        told = (
+            None
+            if entry.rate is None
+            else Port(entry.rate, self.assumed.packet, _NOTHING, layer=entry.layer, wire=entry.wire).ip_rate
+        )
+        if rate is None:
+            return told if part == 1 else None
+        most = [rate * part]
+        most += [] if told is None else [told]
+        most += [] if entry.percent is None else [rate * entry.percent / 100]
+        return min(most)
 
     def unlimited(self, entry: Class) -> InputError:
         """The error for a text that says nothing but a class without a limit."""
@@ -568,7 +592,7 @@ class _Resolved:
         """The queue of a class; `rate` is what its times count at."""
         limit = UNKNOWN if entry.limit is None else self.limit(entry.limit, rate)
         if entry.fair:
-            self.unknown.append(f"{entry.name}: fair-queue, whose hashed queues nothing here simulates")
+            self.unsimulated.append(f"{entry.name}: fair-queue, whose hashed queues nothing here simulates")
         if not limit.known:
             self.unknown.append(f"{entry.name}: its buffer, as there is no {self.shape.limit}; {self.shape.missing}")
             relative = any(self.shape.units[curve.least.unit].part is not None for curve in entry.curves)
@@ -605,7 +629,9 @@ class _Resolved:
         last = max(counting, key=lambda curve: (curve.most.amount, curve.least.amount, -(curve.probability or 0)))
         others = list(dict.fromkeys(curve.of for curve in entry.curves if _levels(curve) != _levels(last)))
         if others:
-            self.unknown.append(f"{entry.name}: WRED of {', '.join(others)}; it is read as that of {last.of} for all")
+            self.unsimulated.append(
+                f"{entry.name}: WRED of {', '.join(others)}; it is read as that of {last.of} for all"
+            )
         without = sorted(entry.matches - {*of.values()}) if all(of.values()) else []
         if without:
             self.unknown.append(f"{entry.name}: WRED of {', '.join(without)}, which has the device's defaults")

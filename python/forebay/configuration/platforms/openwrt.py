@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import TINS, counted, unsimulated
+from forebay.configuration.platforms.linux.cake import TINS, counted, memory_text, unsimulated, within_memory
 from forebay.configuration.platforms.linux.kinds import Draft
-from forebay.configuration.platforms.linux.reader import layer_of
+from forebay.configuration.platforms.linux.reader import layer_of, of_ip
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
-from forebay.configuration.port import Classes, Direction, Limit, Port, Queue, TrafficClass, Value
+from forebay.configuration.port import FRAMING, Classes, Direction, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
     Mistake,
@@ -236,20 +236,24 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     if f"{way}qdisc_opts" in found:
         word = found[f"{way}qdisc_opts"]
         options.update(options_of(Words([Word(each, word.line) for each in word.text.split()]), kind))
-    layer, wire = _layer(found, options, how, cake=cake)
-    unknown: list[str] = []
+    layer, wire = ("l3", None) if not kilobits else _layer(found, options, how, assumed.packet, cake=cake)
+    left_out: list[str] = []
     if cake:
         options["bandwidth"] = float(kilobits * 1000)
         one = script in ("piece_of_cake.qos", "simplest.qos", "simplest_tbf.qos")
         one = one or "besteffort" in options or (direction == "download" and text("squash_ingress", "1") == "1")
         if not one and not any(word in options for word in TINS):
             options["diffserv3"] = True
-        unknown += unsimulated(options)
+        left_out += unsimulated(options)
+        how += memory_text(options, assumed.packet)
     else:
         options = {**_own(kind, way, kilobits, found), **options}
     with on_line(None):
         queue = ALL[kind].read(options, assumed.packet)
+    queue = within_memory(kind, options, queue, assumed.packet, how, left_out)
     how.append(f"{direction} through {kind}")
+    if not cake and kilobits:
+        queue = _of_ip(queue, wire or Framing(FRAMING[layer]), assumed.packet, how)
     other = rates[back] * 1000 or None
     if other is not None:
         how.append(f"the {back}, {rate_text(other)}, is left out")
@@ -258,12 +262,19 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
     tiered = script == "simple.qos" and not cake
     if tiered and kilobits and (direction == "upload" or text("squash_ingress", "1") != "1"):
         given = "quantum" in (found.get(f"{way}qdisc_opts") or Word("", 0)).text.split()
-        port = port.with_queue(_tiers(queue, kilobits, direction, unknown, given=given))
+        port = port.with_queue(_tiers(queue, kilobits, direction, left_out, given=given))
         how.append("three tiers by DSCP: EF, CS6 and AF42 in the first, CS1 in the background")
-    return Reading(port, tuple(how), unknown=tuple(unknown))
+    return Reading(port, tuple(how), unsimulated=tuple(left_out))
 
 
-def _tiers(queue: Queue, kilobits: int, direction: Direction, unknown: list[str], *, given: bool) -> Classes:
+def _of_ip(queue: Queue, counts: Framing, packet: int, how: list[str]) -> Queue:
+    """The queue with its limit in bytes of IP packets."""
+    converted = of_ip(queue, counts, packet, how)
+    assert isinstance(converted, Queue), "one discipline"
+    return converted
+
+
+def _tiers(queue: Queue, kilobits: int, direction: Direction, left_out: list[str], *, given: bool) -> Classes:
     """The three classes of htb of simple.qos, each with a queue of its own."""
     first, part = _FIRST_TIER[direction], kilobits // 6
     most = Fraction(max(part, kilobits - _BELOW) * 1000)
@@ -274,7 +285,7 @@ def _tiers(queue: Queue, kilobits: int, direction: Direction, unknown: list[str]
         Leaf("best-effort", Fraction(part * 1000), most, turn, 2),
     ]
     division = divide("htb", leaves, kilobits * 1000)
-    unknown += division.unknown
+    left_out += division.unsimulated
     quanta = dict(zip(("priority", "best-effort", "background"), _QUANTA[direction], strict=True))
     told = []
     for each in division.parts:
@@ -327,7 +338,7 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
 
 
 def _layer(
-    found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], *, cake: bool
+    found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], packet: int, *, cake: bool
 ) -> tuple[str, Framing | None]:
     """What the rate counts: by the options on framing and, of cake, its own words."""
     linklayer = found["linklayer"].text if "linklayer" in found else "none"
@@ -346,10 +357,7 @@ def _layer(
     else:
         told = Framing(numbers["overhead"] + HEADER, max(0, numbers["tcMPU"]), "atm" if in_cells else "none")
         told = None if linklayer == "none" else told
-    if told is None:
-        how.append(f"rates and bytes include {HEADER} bytes of framing a packet beside IP")
-        return "l3", None
-    return layer_of(told, how)
+    return layer_of(told or Framing(HEADER), how, packet)
 
 
 def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:

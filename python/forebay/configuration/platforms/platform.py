@@ -69,13 +69,16 @@ class Reading:
     skipped : tuple of str
         Lines that were not needed.
     unknown : tuple of str
-        What the text says and a scenario cannot have, or what it leaves to the hardware.
+        Settings that the text leaves to the device or the hardware.
+    unsimulated : tuple of str
+        Settings that the text says and a scenario does not have.
     """
 
     port: Port
     how: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unsimulated: tuple[str, ...] = ()
 
 
 class Platform(Protocol):

@@ -13,14 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.linux.cake import CAKE
+from forebay.configuration.access import Framing
+from forebay.configuration.platforms.linux.cake import CAKE, memory_text, within_memory
 from forebay.configuration.platforms.linux.kinds import KINDS, Draft, Reader
+from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.units import time_word
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
 from forebay.configuration.port import (
-    FRAMING,
     UNKNOWN,
     Classes,
     Direction,
@@ -452,23 +453,29 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
         )
     with on_line(line):
         queue = _queue(kind, found, assumed)
-    layer = "l3"
+    layer, wire = "l3", None
+    bandwidth = found.get("bandwidth", 0.0) if kind == "cake" else 0.0
+    assert isinstance(bandwidth, float), "bandwidth"
+    if bandwidth:
+        rate = int(bandwidth)
+        counted, least = (found.get(name, default) for name, default in (("overhead", 14.0), ("mpu", 0.0)))
+        assert isinstance(counted, float), "overhead"
+        assert isinstance(least, float), "mpu"
+        layer, wire = layer_of(Framing(int(counted), max(0, int(least))), how, assumed.packet)
+    counts = [f"{kind} counts packets of any size, {assumed.packet} bytes assumed"]
     if kind == "cake":
-        bandwidth = found.get("bandwidth", 0.0)
-        assert isinstance(bandwidth, float), "bandwidth"
-        rate = int(bandwidth) or rate
-        counted = found.get("overhead", 14.0)
-        layer = next((name for name, framing in FRAMING.items() if framing == counted), "l3")
-    counts = "bytes" if kind == "bfifo" else f"packets of any size, {assumed.packet} bytes assumed"
-    unknown: tuple[str, ...] = ()
+        counts = list(memory_text(_of_cake(found, assumed), assumed.packet))
+    elif kind == "bfifo":
+        counts = ["bfifo counts bytes"]
+    left_out: list[str] = []
+    queue = within_memory(kind, found, queue, assumed.packet, how, left_out)
     if kind == "cake":
         tins = str(found.get("diffserv", "diffserv3"))
-        left_out = [tins] if tins != "besteffort" else []
-        left_out += [name for name in ("nat", "wash") if found.get(name) == "yes"]
-        left_out += ["ack-filter"] if found.get("ack-filter", "none") != "none" else []
-        unknown = tuple(f"{word} of cake, which a scenario does not have" for word in left_out)
-    port = Port(rate or assumed.rate, assumed.packet, queue, layer, direction=direction, other=other)
-    return Reading(port, (f"{kind} counts {counts}", *how), unknown=unknown)
+        left_out += [f"{tins} of cake"] if tins != "besteffort" else []
+        left_out += [f"{name} of cake" for name in ("nat", "wash") if found.get(name) == "yes"]
+        left_out += ["ack-filter of cake"] if found.get("ack-filter", "none") != "none" else []
+    port = Port(rate or assumed.rate, assumed.packet, queue, layer, wire=wire, direction=direction, other=other)
+    return Reading(port, (*counts, *how), unsimulated=tuple(left_out))
 
 
 def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
@@ -517,7 +524,8 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
         ],
         rate,
     )
-    told, unknown = [], list(division.unknown)
+    how = [f"{len(leaves)} queues of a tree with {rate_text(rate)}"]
+    told, unknown, left_out = [], list[str](), list(division.unsimulated)
     for part, each in zip(division.parts, leaves, strict=True):
         name = each.queues[0]
         if name in _BUILT_IN and name not in said.types:
@@ -529,9 +537,11 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
                 raise Mistake(f"cake in the queue `{each.name}`", "another kind, as cake shapes by itself").error(line)
             with on_line(line):
                 queue = _queue(kind, found_, assumed)
+            queue = within_memory(kind, found_, queue, assumed.packet, how, left_out, f"{each.name}: ")
         told.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
-    how = f"{len(leaves)} queues of a tree with {rate_text(rate)}"
-    return Reading(Port(rate, assumed.packet, Classes("dwrr", tuple(told))), (how,), unknown=tuple(unknown))
+    return Reading(
+        Port(rate, assumed.packet, Classes("dwrr", tuple(told))), tuple(how), (), tuple(unknown), tuple(left_out)
+    )
 
 
 def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
@@ -543,9 +553,7 @@ def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
         options["ecn" if marks else "noecn"] = True
         return KINDS[kind.replace("-", "_")].read(options, assumed.packet)
     if kind == "cake":
-        options = {name: value for name, value in found.items() if name in ("bandwidth", "rtt", "memlimit")}
-        options["bandwidth"] = options.get("bandwidth") or float(assumed.rate or 0)
-        return CAKE.read(options, assumed.packet)
+        return CAKE.read(_of_cake(found, assumed), assumed.packet)
     if kind == "sfq":
         allot, perturb = found.get("allot", 1514.0), found.get("perturb", Fraction(5))
         assert isinstance(allot, float), "allot"
@@ -562,6 +570,13 @@ def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
     if not isinstance(limit, Limit):
         raise Mistake("no limit", f"{kind}-limit and a number")
     return Queue(limit, Discipline("droptail"))
+
+
+def _of_cake(found: Mapping[str, Value], assumed: Assumed) -> dict[str, Value]:
+    """The options of cake in tc's words."""
+    options = {name: value for name, value in found.items() if name in ("bandwidth", "rtt", "memlimit")}
+    options["bandwidth"] = options.get("bandwidth") or float(assumed.rate or 0)
+    return options
 
 
 def _read_red(found: Mapping[str, Value]) -> Queue:

@@ -15,7 +15,7 @@ from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import signed, whole
 from forebay.errors import UnsupportedError
 
-__all__ = ["CAKE", "TINS", "counted", "memory_of", "unsimulated"]
+__all__ = ["CAKE", "TINS", "counted", "memory_of", "memory_text", "unsimulated", "within_memory"]
 
 #: `rtt` by a word (tc-cake(8)).
 _ROUND_TRIPS = {
@@ -67,11 +67,57 @@ def memory_of(packet: int) -> int:
     return 256 + 2048 * math.ceil((packet + 14 + 384) / 2048)
 
 
+def within_memory(
+    kind: str, options: Options, queue: Queue, packet: int, how: list[str], unsimulated: list[str], where: str = ""
+) -> Queue:
+    """The queue with what the memory of fq_codel, fq_pie or dualpi2 holds, if that is less than the limit.
+
+    fq_codel drops when either is exceeded (`fq_codel_enqueue` of sch_fq_codel.c); the memory of a packet is its
+    `truesize`. `where` names the class.
+    """
+    word = next((word for word in ("memory_limit", "memlimit") if word in options), "")
+    memory = options.get(word)
+    if kind == "cake" or not isinstance(memory, Limit):
+        return queue
+    held = Limit(max(1, int(memory.amount) // memory_of(packet)), "packets")
+    named = f"{where}{word} of {kind}, {memory}"
+    if held.amount < queue.limit.amount:
+        how.append(f"{named}, holds {held} of {packet} bytes, fewer than its limit")
+        return Queue(held, queue.discipline)
+    unsimulated.append(f"{named}: its limit of {queue.limit} is reached first")
+    return queue
+
+
 def memory_at(bits: int | None, interval: Fraction) -> int:
     """Bytes of memory that cake takes by itself; None is the rate of a cake that does not shape."""
     if not bits:
         return _MOST_MEMORY
     return min(max(int(4 * (bits // 8) * interval), _LEAST_MEMORY), _MOST_MEMORY)
+
+
+def memory_text(options: Options, packet: int) -> tuple[str, ...]:
+    """The source of the number of packets: the memory of a packet, and the memory that cake has."""
+    each = f"cake limits memory: a packet of {packet} bytes takes {memory_of(packet):,} bytes of it"
+    if isinstance(memory := options.get("memlimit"), Limit):
+        return each, f"its memlimit is {memory}"
+    held, bits = memory_at(_bits(options), _interval(options)), _bits(options)
+    rule = "4 x bandwidth x rtt, from 4 MiB to 10,240 frames" if bits else "10,240 frames, as it does not shape"
+    return each, f"the text has no memlimit, so cake takes {held:,} bytes: {rule} (cake_reconfigure of sch_cake.c)"
+
+
+def _interval(options: Options) -> Fraction:
+    """The `rtt`, by its value or by a word."""
+    words = {**_ROUND_TRIPS, "datacenter": _ROUND_TRIPS["datacentre"]}
+    named = next((value for word, value in words.items() if word in options), Fraction(100, 1000))
+    interval = options.get("rtt", named)
+    assert isinstance(interval, Fraction), "rtt"
+    return interval
+
+
+def _bits(options: Options) -> int | None:
+    """The bandwidth in bits per second; None if none is said."""
+    bandwidth = options.get("bandwidth")
+    return int(bandwidth) if isinstance(bandwidth, int | float) else None
 
 
 def counted(options: Options) -> Framing | None:
@@ -91,7 +137,7 @@ def counted(options: Options) -> Framing | None:
 
 def unsimulated(options: Options) -> tuple[str, ...]:
     """What options say and forebay's cake, which has one tin, does not do."""
-    return tuple(f"{word} of cake, which a scenario does not have" for word in (*_OTHER, *_LEFT_OUT) if word in options)
+    return tuple(f"{word} of cake" for word in (*_OTHER, *_LEFT_OUT) if word in options)
 
 
 def framing_text(port: Port) -> str:
@@ -158,12 +204,7 @@ class Cake:
         return f"{text} {framing_text(port)}{' ingress' if port.direction == 'download' else ''}"
 
     def read(self, options: Options, packet: int) -> Queue:
-        words = {**_ROUND_TRIPS, "datacenter": _ROUND_TRIPS["datacentre"]}
-        named = next((value for word, value in words.items() if word in options), Fraction(100, 1000))
-        interval = options.get("rtt", named)
-        assert isinstance(interval, Fraction), "rtt"
-        bandwidth = options.get("bandwidth")
-        bits = int(bandwidth) if isinstance(bandwidth, int | float) else None
+        interval, bits = _interval(options), _bits(options)
         memory = options.get("memlimit")
         held = int(memory.amount) if isinstance(memory, Limit) else memory_at(bits, interval)
         values: dict[str, Value] = {

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.linux.cake import counted, unsimulated
+from forebay.configuration.platforms.linux.cake import counted, memory_text, unsimulated, within_memory
 from forebay.configuration.platforms.linux.sharing import Division, Leaf, divide
-from forebay.configuration.platforms.linux.tree import ALL, WITHOUT_QUEUE, Node
+from forebay.configuration.platforms.linux.tree import ALL, PFIFO_FAST, WITHOUT_QUEUE, Node
 from forebay.configuration.platforms.linux.units import HASHED, HEADER
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.port import (
     FRAMING,
+    THRESHOLDS,
     UNKNOWN,
     Classes,
     Direction,
@@ -22,23 +24,33 @@ from forebay.configuration.port import (
     Port,
     Queue,
     TrafficClass,
+    Value,
 )
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake
 from forebay.errors import InputError
 
-__all__ = ["layer_of", "reading"]
+__all__ = ["layer_of", "of_ip", "reading"]
 
+#: What limits a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
+_TXQUEUELEN = (
+    "the txqueuelen of the interface, which the text does not have; `ip link show` has it as qlen, 1,000 packets by "
+    "default"
+)
 #: Disciplines whose limit is the interface's, where none is said.
 _FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
 #: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
 _LEAST_TURN, _MOST_TURN = 1000, 200_000
 _R2Q = 10.0
+#: What tc counts of a packet where no size table or option says otherwise.
+_FRAME = Framing(HEADER)
 
 
 def reading(roots: list[Node], assumed: Assumed) -> Reading:
     """The port of the disciplines of one interface, or of one direction of it."""
-    with_queue = [root for root in roots if root.kind not in WITHOUT_QUEUE]
+    with_queue = [root for root in roots if root.kind not in (*WITHOUT_QUEUE, PFIFO_FAST)]
+    # The kernel gives pfifo_fast to every interface without another discipline.
+    with_queue = with_queue or [root for root in roots if root.kind == PFIFO_FAST]
     direction: Direction = "upload"
     other: int | None = None
     found = _Reader(assumed)
@@ -52,21 +64,21 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
             said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
             found.how.append(said + ("" if other is None else f", {rate_text(other)}"))
     if len(with_queue) != 1:
-        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue)) or "none"
-        raise InputError(
-            f"translate: found {len(with_queue)} roots ({kinds}); allowed: the disciplines of one interface"
-        )
+        kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue or roots)) or "none"
+        found_roots = f"{len(with_queue)} roots" if with_queue else "no discipline with a queue"
+        raise InputError(f"translate: found {found_roots} ({kinds}); allowed: the disciplines of one interface")
     return found.port(found.ring(with_queue[0]), direction, other)
 
 
 @dataclass(slots=True)
 class _Shaped:
-    """What shapes: its rate, what is beneath it, and whose bits the rate counts."""
+    """What shapes: its rate, what is beneath it, whose bits the rate counts, and whose bytes the limits count."""
 
     rate: int | None
     node: Node
     layer: str
     wire: Framing | None
+    size: Framing = _FRAME
     division: Division | None = None
     members: dict[str, Node] = field(default_factory=dict)
 
@@ -78,16 +90,19 @@ class _Reader:
     assumed: Assumed
     how: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    unsimulated: list[str] = field(default_factory=list)
 
     def port(self, root: Node, direction: Direction, other: int | None) -> Reading:
         """The port of a root."""
         told = self.shaper(root)
         if root.kind == "cake":
-            self.unknown += unsimulated(root.options)
+            self.unsimulated += unsimulated(root.options)
         queue = self.queue(told.node, "the link") if told.division is None else self.shared(told)
+        if told.rate is not None:
+            queue = of_ip(queue, told.size, self.assumed.packet, self.how)
         rate = told.rate or self.assumed.rate
         port = Port(rate, self.assumed.packet, queue, told.layer, wire=told.wire, direction=direction, other=other)
-        return Reading(port, tuple(self.how), unknown=tuple(self.unknown))
+        return Reading(port, tuple(self.how), (), tuple(self.unknown), tuple(self.unsimulated))
 
     def ring(self, root: Node) -> Node:
         """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
@@ -105,12 +120,15 @@ class _Reader:
         if root.kind == "cake":
             bandwidth = root.options.get("bandwidth")
             framing = counted(root.options)
-            layer, wire = (self.layer(HEADER), None) if framing is None else layer_of(framing, self.how)
-            return _Shaped(int(bandwidth) if isinstance(bandwidth, int | float) else None, root, layer, wire)
+            rate = int(bandwidth) if isinstance(bandwidth, int | float) else None
+            if framing is None and rate is None:
+                return _Shaped(None, root, self.unshaped(_FRAME), None)
+            return _Shaped(rate, root, *layer_of(framing or _FRAME, self.how, self.assumed.packet))
+        size = Framing(HEADER + stab.overhead, stab.least, stab.cells)
         if root.kind not in ("tbf", "htb", "hfsc"):
-            framing = Framing(HEADER + stab.overhead, stab.least, stab.cells)
-            layer, wire = self.framed(framing, said=bool(stab.least or stab.cells != "none"))
-            return _Shaped(None, root, layer, wire)
+            if size.least or size.cells != "none":
+                return _Shaped(None, root, *layer_of(size, self.how, self.assumed.packet))
+            return _Shaped(None, root, self.unshaped(size), None)
         if root.kind == "tbf":
             found = _Shaped(_rate_of(root, "rate"), next(iter(root.children), root), "", None)
             shaping = root
@@ -122,7 +140,13 @@ class _Reader:
         most = max(int(least.amount) if isinstance(least, Limit) else 0, stab.least)
         in_cells = shaping.options.get("linklayer") in ("atm", "adsl") or stab.cells == "atm"
         framing = Framing(int(overhead) + HEADER + stab.overhead, most, "atm" if in_cells else "none")
-        found.layer, found.wire = self.framed(framing, said=bool(overhead or most or in_cells))
+        found.size = size
+        if root.stab is None and root.shown:
+            self.how.append("tc shows a size table with -d only; none is assumed")
+        if found.rate is None and not (overhead or most or in_cells):
+            found.layer = self.unshaped(framing)
+        else:
+            found.layer, found.wire = layer_of(framing, self.how, self.assumed.packet)
         if found.node.kind == "tbf":
             limit = found.node.options.get("limit", _waiting(found.node))
             if not isinstance(limit, Limit):
@@ -131,16 +155,12 @@ class _Reader:
             found.node = Node("bfifo", "", "", {"limit": limit}, found.node.line)
         return found
 
-    def framed(self, told: Framing, *, said: bool) -> tuple[str, Framing | None]:
-        """The layer of a rate that counts so much; without options on framing it is no access line's."""
-        return layer_of(told, self.how) if said else (self.layer(told.overhead), None)
-
-    def layer(self, counts: int) -> str:
-        """Whose bits a rate counts that adds so many bytes to every IP packet."""
-        known = {0: "l3", 18: "l2", 38: "l1"}
-        if counts not in known:
-            self.how.append(f"rates and bytes include {counts} bytes of framing a packet beside IP")
-        return known.get(counts, "l3")
+    def unshaped(self, told: Framing) -> str:
+        """The layer of the link's rate, if nothing shapes and the size of a packet counts so much."""
+        layer, wire = layer_of(told, [], self.assumed.packet)
+        if wire is not None:
+            self.how.append(f"bytes include {told}")
+        return layer
 
     def classful(self, root: Node) -> tuple[_Shaped, Node]:
         """What htb or hfsc makes of its classes, and the class with the options on framing."""
@@ -157,7 +177,9 @@ class _Reader:
             return _Shaped(rate, self.beneath(node), "", None), tops[0]
         named = {member.handle: member for member in members}
         parts = (
-            _htb_leaves(members, root) if root.kind == "htb" else [_hfsc_leaf(each, self.unknown) for each in members]
+            _htb_leaves(members, root)
+            if root.kind == "htb"
+            else [_hfsc_leaf(each, self.unsimulated) for each in members]
         )
         ordered = _ordered(parts, root)
         link = rate if rate is not None else self.assumed.rate
@@ -169,8 +191,8 @@ class _Reader:
         if _default(root) not in [_minor(name) for name in named]:
             does = "htb sends it past its classes, unshaped" if root.kind == "htb" else "hfsc drops it"
             self.unknown.append(f"default: what no filter takes, as there is no such class; {does}")
-        self.unknown += division.unknown
-        return _Shaped(rate, node, "", None, division, named), tops[0]
+        self.unsimulated += division.unsimulated
+        return _Shaped(rate, node, "", None, division=division, members=named), tops[0]
 
     def beneath(self, node: Node) -> Node:
         """The discipline of a class, by default a pfifo as long as the interface's queue (tc-htb(8))."""
@@ -196,25 +218,36 @@ class _Reader:
         shapes = node.kind in ("tbf", "htb", "hfsc") or (node.kind == "cake" and "bandwidth" in node.options)
         if shapes and where != "the link":
             raise InputError(f"translate: found {node.kind} in {where}, which shapes; allowed: one shaper for the link")
-        if node.kind not in ALL and node.kind != "pfifo_fast":
+        if node.kind == PFIFO_FAST and where == "the link":
+            return self.three_bands()
+        if node.kind not in ALL and node.kind != PFIFO_FAST:
             raise InputError(f"translate: found {node.kind} with nothing beneath it; allowed: a discipline beneath it")
-        if node.kind == "pfifo_fast" or (node.kind in _FIFOS and "limit" not in node.options):
-            bands = ", and its three bands" if node.kind == "pfifo_fast" else ""
-            self.unknown.append(f"{where}: its buffer, the txqueuelen of the interface{bands}")
+        if node.kind == PFIFO_FAST or (node.kind in _FIFOS and "limit" not in node.options):
+            bands = " for each of three bands" if node.kind == PFIFO_FAST else ""
+            self.unknown.append(f"{where}: its buffer, {_TXQUEUELEN}{bands}")
             return Queue(UNKNOWN, Discipline("drophead" if node.kind == "pfifo_head_drop" else "droptail"))
         if node.kind == "fq":
             return self.paced(node, where)
         queue = ALL[node.kind].read(node.options, self.assumed.packet)
+        inner = "" if where == "the link" else f"{where}: "
+        queue = within_memory(node.kind, node.options, queue, self.assumed.packet, self.how, self.unsimulated, inner)
         if node.kind == "cake" and where != "the link":
-            self.unknown += [f"{where}: {text}" for text in unsimulated(node.options)]
-        counts = (
-            f"{node.kind} counts bytes"
-            if node.kind in ("bfifo", "red")
-            else f"{node.kind} counts packets of any size, {self.assumed.packet} bytes assumed"
-        )
-        if counts not in self.how:
-            self.how.append(counts)
+            self.unsimulated += [f"{where}: {text}" for text in unsimulated(node.options)]
+        if node.kind == "cake":
+            counts = memory_text(node.options, self.assumed.packet)
+        elif node.kind in ("bfifo", "red"):
+            counts = (f"{node.kind} counts bytes",)
+        else:
+            counts = (f"{node.kind} counts packets of any size, {self.assumed.packet} bytes assumed",)
+        self.how += [each for each in counts if each not in self.how]
         return queue
+
+    def three_bands(self) -> Classes:
+        """The bands of pfifo_fast, which holds `txqueuelen` packets in each (`pfifo_fast_init` of sch_generic.c)."""
+        self.how.append("pfifo_fast has three bands of strict priority; packets without a priority go to band1")
+        self.unknown.append(f"the buffer of each band, {_TXQUEUELEN}")
+        told = Queue(UNKNOWN, Discipline("droptail"))
+        return Classes("strict", tuple(TrafficClass(f"band{number}", (), 1.0, told) for number in range(3)))
 
     def paced(self, node: Node, where: str) -> Queue:
         """fq: a queue for each flow, with a limit of each that a scenario does not have (tc-fq(8))."""
@@ -223,7 +256,7 @@ class _Reader:
         assert isinstance(each, Limit), "flow_limit"
         for word in ("maxrate", "ce_threshold"):
             if word in node.options:
-                self.unknown.append(f"{where}: {word} of fq, which a scenario does not have")
+                self.unsimulated.append(f"{where}: {word} of fq")
         if each.amount >= queue.limit.amount:
             return queue
         self.unknown.append(
@@ -275,13 +308,50 @@ class _Reader:
         return found
 
 
-def layer_of(told: Framing, how: list[str]) -> tuple[str, Framing | None]:
+def layer_of(told: Framing, how: list[str], packet: int) -> tuple[str, Framing | None]:
     """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
+    _check_size(told, packet)
     layers = {Framing(count): layer for layer, count in FRAMING.items()}
     if told in layers:
         return layers[told], None
     how.append(f"the rate counts {told}")
     return "l3", told
+
+
+def _check_size(told: Framing, packet: int) -> None:
+    """Refuse an overhead that takes more than a full packet has."""
+    if told.on_wire(packet) < 1:
+        raise InputError(
+            f"translate: found {told.overhead:,} bytes of framing beside IP; allowed: more than -{packet:,}, the size "
+            "of a full packet"
+        )
+
+
+def of_ip(found: Queue | Classes, counts: Framing, packet: int, how: list[str]) -> Queue | Classes:
+    """The queue or the classes with limits and thresholds in bytes of IP packets, where tc counts framing, too."""
+    if counts == Framing(0):
+        return found
+    _check_size(counts, packet)
+    part = Fraction(packet, counts.on_wire(packet))
+    said = f"limits in bytes count {counts}, too, and are converted to bytes of IP packets"
+
+    def level(value: Value) -> Value:
+        if not isinstance(value, Limit) or value.unit != "bytes" or not value.known:
+            return value
+        if said not in how:
+            how.append(said)
+        return Limit(max(min(1, value.amount), round(value.amount * part)), "bytes")
+
+    def queue(told: Queue) -> Queue:
+        limit, parameters = level(told.limit), told.discipline.parameters
+        assert isinstance(limit, Limit), "a limit"
+        levels = {name: level(value) for name, value in parameters.items() if name in THRESHOLDS}
+        return Queue(limit, told.discipline.having(**levels))
+
+    if isinstance(found, Queue):
+        return queue(found)
+    members = (dataclasses.replace(entry, queue=queue(entry.queue)) for entry in found.classes)
+    return Classes(found.schedule, tuple(members))
 
 
 def _waiting(node: Node) -> Limit | None:
@@ -382,16 +452,16 @@ def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
     return min(rates, default=None), node
 
 
-def _straight(leaf: Node, unknown: list[str]) -> None:
+def _straight(leaf: Node, unsimulated: list[str]) -> None:
     """List curves that begin with another slope and are not the real-time one, whose beginning is a precedence."""
     for name, called in (("ls", "link-share"), ("ul", "upper-limit")):
         if leaf.options.get(f"{name}.d") and leaf.options.get(f"{name}.m1") != leaf.options.get(f"{name}.m2"):
-            unknown.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
+            unsimulated.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
 
 
-def _hfsc_leaf(member: Node, unknown: list[str]) -> Leaf:
+def _hfsc_leaf(member: Node, unsimulated: list[str]) -> Leaf:
     leaf = _only_child(member)
-    _straight(leaf, unknown)
+    _straight(leaf, unsimulated)
 
     def slope(*names: str) -> int | None:
         return next((found for name in names if (found := _rate_of(leaf, name)) is not None), None)

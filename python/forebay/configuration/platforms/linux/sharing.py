@@ -64,7 +64,7 @@ class Division:
     """Parts in the order of the classes, and what a scenario does not have."""
 
     parts: tuple[Part, ...]
-    unknown: tuple[str, ...]
+    unsimulated: tuple[str, ...]
 
 
 def divide(kind: Literal["htb", "hfsc"], leaves: Sequence[Leaf], rate: int) -> Division:
@@ -94,20 +94,20 @@ def divide(kind: Literal["htb", "hfsc"], leaves: Sequence[Leaf], rate: int) -> D
     got = dict(zip((leaf.name for leaf in rest), _shares(kind, rest, Fraction(rate)), strict=True))
     least = min(got.values())
     parts = tuple(Part(leaf, float(got.get(leaf.name, least)), leaf in ahead) for leaf in leaves)
-    unknown = [
-        f"{leaf.name}: its ceiling of {rate_text(int(leaf.ceiling))}, which a scenario does not have"
+    unsimulated = [
+        f"{leaf.name}: its ceiling of {rate_text(int(leaf.ceiling))}"
         for leaf in leaves
         if leaf.ceiling is not None and leaf.ceiling < rate
     ]
     if not ahead and any(leaf.first for leaf in leaves):
         names = ", ".join(leaf.name for leaf in leaves if leaf.first)
-        unknown.append(f"{names}: its precedence up to its own rate, as a priority of a scenario has no end")
+        unsimulated.append(f"{names}: its precedence up to its own rate, as a priority of a scenario has no end")
     if _differs(kind, rest, Fraction(rate), got):
-        unknown.append(
+        unsimulated.append(
             f"what a class leaves: {kind} lends it by its own order; the weights are the shares while all classes "
             "have something to send"
         )
-    return Division(parts, tuple(unknown))
+    return Division(parts, tuple(unsimulated))
 
 
 def _ceiling(leaf: Leaf, rate: Fraction) -> Fraction:

@@ -26,7 +26,7 @@ from forebay.configuration.reading import (
     statements,
 )
 
-__all__ = ["ALL", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
+__all__ = ["ALL", "PFIFO_FAST", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
 
 #: Every discipline that is read, shapers and those with classes apart.
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
@@ -93,7 +93,10 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
 
 @dataclass(slots=True)
 class Node:
-    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root."""
+    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root.
+
+    `shown` is true if tc printed it, and false if it is a command.
+    """
 
     kind: str
     handle: str
@@ -103,6 +106,7 @@ class Node:
     stab: Framing | None = None
     is_class: bool = False
     device: str = ""
+    shown: bool = False
     children: list[Node] = field(default_factory=list)
 
 
@@ -240,7 +244,7 @@ def _shown(words: Words) -> Node:
     what = words.take("")
     kind = _kind(words, what)
     handle = words.take("a handle such as 1:")
-    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class")
+    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class", shown=True)
     while words.peek() in ("dev", "root", "parent", "refcnt", "leaf", "offloaded"):
         place = words.take("")
         if place in ("dev", "refcnt", "leaf"):
@@ -300,10 +304,12 @@ def _object(words: Words, what: str) -> Node:
 
 
 #: Disciplines that hold nothing which forebay simulates, whose options are left out.
-WITHOUT_QUEUE = ("pfifo_fast", "noqueue", "ingress", "clsact")
+WITHOUT_QUEUE = ("noqueue", "ingress", "clsact")
+#: The discipline of an interface that was given none; its options are the kernel's own.
+PFIFO_FAST = "pfifo_fast"
 #: What is read, disciplines and classes.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
-    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE),
+    "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE, PFIFO_FAST),
     "class": ("htb", "hfsc", "drr"),
 }
 _PLACES = {
@@ -330,7 +336,7 @@ def _table(words: Words) -> Framing:
 def _options(words: Words, kind: str, what: str) -> Options:
     name = f"{kind} class" if what == "class" else kind
     line = words.line
-    if kind in WITHOUT_QUEUE:
+    if kind in (*WITHOUT_QUEUE, PFIFO_FAST):
         words.at = len(words.words)
         return {}
     found = _raw(words, _FRAMES[name] if name in _FRAMES else ALL[kind].options)
@@ -429,7 +435,7 @@ def _printed(text: str) -> Iterator[Node]:
         given = {**(entry if is_class else {}), **_object_of(entry, "options")}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
         device = str(entry.get("dev", ""))
-        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device)
+        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device, shown=True)
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
