@@ -87,6 +87,8 @@ class Seen:
         Whether segments were gathered where they were captured, into packets that no link carries.
     largest_bytes : float
         Of its packets.
+    unordered : str
+        Why nothing tells which side of the queue it is, where both sides were captured; empty elsewhere.
     """
 
     place: Place | None
@@ -100,6 +102,7 @@ class Seen:
     backlogs: Backlogs | None
     gathered: bool = False
     largest_bytes: float = 1514.0
+    unordered: str = ""
 
     @property
     def seconds(self) -> float:
@@ -180,7 +183,9 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     )
     told = seen.place or _place(long)
     place = told or Place.BEHIND
-    least = carried_at_least(load, seen.streams, place, seen.largest_bytes, seen.gaps.resolution_s)
+    # Before a queue a burst proves nothing.
+    bounding = Place.BEFORE if seen.unordered else place
+    least = carried_at_least(load, seen.streams, bounding, seen.largest_bytes, seen.gaps.resolution_s)
     if rate_bps is not None:
         _check_rate(rate_bps, least)
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
@@ -234,7 +239,7 @@ def _check_rate(rate_bps: float, least_bps: float | None) -> None:
 
 def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
     """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
-    found = link_rate(seen.gaps, seen.load)
+    found = Unknown("link rate", seen.unordered, FIND_RATE) if seen.unordered else link_rate(seen.gaps, seen.load)
     if isinstance(found, Unknown):
         return found
     if found.source == CEILING and place is Place.BEFORE:
@@ -348,6 +353,9 @@ def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
 
 
 def _queue(seen: Seen) -> Queue:
+    if seen.unordered:
+        measure = "capture both directions on both sides, or read the limit from the router's configuration"
+        return Queue(Unknown("buffer", seen.unordered, measure), None, is_one_sided=True)
     if seen.backlogs is None:
         because = "one side of a queue shows neither what waits nor what is lost in it"
         measure = "capture before and behind the queue at once, or read the limit from the router's configuration"
