@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from forebay.errors import InputError
 from forebay.formatting import bandwidth
 from forebay.observation.carried import carried_at_least, sliding
-from forebay.observation.controllers import Family, families
+from forebay.observation.controllers import Family, families, hidden
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
 from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, beside_others, count_limited, is_long, limits
+from forebay.observation.limits import Limit, beside_others, count_limited, doubts, is_long, limits, lost_here
 from forebay.observation.link_rate import (
     CEILING,
     FIND_RATE,
@@ -115,7 +115,8 @@ class LongFlow:
     """A long flow, and what is known of it.
 
     `on_schedule` is the share of time in which it kept to one rate, where this link is taken to limit it although its
-    application may; None where there is no such doubt.
+    application may; None where there is no such doubt. `doubt` is why something else may limit it; empty where its
+    limit is certain. `lost` is whether it lost packets again and again.
     """
 
     stream: Stream
@@ -124,6 +125,8 @@ class LongFlow:
     round_trip_at_most: float | None
     family: Family
     on_schedule: float | None = None
+    doubt: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
     found, doubted = beside_others(long, found)
+    doubt = doubts(long, found, place, rate_known=known is not None)
     idle = _Idle(place, known, load, mean.value)
     total = float(seen.load.bytes.sum())
     return Observed(
@@ -216,8 +220,8 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
                     shaken_quietly=_was_quiet(stream, load, known or least),
                     tick_s=seen.gaps.resolution_s,
                 ),
-                kind,
-                doubted.get(number),
+                _shown(kind, limit),
+                (doubted.get(number), doubt.get(number, ""), lost_here(stream, place)),
             )
             for number, (stream, limit, kind) in enumerate(zip(long, found, families(long), strict=True))
         ],
@@ -334,13 +338,25 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
+def _shown(kind: Family, limit: Limit) -> Family:
+    """The family of a controller, as far as what limits its flow lets it show."""
+    if limit in (Limit.APPLICATION, Limit.RECEIVER):
+        return hidden(kind, limit.value)
+    # A sender that has nothing to cut goes on at a loss, as BBR does.
+    return hidden(kind, limit.value) if limit is Limit.ELSEWHERE and kind.name == "bbr" else kind
+
+
 def _long_flow(
-    stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family, on_schedule: float | None
+    stream: Stream,
+    limit: Limit,
+    base: Estimate | Unknown,
+    kind: Family,
+    doubt: tuple[float | None, str, bool],
 ) -> LongFlow:
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
         base = replace(base, at_most=most)
-    return LongFlow(stream, limit, base, most, kind, on_schedule)
+    return LongFlow(stream, limit, base, most, kind, *doubt)
 
 
 def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
