@@ -121,6 +121,11 @@ class RoundTrips:
         return min(values), max(values)
 
     @property
+    def are_most(self) -> bool:
+        """Whether one of them or more is known to be at most its value."""
+        return any(each.is_most for each in (*self.each, *(each.estimate for each in self.quantiles)))
+
+    @property
     def scenario_law(self) -> Law:
         """What a scenario draws from: one of those of the flows, or the quantiles, on to both ends."""
         if self.law is not None:

@@ -31,6 +31,8 @@ FLOOR, _TOUCHES = 0.01, 3
 _WRONG, _MANY = 2, 12
 #: Share of the link's own time to send a packet by which data takes longer than a handshake where it has that time.
 _LONGER = 0.25
+#: Source of a round trip that is an upper bound.
+_SHAKEN = "its handshake, which may have waited"
 #: Ticks of the clock that a round trip has at least.
 _TICKS = 10.0
 #: Stamps and delayed interrupts make the best minimum no better than this share of it.
@@ -75,10 +77,10 @@ def base_round_trip(
                 # It is no shorter than the base round trip, so that data's times have the link's own in them.
                 own = (own[0], own[2], own[2])
             if stream.handshake_s < least - own[1]:
-                least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), "its handshake, which may have waited"
+                least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), _SHAKEN
                 samples = 1
     elif stream.handshake_s is not None:
-        least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
+        least, samples, source = stream.handshake_s, 1, _SHAKEN
         own = (0.0, 0.0, 0.0)
     else:
         return _unknown(stream)
@@ -140,7 +142,7 @@ def _resolved(found: _Least, tick_s: float) -> Estimate | Unknown:
             at_most=found.high + 2.0 * tick_s,
         )
     ends = max(found.low - tick_s, 0.0), found.high + tick_s
-    return Estimate(found.value, *ends, "s", found.source, found.samples)
+    return Estimate(found.value, *ends, "s", found.source, found.samples, is_most=found.source == _SHAKEN)
 
 
 def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]:
