@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,14 @@ import pytest
 
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.interpretation import interpret
+from forebay.observation.finding import Persistent
+from forebay.observation.interpretation import Seen, Transfers, interpret
+from forebay.observation.joining import finding_of
+from forebay.observation.limits import Limit
+from forebay.observation.link_rate import Bins, Gaps
 from forebay.observation.sides import UNORDERED
+from forebay.observation.writing import scenario_text
+from tests.streams import stream, windows
 from tests.test_observe_hosts import ORIGIN, PACKET, capture, segment
 
 #: Nanoseconds of a packet at 12 Mb/s and at the faster link before it, and of the way behind both places.
@@ -88,3 +95,22 @@ def test_an_answer_takes_longer_at_the_earlier_place_though_more_packets_are_mis
     found = interpret(seen_of(read_captures([before, behind])))
     assert isinstance(found.rate, Estimate)
     assert found.rate.value == pytest.approx(12e6, rel=0.02)
+
+
+def test_a_flow_that_loses_packets_of_unknown_cause_is_a_long_flow_of_doubtful_limit() -> None:
+    """The link was never full at its losses: the scenario assumes that the flow has more to send."""
+    draws = np.random.default_rng(1)
+    uneven = windows(60.0, bytes=30_000 * (1 + 0.5 * np.repeat(draws.standard_normal(60), 50)))
+    one = stream(losses_s=np.arange(2.0, 50.0, 5.0), filled=10, windows=uneven)
+    none, load = np.empty(0), Bins(0.001, np.full(60_000, 250.0), np.full(60_000, 1 / 6))
+    gaps, transfers = Gaps(none, none, none, none, none), Transfers(none, none, 0)
+    seen = Seen(None, 0.0, 60.0, load, gaps, [one], transfers, 0.0, None)
+    observed = interpret(seen, rate_bps=100e6)
+    [flow] = observed.long_flows
+    assert flow.limit is Limit.UNKNOWN
+    found = finding_of(seen, observed, ())
+    [group] = found.groups
+    assert isinstance(group.workload, Persistent)
+    [said] = found.assumed
+    assert "always has something to send: nothing tells what limits it" in said
+    assert tomllib.loads(scenario_text(found))["assumed"][0] == said
