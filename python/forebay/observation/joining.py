@@ -42,7 +42,7 @@ from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, product, ratio
 from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
-from forebay.observation.round_trips import handshakes
+from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.streams import Place, Stream
@@ -414,7 +414,10 @@ def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
     shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
     if len(shakes) < _TRANSFERS:
         return Unknown("base round trip of transfers", "their handshakes were not captured", "capture both directions")
-    return RoundTrips(quantiles=Sample.of(shakes).quantiles("s", source))
+    quantiles = Sample.of(shakes).quantiles("s", source)
+    if source == WAITED:
+        quantiles = tuple(replace(each, estimate=replace(each.estimate, is_most=True)) for each in quantiles)
+    return RoundTrips(quantiles=quantiles)
 
 
 def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:

@@ -21,7 +21,7 @@ from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.link_rate import Bins, quiet
 from forebay.observation.streams import Stream
 
-__all__ = ["FLOOR", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
+__all__ = ["FLOOR", "WAITED", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
@@ -31,6 +31,8 @@ FLOOR, _TOUCHES = 0.01, 3
 _WRONG, _MANY = 2, 12
 #: Share of the link's own time to send a packet by which data takes longer than a handshake where it has that time.
 _LONGER = 0.25
+#: Source of round trips of many handshakes that are upper bounds.
+WAITED = "handshakes, which may have waited"
 #: Source of a round trip that is an upper bound.
 _SHAKEN = "its handshake, which may have waited"
 #: Ticks of the clock that a round trip has at least.
@@ -223,7 +225,7 @@ def handshakes(
         unhindered = (before[last] - before[first] == last - first) & (last > first)
         if np.count_nonzero(unhindered) >= enough:
             return shakes[unhindered], "handshakes while the link was quiet"
-    return shakes, "handshakes, which may have waited"
+    return shakes, WAITED
 
 
 def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:
