@@ -182,6 +182,8 @@ def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding
     assert "# at most 45.6 ms; its handshake, which may have waited" in scenario_text(found)
     assert "round trip at most 45.6 ms" in answer(found)[1]
     assert "at most 45.6 ms" in group_cells(long)
+    [trip_told] = finding_json(found)["groups"][0]["round_trips"]["each"]
+    assert trip_told["is_most"] is True
 
 
 def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None:

@@ -495,6 +495,12 @@ def _(value: Unknown) -> Any:
 
 
 @_plain.register
+def _(value: Estimate) -> Any:
+    told = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    return told if value.is_most else {name: each for name, each in told.items() if name != "is_most"}
+
+
+@_plain.register
 def _(value: Sample) -> Any:
     shares = np.linspace(0, 1, POINTS)
     points = zip(value.quantile(shares).tolist(), shares.tolist(), strict=True)
