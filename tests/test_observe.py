@@ -157,6 +157,9 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
         "\t cubic wscale:7,7 rto:230 rtt:29.1/1.2 mss:1448 cwnd:40 bytes_sent:9000000 bytes_acked:9000000 "
         "busy:4000ms minrtt:25.2\n"
     )
+    both = forebay("observe", counters, "--ss", sockets)
+    assert both.code == 2
+    assert "found sockets beside 1 other input; allowed: sockets alone" in both.err
     told = json.loads(forebay("observe", "--ss", sockets, "--json").out)
     (group,) = told["groups"]
     assert group["round_trips"]["each"][0]["value"] == pytest.approx(0.0252)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from forebay.observation.carried import carried_at_least
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Seen, Transfers, interpret
-from forebay.observation.limits import Limit, count_limited, limits
+from forebay.observation.limits import Limit, count_limited, doubts, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
 from forebay.observation.streams import Front, Place, Stream
-from tests.streams import stream, windows
+from tests.streams import SEGMENT, stream, windows
 
 
 def gaps_of(times: NDArray[np.float64], sizes: NDArray[np.float64]) -> Gaps:
@@ -230,6 +230,53 @@ def test_receivers_applications_and_slower_links_limit_too() -> None:
         0.9,
     )
     assert found == [Limit.LINK, Limit.RECEIVER, Limit.APPLICATION, Limit.ELSEWHERE]
+
+
+def front(dropped: int) -> Front:
+    return Front(0.001, 1000, np.full(100, 0.001), None, dropped, 0)
+
+
+@pytest.mark.parametrize("full_s", [np.empty(0), np.array([30.0])])
+def test_drops_that_both_sides_of_a_queue_show_limit_a_flow_though_the_link_is_hardly_full(
+    full_s: NDArray[np.float64],
+) -> None:
+    losses = np.arange(2.0, 50.0, 5.0)
+    draws = np.random.default_rng(1)
+    uneven = windows(60.0, bytes=30_000 * (1 + 0.5 * np.repeat(draws.standard_normal(60), 50)))
+    both = stream(losses_s=losses, filled=10, windows=uneven, front=front(10))
+    elsewhere = dataclasses.replace(both, filled=40)
+    assert limits([both], Place.BEHIND, 0.0, full_s) == [Limit.LINK]
+    assert limits([elsewhere], Place.BEHIND, 0.0, full_s) == [Limit.UNKNOWN]
+    assert limits([dataclasses.replace(both, front=None)], Place.BEHIND, 0.0, full_s) == [Limit.UNKNOWN]
+
+
+@pytest.mark.parametrize(("kept", "limit"), [(0.6, Limit.LINK), (1.0, Limit.ELSEWHERE)])
+def test_a_slower_flow_whose_window_losses_cut_is_no_application(kept: float, limit: Limit) -> None:
+    losses = np.arange(5.0, 55.0, 10.0)
+    flight = np.full(3000, 60.0 * SEGMENT)
+    for loss in losses:
+        after = int(loss / 0.02) + 1
+        flight[after : after + 20] *= kept
+    slow = stream(losses_s=losses, filled=10, windows=windows(60.0, flight_bytes=flight))
+    bulk = stream(bytes=25_000_000, losses_s=losses, filled=10)
+    assert limits([bulk, slow], Place.BEHIND, 0.9) == [Limit.LINK, limit]
+
+
+def test_a_limit_that_losses_or_waits_leave_open_is_doubtful() -> None:
+    losses = np.arange(2.0, 50.0, 5.0)
+    lossless, lossy = stream(), stream(losses_s=losses, filled=10)
+    waiting = stream(windows=windows(60.0, behind_s=np.linspace(0.05, 0.1, 3000)))
+
+    def told(one: Stream, limit: Limit, *, rate_known: bool = True) -> bool:
+        return bool(doubts([one], [limit], Place.BEHIND, rate_known=rate_known))
+
+    assert told(lossy, Limit.UNKNOWN)
+    assert told(lossless, Limit.UNKNOWN)
+    assert told(waiting, Limit.ELSEWHERE, rate_known=False)
+    assert not told(waiting, Limit.ELSEWHERE)
+    assert not told(lossless, Limit.ELSEWHERE, rate_known=False)
+    assert not told(lossy, Limit.LINK)
+    assert not told(lossy, Limit.RECEIVER)
 
 
 def test_equal_shares_of_a_full_link_are_the_link_s() -> None:

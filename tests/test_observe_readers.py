@@ -276,6 +276,12 @@ def test_prints_without_dates_are_no_load(tmp_path: Path) -> None:
         counters.read(written(tmp_path, several))
 
 
+def test_prints_of_links_without_dates_want_dated_prints_of_links(tmp_path: Path) -> None:
+    one = [{"ifname": "eth0", "link_type": "ether", "stats64": {"tx": {"bytes": 5, "packets": 1, "dropped": 0}}}]
+    with pytest.raises(InputError, match=r"do date \+%s; ip -s -j link; done"):
+        counters.read(written(tmp_path, f"{json.dumps(one)}\n{json.dumps(one)}\n"))
+
+
 NETBOX = (
     "Device,Name,Label,Enabled,Type,Speed,Description\n"
     'r1,GigabitEthernet0/1,,True,1000BASE-T (1GE),"{speed}",uplink\n'

@@ -37,6 +37,7 @@ from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.observed_bounds import bounds_of, taken_for_values
+from forebay.views.observation_words import answer, group_cells
 from tests.observations import BUFFER, RATE, busy_bins, made, saying
 
 ADDRESSES = (
@@ -148,6 +149,41 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
     assert all(each.startswith(of) for each in assumptions(measured))
     assert 'buffer = "125kB"' in re.sub(" +", " ", scenario_text(measured))
     assert "[observed" not in scenario_text(measured)
+
+
+@pytest.mark.parametrize("workload", [Persistent(), AppLimited(RATE), "receiver"])
+def test_a_goal_is_a_use_of_the_link_only_if_flows_can_use_all_of_it(
+    finding: Finding, workload: Persistent | AppLimited | str
+) -> None:
+    [long, *_] = finding.groups
+    window = Estimate(64_000, 64_000, 64_000, "byte", "windows in ACKs", 30) if workload == "receiver" else None
+    sent = workload if isinstance(workload, Persistent | AppLimited) else Persistent()
+    long = dataclasses.replace(long, workload=sent, receive_window=window)
+    text = scenario_text(dataclasses.replace(finding, groups=(long,)))
+    assert finding.regime.name == "elastic"
+    assert ("utilization" in tomllib.loads(text)["goal"]) is isinstance(workload, Persistent)
+
+
+@pytest.mark.parametrize(("likely", "named"), [(0.79, False), (0.81, True)])
+def test_a_controller_that_evidence_does_not_single_out_is_assumed(
+    finding: Finding, likely: float, named: bool
+) -> None:
+    [long, *_] = finding.groups
+    long = dataclasses.replace(long, controller={"cubic": likely, "newreno": 1.0 - likely})
+    told = tomllib.loads(scenario_text(dataclasses.replace(finding, groups=(long,)))).get("assumed", [])
+    assert any("congestion controller" in each for each in told) is not named
+
+
+def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding) -> None:
+    trip = Estimate(0.0456, 0.0456, 0.0456, "s", "its handshake, which may have waited", 1, is_most=True)
+    [long, *_] = finding.groups
+    long = dataclasses.replace(long, round_trips=RoundTrips(each=(trip,)))
+    found = dataclasses.replace(finding, groups=(long,))
+    assert "# at most 45.6 ms; its handshake, which may have waited" in scenario_text(found)
+    assert "round trip at most 45.6 ms" in answer(found)[1]
+    assert "at most 45.6 ms" in group_cells(long)
+    [trip_told] = finding_json(found)["groups"][0]["round_trips"]["each"]
+    assert trip_told["is_most"] is True
 
 
 def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None:

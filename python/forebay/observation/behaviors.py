@@ -38,6 +38,8 @@ _FREEDOM = 4.0
 _COMMON = 0.08
 #: What repairs and the response are worth, both of which tell how often losses come.
 _OF_LOSSES = 0.7
+#: Share of BBR's flows that lose packets at their beginning and seldom later.
+_SELDOM = 0.25
 #: Round trips in which Scalable regains what it gave up of a large window: ln(8 / 7) / ln(1.01).
 _SCALABLE_ROUNDS = 13.4
 #: CUBIC's constants (RFC 9438 section 4): growth and what is left after fast convergence.
@@ -211,7 +213,9 @@ def _of_repairs(seen: Evidence) -> dict[str, float]:
         "cubic": _OF_LOSSES * yields(0.75 * seen.window),
         # An eighth of its window back, by a segment or a hundredth of it in each round trip.
         "scalable": _OF_LOSSES * yields(min(0.133 * seen.window, _SCALABLE_ROUNDS)),
-        "bbr": _OF_LOSSES * beta(1.6, 0.9),
+        # A queue that is large enough loses packets of BBR's startup alone.
+        "bbr": _OF_LOSSES
+        * float(np.logaddexp(math.log1p(-_SELDOM) + beta(1.6, 0.9), math.log(_SELDOM) + beta(0.4, 8))),
         UNKNOWN: _OF_LOSSES * beta(1.0, 2.0),
     }
 

@@ -22,10 +22,18 @@ from forebay.observation.link_rate import Bins, Gaps, link_rate
 from forebay.observation.memory import check_memory
 from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
+from forebay.observation.sides import UNORDERED, by_answers, by_losses, by_rates, by_waits
+from forebay.observation.sides import Place as Side
 from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedDirection, CapturedInterface
+
+    class Sided(Captured):
+        """Captures; of two files with the sides of a queue the number of the interface behind it."""
+
+        behind: int | None
+
 
 __all__ = ["capture_remarks", "observe_captures", "read_captures", "seen_of"]
 
@@ -62,8 +70,10 @@ def observe_captures(
     return interpret(seen_of(read_captures(paths, progress)), rate_bps)
 
 
-def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Captured:
+def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Sided:
     """What captures come to together; two of them that saw the same packets are the sides of a queue.
+
+    Two sides without an order are left without a queue.
 
     Raises
     ------
@@ -71,11 +81,12 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
         Where a file cannot be read, or has no packet.
     """
     progress = _within_memory(paths, progress)
-    found = _core.observe_captures(list(paths), progress=progress)
-    if found["queue"] is None and len(paths) == 2:
-        sides = _sides(found["interfaces"])
-        if sides is not None:
-            found = _both_sides(paths, *sides, progress)
+    found: Sided = {**_core.observe_captures(list(paths), progress=progress), "behind": None}
+    sides = _sides(found)
+    order = None if sides is None else _order(paths, *sides, progress)
+    if order is not None:
+        before, behind = (side.interface["number"] for side in order)
+        found = {**_both_sides(paths, before, behind, progress), "behind": behind}
     if found["between_ns"] is None or not any(each["directions"][0]["total"][0] for each in found["interfaces"]):
         raise InputError(f"{paths[0]}: found no IP packet; allowed: a capture of a link's traffic")
     check_whole(paths, found)
@@ -126,10 +137,10 @@ def _answered_by_hosts(captured: Captured, interface: int, column: str) -> bool:
     return bool(len(answers)) and float(answers.max()) < HOST_S
 
 
-def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
-    """The interfaces of two files of the same time: the one with more packets is before the queue."""
-    used = [each for each in interfaces if each["directions"][0]["between_ns"] is not None]
-    if len(used) != 2 or used[0]["file"] == used[1]["file"]:
+def _sides(captured: Captured) -> tuple[Side, Side] | None:
+    """The interfaces of two files of the same time, the one with more packets first."""
+    used = [each for each in captured["interfaces"] if each["directions"][0]["between_ns"] is not None]
+    if captured["queue"] is not None or len(used) != 2 or used[0]["file"] == used[1]["file"]:
         return None
     spans = [each["directions"][0]["between_ns"] for each in used]
     assert spans[0] is not None
@@ -138,11 +149,28 @@ def _sides(interfaces: Sequence[CapturedInterface]) -> tuple[int, int] | None:
     longest = max(span[1] - span[0] for span in spans if span is not None)
     if both <= _OVERLAP * longest:
         return None
-    ordered = sorted(used, key=lambda each: -each["directions"][0]["total"][0])
-    return ordered[0]["number"], ordered[1]["number"]
+    sides = [Side(each, link_rate(_gaps(each["directions"][0]), _bins(each["directions"][0]))) for each in used]
+    first, second = sorted(sides, key=lambda side: -side.packets)
+    return first, second
 
 
-def seen_of(captured: Captured) -> Seen:
+def _order(paths: Sequence[Path], first: Side, second: Side, progress: Progress) -> tuple[Side, Side] | None:
+    """Two sides of a queue, the one before it first; None where nothing tells."""
+    for tells in (by_answers, by_losses, by_rates):
+        is_first = tells(first, second)
+        if is_first is not None:
+            return (first, second) if is_first else (second, first)
+    numbers = first.interface["number"], second.interface["number"]
+    queue = _core.observe_captures(list(paths), before=numbers[0], after=numbers[1], progress=progress)["queue"]
+    assert queue is not None, "both sides are given"
+    tick_ns = max(side.interface["directions"][0]["tick_ns"] for side in (first, second))
+    is_first = by_waits(queue["directions"][0], tick_ns)
+    if is_first is None:
+        return None
+    return (first, second) if is_first else (second, first)
+
+
+def seen_of(captured: Sided) -> Seen:
     """The busiest direction of a capture; behind the queue where both sides were seen."""
     interface = _chosen(captured)
     direction = interface["directions"][0]
@@ -169,6 +197,7 @@ def seen_of(captured: Captured) -> Seen:
         backlogs=backlogs,
         gathered=gathered,
         largest_bytes=float(direction["largest"]),
+        unordered=UNORDERED if _sides(captured) is not None else "",
     )
 
 
@@ -182,17 +211,18 @@ def _oversized(interface: CapturedInterface) -> float:
     return direction["oversized"][1] / max(direction["total"][1], 1)
 
 
-def _chosen(captured: Captured) -> CapturedInterface:
+def _chosen(captured: Sided) -> CapturedInterface:
     interfaces = captured["interfaces"]
     if captured["queue"] is not None:
         named = [each for each in interfaces if each["name"] == "departures"]
         if named:
             return named[0]
         used = [each for each in interfaces if each["directions"][0]["total"][0]]
-        # Of two files the one with fewer packets is behind the queue, where packets are what a link carries.
+        # Packets are what a link carries behind the queue, unless segments were gathered there.
         whole = min(map(_oversized, used)) + _GATHERED
         return min(
-            (each for each in used if _oversized(each) <= whole), key=lambda each: each["directions"][0]["total"][0]
+            (each for each in used if _oversized(each) <= whole),
+            key=lambda each: (each["number"] != captured["behind"], each["directions"][0]["total"][0]),
         )
     return max(interfaces, key=lambda each: each["directions"][0]["total"][1])
 
@@ -458,7 +488,7 @@ def _windows(table: dict[str, NDArray[Any]], begin: int, width: int, origin: int
 # Remarks -----------------------------------------------------------------------------------------------------------
 
 
-def capture_remarks(captured: Captured) -> tuple[str, ...]:
+def capture_remarks(captured: Sided) -> tuple[str, ...]:
     """What the captures are like, a sentence each, where that is not as it should be."""
     notes, said = captured["notes"], []
 

@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from forebay.observation.behaviors import FACTORS, UNKNOWN, log_likelihoods
+from forebay.observation.estimate import NAMED
 from forebay.observation.evidence import Evidence, evidence
 from forebay.observation.streams import Stream
 
-__all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "likeliest"]
+__all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "hidden", "likeliest"]
 
-#: From which probability on a family has a name; from which on one that hardly any sender runs, and that others look
-#: like for a while; and up to which share of senders it is one of these.
-_NAMED, _NAMED_RARE, _RARE = 0.6, 0.8, 0.05
+#: From which probability on a family has a name that hardly any sender runs, and that others look like for a while;
+#: and up to which share of senders it is one of these.
+_NAMED_RARE, _RARE = 0.8, 0.05
 #: What is taken for likely before anything is seen; "unknown" are controllers that are not in the list.
 _PRIOR: Mapping[str, float] = MappingProxyType(
     {"newreno": 0.27, "cubic": 0.34, "scalable": 0.01, "bbr": 0.3, UNKNOWN: 0.08}
@@ -65,7 +66,12 @@ class Family:
     def name(self) -> str:
         """The likeliest, "unknown" where none is likely enough."""
         best = likeliest(self.probabilities)
-        return best if self.probabilities[best] >= _NAMED else UNKNOWN
+        return best if self.probabilities[best] >= NAMED else UNKNOWN
+
+
+def hidden(found: Family, by: str) -> Family:
+    """The family of a flow whose controller does not set its window: unknown, because something else sets it."""
+    return Family({**dict.fromkeys(FACTORS, 0.0), UNKNOWN: 1.0}, found.factor, found.losses, f"{by} sets its window")
 
 
 def likeliest(probabilities: Mapping[str, float]) -> str:
@@ -120,14 +126,14 @@ def _family(seen: Evidence, probabilities: Mapping[str, float] | None) -> Family
         # BBR keeps what it delivers in a round trip with losses, which may be seven eighths for a while.
         probabilities = {**probabilities, best: 0.0, UNKNOWN: probabilities[UNKNOWN] + probabilities[best]}
         best = likeliest(probabilities)
-    named = best != UNKNOWN and probabilities[best] >= _NAMED
+    named = best != UNKNOWN and probabilities[best] >= NAMED
     return Family(probabilities, factor, len(kept), "" if named else _because(seen, probabilities))
 
 
 def _because(seen: Evidence, probabilities: Mapping[str, float]) -> str:
     if not seen.answered:
         return "only one direction of it was captured"
-    if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= _NAMED and seen.says:
+    if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= NAMED and seen.says:
         return "what it does at losses is of no family of the list"
     if not seen.losses and not seen.events:
         return "it lost nothing"

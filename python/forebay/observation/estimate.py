@@ -13,6 +13,7 @@ __all__ = [
     "CONFIDENCE",
     "FEWEST_SAMPLES",
     "MOST_RATE",
+    "NAMED",
     "Estimate",
     "Unknown",
     "exactly",
@@ -26,6 +27,8 @@ __all__ = [
 CONFIDENCE = 0.9
 #: The fewest independent samples of which an interval is told.
 FEWEST_SAMPLES = 20
+#: Probability from which on a congestion controller is named: below it the prior may be all that speaks for it.
+NAMED = 0.8
 #: Largest rate of a link that may be given, in bit/s.
 MOST_RATE = 1e15
 
@@ -49,6 +52,8 @@ class Estimate:
         Observations that it rests on.
     independent : float
         Independent observations that tell as much; all of them where nothing else is said.
+    is_most : bool
+        Whether the truth is known to be at most the value, and nothing tells how much below.
     """
 
     value: float
@@ -58,6 +63,7 @@ class Estimate:
     source: str
     samples: int
     independent: float = math.nan
+    is_most: bool = False
 
     def __post_init__(self) -> None:
         assert math.isfinite(self.value), f"an estimate is a number: {self.value}"
@@ -133,4 +139,4 @@ def scaled(estimate: Estimate, factor: float, unit: str) -> Estimate:
     """The same estimate times a positive factor, in another unit."""
     assert factor > 0, f"a factor of units is positive: {factor}"
     ends = (estimate.value * factor, estimate.low * factor, estimate.high * factor)
-    return Estimate(*ends, unit, estimate.source, estimate.samples, estimate.independent)
+    return Estimate(*ends, unit, estimate.source, estimate.samples, estimate.independent, estimate.is_most)

@@ -194,13 +194,20 @@ def _mean_round_trip(stream: Stream) -> float:
     """Mean round trip in seconds, queue included; NaN where nothing was answered."""
     if stream.windows is None:
         return math.nan
-    return float(np.mean(round_trips(stream.windows)))
+    trip = float(np.mean(round_trips(stream.windows)))
+    if np.isfinite(stream.windows.before_s).any():
+        return trip
+    # Without timestamps the handshake alone has seen the way before this place. Where that is the larger part, losses
+    # of a round trip are not known to be of one.
+    before = stream.handshake_before_s or 0.0
+    return trip + before if before <= trip else math.nan
 
 
 def _responses(stream: Stream, rtt: float, window: float) -> tuple[float, float]:
     """Logarithms of a window over what Reno and CUBIC, and over what Scalable has at its losses."""
     times: NDArray[np.float64] = stream.losses_s
-    if len(times) < _FEWEST_LOSSES or not rtt > 0 or not window > 0:
+    # A mean window below a segment is that of a round trip of which the larger part was not seen.
+    if len(times) < _FEWEST_LOSSES or not rtt > 0 or not window >= 1.0:
         return math.nan, math.nan
     # Where not all events are kept, those that are say how often they come.
     seconds = stream.seconds if len(times) < _KEPT else float(times[-1]) - stream.start_s

@@ -121,6 +121,11 @@ class RoundTrips:
         return min(values), max(values)
 
     @property
+    def are_most(self) -> bool:
+        """Whether one of them or more is known to be at most its value."""
+        return any(each.is_most for each in (*self.each, *(each.estimate for each in self.quantiles)))
+
+    @property
     def scenario_law(self) -> Law:
         """What a scenario draws from: one of those of the flows, or the quantiles, on to both ends."""
         if self.law is not None:
@@ -487,6 +492,12 @@ def _(value: Unknown) -> Any:
     ends = {"at_least": value.at_least, "at_most": value.at_most}
     told = {name: _plain(end) for name, end in ends.items() if end is not None}
     return {"unknown": value.what, "because": value.because, "measure": value.measure, **told}
+
+
+@_plain.register
+def _(value: Estimate) -> Any:
+    told = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    return told if value.is_most else {name: each for name, each in told.items() if name != "is_most"}
 
 
 @_plain.register

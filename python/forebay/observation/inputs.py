@@ -88,3 +88,7 @@ def _head(path: Path) -> bytes:
         return next(iter(MAGIC))
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{path}: found gzip that cannot be unpacked ({legible(str(error))})") from None
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":  # derives from Exception alone, in a module that may be missing
+            raise
+        raise InputError(f"{path}: found zstd that cannot be unpacked ({legible(str(error))})") from None

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from forebay.errors import InputError
 from forebay.formatting import bandwidth
 from forebay.observation.carried import carried_at_least, sliding
-from forebay.observation.controllers import Family, families
+from forebay.observation.controllers import Family, families, hidden
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
 from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, beside_others, count_limited, is_long, limits
+from forebay.observation.limits import Limit, beside_others, count_limited, doubts, is_long, limits, lost_here
 from forebay.observation.link_rate import (
     CEILING,
     FIND_RATE,
@@ -87,6 +87,8 @@ class Seen:
         Whether segments were gathered where they were captured, into packets that no link carries.
     largest_bytes : float
         Of its packets.
+    unordered : str
+        Why nothing tells which side of the queue it is, where both sides were captured; empty elsewhere.
     """
 
     place: Place | None
@@ -100,6 +102,7 @@ class Seen:
     backlogs: Backlogs | None
     gathered: bool = False
     largest_bytes: float = 1514.0
+    unordered: str = ""
 
     @property
     def seconds(self) -> float:
@@ -112,7 +115,8 @@ class LongFlow:
     """A long flow, and what is known of it.
 
     `on_schedule` is the share of time in which it kept to one rate, where this link is taken to limit it although its
-    application may; None where there is no such doubt.
+    application may; None where there is no such doubt. `doubt` is why something else may limit it; empty where its
+    limit is certain. `lost` is whether it lost packets again and again.
     """
 
     stream: Stream
@@ -121,6 +125,8 @@ class LongFlow:
     round_trip_at_most: float | None
     family: Family
     on_schedule: float | None = None
+    doubt: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,9 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     )
     told = seen.place or _place(long)
     place = told or Place.BEHIND
-    least = carried_at_least(load, seen.streams, place, seen.largest_bytes, seen.gaps.resolution_s)
+    # Before a queue a burst proves nothing.
+    bounding = Place.BEFORE if seen.unordered else place
+    least = carried_at_least(load, seen.streams, bounding, seen.largest_bytes, seen.gaps.resolution_s)
     if rate_bps is not None:
         _check_rate(rate_bps, least)
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
@@ -190,6 +198,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
     found, doubted = beside_others(long, found)
+    doubt = doubts(long, found, place, rate_known=known is not None)
     idle = _Idle(place, known, load, mean.value)
     total = float(seen.load.bytes.sum())
     return Observed(
@@ -211,8 +220,8 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
                     shaken_quietly=_was_quiet(stream, load, known or least),
                     tick_s=seen.gaps.resolution_s,
                 ),
-                kind,
-                doubted.get(number),
+                _shown(kind, limit),
+                (doubted.get(number), doubt.get(number, ""), lost_here(stream, place)),
             )
             for number, (stream, limit, kind) in enumerate(zip(long, found, families(long), strict=True))
         ],
@@ -234,7 +243,7 @@ def _check_rate(rate_bps: float, least_bps: float | None) -> None:
 
 def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
     """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
-    found = link_rate(seen.gaps, seen.load)
+    found = Unknown("link rate", seen.unordered, FIND_RATE) if seen.unordered else link_rate(seen.gaps, seen.load)
     if isinstance(found, Unknown):
         return found
     if found.source == CEILING and place is Place.BEFORE:
@@ -329,13 +338,25 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
+def _shown(kind: Family, limit: Limit) -> Family:
+    """The family of a controller, as far as what limits its flow lets it show."""
+    if limit in (Limit.APPLICATION, Limit.RECEIVER):
+        return hidden(kind, limit.value)
+    # A sender that has nothing to cut goes on at a loss, as BBR does.
+    return hidden(kind, limit.value) if limit is Limit.ELSEWHERE and kind.name == "bbr" else kind
+
+
 def _long_flow(
-    stream: Stream, limit: Limit, base: Estimate | Unknown, kind: Family, on_schedule: float | None
+    stream: Stream,
+    limit: Limit,
+    base: Estimate | Unknown,
+    kind: Family,
+    doubt: tuple[float | None, str, bool],
 ) -> LongFlow:
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
         base = replace(base, at_most=most)
-    return LongFlow(stream, limit, base, most, kind, on_schedule)
+    return LongFlow(stream, limit, base, most, kind, *doubt)
 
 
 def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
@@ -348,6 +369,9 @@ def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
 
 
 def _queue(seen: Seen) -> Queue:
+    if seen.unordered:
+        measure = "capture both directions on both sides, or read the limit from the router's configuration"
+        return Queue(Unknown("buffer", seen.unordered, measure), None, is_one_sided=True)
     if seen.backlogs is None:
         because = "one side of a queue shows neither what waits nor what is lost in it"
         measure = "capture before and behind the queue at once, or read the limit from the router's configuration"

@@ -42,7 +42,7 @@ from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, product, ratio
 from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
-from forebay.observation.round_trips import handshakes
+from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.streams import Place, Stream
@@ -136,15 +136,27 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
 
 
 def _doubted(flows: Sequence[LongFlow]) -> Iterable[str]:
-    """What is taken for a flow of this link and may be an application that writes at one rate."""
-    doubted = [flow for flow in flows if flow.on_schedule is not None]
-    for flow in doubted[:_DOUBTED]:
-        yield (
-            f"a flow of {bandwidth(flow.stream.mean_bps)} is limited by this link: it kept to one rate in "
+    """Limits of flows that are taken for certain in a scenario and are not."""
+    doubted = [each for each in map(_doubt, flows) if each]
+    yield from doubted[:_DOUBTED]
+    if len(doubted) > _DOUBTED:
+        yield f"the limits of {counted(len(doubted) - _DOUBTED, 'other flow')} are as they were told, though doubtful"
+
+
+def _doubt(flow: LongFlow) -> str:
+    """The limit that a flow is taken to have though it may have another one; empty where it is certain."""
+    who = f"a flow of {bandwidth(flow.stream.mean_bps)}"
+    if flow.on_schedule is not None:
+        return (
+            f"{who} is limited by this link: it kept to one rate in "
             f"{flow.on_schedule:.0%} of the time, so its application may limit it instead"
         )
-    if len(doubted) > _DOUBTED:
-        yield f"so are {counted(len(doubted) - _DOUBTED, 'other flow')} that may be limited by applications"
+    if not flow.doubt:
+        return ""
+    if flow.limit is Limit.UNKNOWN:
+        taken = "always has something to send" if flow.lost else "sends as fast as its application writes"
+        return f"{who} {taken}: nothing tells what limits it, and {flow.doubt}"
+    return f"{who} is limited by {flow.limit.value}: {flow.doubt}"
 
 
 def _brief(seen: Seen, observed: Observed) -> list[Stream]:
@@ -215,9 +227,13 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Di
         # All flows of the capture, weighted by how much of it they live through.
         groups.append(_limited_here(name, flows, seen))
     for limit in (Limit.RECEIVER, Limit.APPLICATION, Limit.ELSEWHERE, Limit.UNKNOWN):
-        flows = [flow for flow in observed.long_flows if flow.limit is limit]
-        if flows:
-            groups.append(_limited_otherwise(limit, flows, seen))
+        of_limit = [flow for flow in observed.long_flows if flow.limit is limit]
+        for lost in (True, False):
+            # A flow that loses packets has more to send, unless something else is known to limit it.
+            persistent = lost and limit is Limit.UNKNOWN
+            flows = [flow for flow in of_limit if (flow.lost and limit is Limit.UNKNOWN) is lost]
+            if flows:
+                groups.append(_limited_otherwise(limit, flows, seen, persistent=persistent))
     transfers = _transfers(seen, observed, distributions)
     if transfers is not None:
         groups.append(transfers)
@@ -259,10 +275,10 @@ def _limited_here(name: str, flows: Sequence[LongFlow], seen: Seen) -> GroupFind
     )
 
 
-def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seen: Seen) -> GroupFinding:
+def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seen: Seen, *, persistent: bool) -> GroupFinding:
     rate = _rate(flows, seen.gaps.resolution_s)
     window = None
-    workload: Workload = AppLimited(rate)
+    workload: Workload = Persistent() if persistent else AppLimited(rate)
     if limit is Limit.RECEIVER:
         workload, window = Persistent(), _window(flows)
     return GroupFinding(
@@ -398,7 +414,10 @@ def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
     shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
     if len(shakes) < _TRANSFERS:
         return Unknown("base round trip of transfers", "their handshakes were not captured", "capture both directions")
-    return RoundTrips(quantiles=Sample.of(shakes).quantiles("s", source))
+    quantiles = Sample.of(shakes).quantiles("s", source)
+    if source == WAITED:
+        quantiles = tuple(replace(each, estimate=replace(each.estimate, is_most=True)) for each in quantiles)
+    return RoundTrips(quantiles=quantiles)
 
 
 def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:

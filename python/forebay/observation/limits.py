@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import Estimate
+from forebay.observation.evidence import evidence
 from forebay.observation.steadiness import Schedule, schedule_of
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["Limit", "beside_others", "count_limited", "is_long", "limits", "receiver_share"]
+__all__ = ["Limit", "beside_others", "count_limited", "doubts", "is_long", "limits", "lost_here", "receiver_share"]
 
 #: Packets of a stream that is long enough to be limited by anything but its own size.
 _LONG_PACKETS = 100
@@ -33,6 +34,10 @@ _MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
 _NEAR_RECEIVER = 0.25
 #: Share of a receiver's window that is as good as all of it.
 _FULL_WINDOW = 0.9
+#: Losses that are cut out of a window: events of which it is known, and the share of it that is kept at most.
+_CUTS, _CUT_TO = 2, 0.85
+#: Round trips of a flow over its least one from which on its packets wait somewhere.
+_WAITS = 1.1
 #: Loss events or marks that tell of a link.
 _EVENTS, _MARKS = 2, 10
 #: Share of its losses at which the link was full, from which on they are the link's.
@@ -94,12 +99,14 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
         return Limit.RECEIVER
     if stream.idle_share > _IDLE:
         return Limit.APPLICATION if _shows_pauses(stream) else Limit.ELSEWHERE
-    signals = len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
-    signals &= full[1] is None or _lost_at(stream, full[1]) >= _AT_FULL
+    signals = lost_here(stream, place)
+    # Drops that both sides show are this queue's, however short it is.
+    if stream.front is None or 2 * stream.front.dropped < stream.filled:
+        signals &= full[1] is None or _lost_at(stream, full[1]) >= _AT_FULL
     signals |= place is Place.BEHIND and stream.marked >= _MARKS
     below = stream.mean_bps < _BELOW * largest_bps
     constant = _is_constant(stream)
-    if below and constant:
+    if below and constant and not (signals and _is_cut(stream)):
         return Limit.ELSEWHERE
     if signals or full[0] >= _FULL:
         return Limit.LINK
@@ -145,6 +152,56 @@ def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[li
     if len(linked - kept) > 1:
         doubted = doubted | {place for place, each in schedules.items() if place not in kept and each.may_be_kept}
     return limits, {place: schedules[place].share for place in sorted(doubted)}
+
+
+def lost_here(stream: Stream, place: Place) -> bool:
+    """Whether a stream lost packets again and again, as far as this place shows, at the queue."""
+    return len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
+
+
+def doubts(streams: Sequence[Stream], found: Sequence[Limit], place: Place, *, rate_known: bool) -> dict[int, str]:
+    """Why the limit of a stream is not certain, by its place; small streams are not asked.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+        Long streams of one link and direction.
+    found : sequence of Limit
+        What limits each of them.
+    place : Place
+        Where they were captured.
+    rate_known : bool
+        Whether the rate of the link is known, so that a link that is not full limits no stream.
+    """
+    least = _ASKED * sum(stream.bytes for stream in streams)
+    told: dict[int, str] = {}
+    for number, (stream, limit) in enumerate(zip(streams, found, strict=True)):
+        if stream.bytes < least or limit not in (Limit.ELSEWHERE, Limit.UNKNOWN):
+            continue
+        if lost_here(stream, place):
+            schedule = schedule_of(stream, _EVENTS)
+            if limit is Limit.UNKNOWN or schedule is None or not schedule.is_kept:
+                told[number] = "it lost packets that this queue may have dropped"
+        elif limit is Limit.UNKNOWN:
+            told[number] = "its rate varies without a loss, so this link may limit it instead"
+        elif not rate_known and _waits(stream):
+            told[number] = "its packets wait, so this link may limit it instead"
+    return told
+
+
+def _is_cut(stream: Stream) -> bool:
+    """Whether losses cut the window of a stream: an application that writes at one rate goes on as before."""
+    kept = [event.kept for event in evidence(stream).events]
+    return len(kept) >= _CUTS and float(np.median(kept)) <= _CUT_TO
+
+
+def _waits(stream: Stream) -> bool:
+    """Whether the round trips of a stream rise and fall, as far as they are known."""
+    if stream.windows is None:
+        return False
+    times = stream.windows.behind_s + np.nan_to_num(stream.windows.before_s)
+    times = times[np.isfinite(times)]
+    return len(times) > 0 and float(np.median(times)) > _WAITS * float(times.min())
 
 
 def _schedules(streams: Sequence[Stream], found: Sequence[Limit]) -> dict[int, Schedule]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forebay.errors import InputError
+from forebay.formatting import counted
 from forebay.observation.busy_hour import BUSY_HOUR, Window
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
@@ -58,6 +59,12 @@ def observe(
     InputError
         Names the file, what was found and what is allowed.
     """
+    if sockets and len(paths) > 1:
+        raise InputError(
+            f"found sockets beside {counted(len(paths) - 1, 'other input')}; allowed: sockets alone: observe sockets "
+            "and other inputs one at a time",
+            "ss",
+        )
     kind = Kind.SOCKETS if sockets else one_kind(list(paths))
     if port is not None and kind not in (Kind.COUNTERS, Kind.RECORDS):
         raise InputError(f"found {port} beside {kind.value}; allowed: beside counters and flow records", "port")

@@ -21,7 +21,7 @@ from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.link_rate import Bins, quiet
 from forebay.observation.streams import Stream
 
-__all__ = ["FLOOR", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
+__all__ = ["FLOOR", "WAITED", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
@@ -31,6 +31,10 @@ FLOOR, _TOUCHES = 0.01, 3
 _WRONG, _MANY = 2, 12
 #: Share of the link's own time to send a packet by which data takes longer than a handshake where it has that time.
 _LONGER = 0.25
+#: Source of round trips of many handshakes that are upper bounds.
+WAITED = "handshakes, which may have waited"
+#: Source of a round trip that is an upper bound.
+_SHAKEN = "its handshake, which may have waited"
 #: Ticks of the clock that a round trip has at least.
 _TICKS = 10.0
 #: Stamps and delayed interrupts make the best minimum no better than this share of it.
@@ -75,10 +79,10 @@ def base_round_trip(
                 # It is no shorter than the base round trip, so that data's times have the link's own in them.
                 own = (own[0], own[2], own[2])
             if stream.handshake_s < least - own[1]:
-                least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), "its handshake, which may have waited"
+                least, own, source = stream.handshake_s, (0.0, 0.0, 0.0), _SHAKEN
                 samples = 1
     elif stream.handshake_s is not None:
-        least, samples, source = stream.handshake_s, 1, "its handshake, which may have waited"
+        least, samples, source = stream.handshake_s, 1, _SHAKEN
         own = (0.0, 0.0, 0.0)
     else:
         return _unknown(stream)
@@ -140,7 +144,7 @@ def _resolved(found: _Least, tick_s: float) -> Estimate | Unknown:
             at_most=found.high + 2.0 * tick_s,
         )
     ends = max(found.low - tick_s, 0.0), found.high + tick_s
-    return Estimate(found.value, *ends, "s", found.source, found.samples)
+    return Estimate(found.value, *ends, "s", found.source, found.samples, is_most=found.source == _SHAKEN)
 
 
 def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]:
@@ -221,7 +225,7 @@ def handshakes(
         unhindered = (before[last] - before[first] == last - first) & (last > first)
         if np.count_nonzero(unhindered) >= enough:
             return shakes[unhindered], "handshakes while the link was quiet"
-    return shakes, "handshakes, which may have waited"
+    return shakes, WAITED
 
 
 def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:

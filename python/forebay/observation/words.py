@@ -29,6 +29,8 @@ def interval(estimate: Estimate, unit: str | None = None) -> str:
     """The interval in words: "97.1 to 99.0 Mb/s", or what there is in its place."""
     unit = estimate.unit if unit is None else unit
     low, high = estimate.low, estimate.high
+    if estimate.is_most:
+        return f"at most {amount(estimate.value, unit)}"
     if low == high:
         return "exactly"
     if math.isinf(low) and math.isinf(high):
@@ -63,6 +65,8 @@ def _unit(text: str) -> str:
 def told(estimate: Estimate, unit: str | None = None) -> str:
     """The value with its interval, if it has one: "98.7 Mb/s (97.1 to 99.0)"."""
     value = amount(estimate.value, estimate.unit if unit is None else unit)
+    if estimate.is_most:
+        return f"at most {value}"
     if estimate.low == estimate.high or (math.isinf(estimate.low) and math.isinf(estimate.high)):
         return value
     ends = interval(estimate, unit)

@@ -22,7 +22,7 @@ from forebay.errors import InputError
 from forebay.formatting import bandwidth, clock_time, counted, duration, exactly, size
 from forebay.legible import legible
 from forebay.observation.amounts import DIGITS, digits_of, rate_text, size_text, time_text
-from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
+from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -31,6 +31,7 @@ from forebay.observation.finding import (
     LimitedBy,
     OpenLoop,
     Periodic,
+    Persistent,
     PoissonPackets,
     RoundTrips,
     Workload,
@@ -57,8 +58,6 @@ MOST_ASSUMPTIONS, MOST_OF_ASSUMPTION = 100, 400
 LISTED = 64
 #: Mean seconds that a run measures, where packets are not too many for that.
 MEASURED_S, WARMUP_S = 60.0, 15.0
-#: Probability from which on a controller is named.
-LIKELY = 0.5
 #: The controller of those whose own cannot be told.
 _USUAL = "cubic"
 #: Between a value and its comment; more than so many characters of a value are no column of their own.
@@ -396,7 +395,7 @@ def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     likeliest, probability = told[0]
     shares = ", ".join(f"{each} {100 * share:.0f} %" for each, share in told if share >= 0.005)
     simulated = likeliest in _spellings(_core.controllers())
-    if probability >= LIKELY and simulated:
+    if probability >= NAMED and simulated:
         return [_Line("cca", _quoted(likeliest), f"probability of each: {shares}")]
     why = f"not identifiable: the congestion controller, because none is likely enough ({shares})"
     missing = _Line("", "", why)
@@ -548,12 +547,17 @@ def _two(number: float) -> float:
     return float(f"{number:.1e}")
 
 
+def _fills(group: GroupFinding) -> bool:
+    """Whether flows of a group send as much as the link lets them; others may be unable to use all of it."""
+    return isinstance(group.workload, Persistent) and group.receive_window is None and group.access is None
+
+
 def _goal(finding: Finding) -> list[_Line]:
     """What a draft would ask: a use of the link that flows can reach, and a wait below a round trip."""
     ask = "not observed: what is asked of the buffer; change it"
     trips = [group.round_trips.typical.value for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
     wait = max(min(trips, default=USUAL_ROUND_TRIP), 0.002)
     wait = 10.0 ** math.floor(math.log10(wait)) * math.ceil(wait / 10.0 ** math.floor(math.log10(wait)) - 1e-9)
-    elastic = finding.regime.name == "elastic" and any(group.yields for group in finding.groups)
+    elastic = finding.regime.name == "elastic" and any(map(_fills, finding.groups))
     first = _Line("utilization", '">= 95%"', ask) if elastic else _Line("loss_rate", '"<= 0.5%"', ask)
     return [first, _Line("queue_delay_p99", _quoted(f"<= {time_text(wait, 2)}"), ask)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forebay import formatting
 from forebay.formatting import counted
-from forebay.observation.estimate import Estimate, Unknown, rounded_down, scaled
+from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -84,14 +84,17 @@ def _limited(finding: Finding) -> str:
     limited = finding.limited
     if isinstance(limited, Unknown):
         return f"How many long flows it limits is not known, because {limited.because}"
-    trips = [
-        end
+    told_of = [
+        group.round_trips
         for group in finding.groups
         if group.limited_by == "this link" and isinstance(group.round_trips, RoundTrips)
-        for end in group.round_trips.ends
     ]
+    trips = [end for each in told_of for end in each.ends]
     ends = ""
-    if trips:
+    if any(each.are_most for each in told_of):
+        plural = "s" if min(trips) != max(trips) else ""
+        ends = f", round trip{plural} at most {formatting.duration(max(trips))}"
+    elif trips:
         low, high = formatting.duration(min(trips)), formatting.duration(max(trips))
         ends = f", round trips {low} to {high}" if low != high else f", round trip {low}"
     if not limited.value:
@@ -183,6 +186,8 @@ def _trips(found: RoundTrips | Unknown | None) -> str:
     if not isinstance(found, RoundTrips):
         return "not known" if found is not None else NONE
     low, high = (formatting.duration(end) for end in found.ends)
+    if found.are_most:
+        return f"at most {high}"
     return told(found.typical) if low == high else f"{low} to {high}"
 
 
@@ -206,9 +211,10 @@ def _controllers(group: GroupFinding) -> str:
 
 
 def controllers(found: Mapping[str, float]) -> str:
-    """Families with their probabilities, the likeliest first."""
+    """Families with their probabilities, the likeliest first, and whether none of them is likely enough."""
     likely = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05) or "not known"
+    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05)
+    return told if likely and likely[0][1] >= NAMED else f"not known ({told})" if told else "not known"
 
 
 def flow_cells(flow: FlowFinding) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ TIMES = ("time", "timestamp", "ts", "date", "datetime", "@timestamp", "_time", "
 PORTS = ("interface", "interface_name", "ifname", "ifdescr", "device", "port", "if", "ifindex", "queue")
 COUNTERS = ("name", "metric", "counter", "oid", "series", "field", "_field", "object")
 VALUES = ("value", "_value", "val")
+#: Most columns that a message names.
+MOST_NAMED = 5
 NOTHING = frozenset(("", "-", "null", "none", "n/a", "nosuchinstance", "undefined"))
 
 
@@ -62,6 +64,7 @@ def read_sheet(text: str, where: str) -> Readings:
 
 
 def _header(line: str, place: str) -> tuple[_Columns, str]:
+    unknown: list[str] = []
     for separator in ",;\t|":
         names = [each.strip() for each in cells_of(line.strip("\r\ufeff"), separator)]
         low = [each.lower() for each in names]
@@ -74,6 +77,11 @@ def _header(line: str, place: str) -> tuple[_Columns, str]:
         value = next((low.index(each) for each in VALUES if each in low), None)
         if counters or (counter is not None and value is not None):
             return _Columns(names, time, ports, counter, value, counters), separator
+        unknown = unknown or [name for at, name in enumerate(names) if at != time and at not in ports]
+    if unknown:
+        raise InputError(f"{place}: found no column whose name tells a counter or a rate, but "
+                         f"{', '.join(map(shown, unknown[:MOST_NAMED]))}; allowed: names such as `bytes`, `out bps`, "
+                         "`drops`, ifHCOutOctets")  # fmt: skip
     raise InputError(f"{place}: found a header without a time and a counter; allowed: a column `time`, and such as "
                      "`bytes`, `packets`, `drops`, `watermark`, or ifHCOutOctets, out-octets")  # fmt: skip
 

@@ -53,7 +53,7 @@ def read_qdiscs(text: str, where: str) -> Readings:
         Where a number is none.
     """
     readings = Readings()
-    for when, place, entries in _prints(text, where):
+    for when, place, entries in _prints(text, where, "tc -s -j qdisc"):
         found = [each for each in entries if isinstance(each, dict) and "kind" in each]
         for port in dict.fromkeys(str(each.get("dev", "")) for each in found):
             mine = [each for each in found if str(each.get("dev", "")) == port]
@@ -122,7 +122,7 @@ def read_links(text: str, where: str) -> Readings:
         Where a number is none, or statistics are missing.
     """
     readings = Readings()
-    for when, place, entries in _prints(text, where):
+    for when, place, entries in _prints(text, where, "ip -s -j link"):
         for each in entries:
             if not isinstance(each, dict) or each.get("link_type") == "loopback":
                 continue
@@ -139,7 +139,7 @@ def read_links(text: str, where: str) -> Readings:
     return readings
 
 
-def _prints(text: str, where: str) -> Iterator[tuple[float, str, list[Any]]]:
+def _prints(text: str, where: str, command: str) -> Iterator[tuple[float, str, list[Any]]]:
     """Each print: when, its place, and its entries. Several have dates between them."""
     decoder = json.JSONDecoder()
     at, when, number = 0, None, 0
@@ -157,7 +157,7 @@ def _prints(text: str, where: str) -> Iterator[tuple[float, str, list[Any]]]:
             number += 1
             if number > 1 and when is None:
                 raise InputError(f"{place}: found another print without a date before it; allowed: "
-                                 "`while sleep 10; do date +%s; tc -s -j qdisc; done`")  # fmt: skip
+                                 f"{_HOW.format(command)}")  # fmt: skip
             yield (float(number) if when is None else when), place, found if isinstance(found, list) else [found]
         else:
             dated = instant(line.lstrip("# "))

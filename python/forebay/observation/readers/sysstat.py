@@ -187,7 +187,7 @@ def _seconds(clock: str) -> float:
     return float(hours * 3600 + minutes * 60 + seconds)
 
 
-_YIELDS = (Yields.RATES, Yields.SPEED, Yields.DROPS)
+_YIELDS = (Yields.RATES, Yields.DROPS)
 SADF_JSON = Reader("sysstat's JSON (`sadf -j`)", _is_json, Kind.COUNTERS, _YIELDS, counters=read_json)
 SADF_CSV = Reader("sysstat's table (`sadf -d`)", _is_csv, Kind.COUNTERS, _YIELDS, counters=read_csv)
 SAR = Reader("`sar -n DEV`", _is_table, Kind.COUNTERS, _YIELDS, counters=read_table)

@@ -1,0 +1,142 @@
+"""The order of two captures of the same packets: which of them was taken before the queue.
+
+A packet comes to the place before the queue first, but clocks of two captures may differ. The evidence that needs no
+common clock comes first. The time from data to its acknowledgment is longer at the earlier place, by the way between
+the places there and back. Packets that are missing at one place were lost before it. A link spaces packets, so that
+the place behind it sees no closer ones. At last, waits have a floor that an empty queue meets again and again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.observation.estimate import Estimate, Unknown
+
+if TYPE_CHECKING:
+    from forebay._core import CapturedInterface, Crossing
+
+__all__ = ["UNORDERED", "Place", "by_answers", "by_losses", "by_rates", "by_waits"]
+
+#: Why two captures have no order.
+UNORDERED = "nothing tells which of the two captures was taken before the queue"
+#: Windows with an answer that a stream has at each place.
+_FEWEST = 3
+#: Difference of two times of answers that a clock of whole microseconds does not make, in nanoseconds.
+_LEAST_NS = 1_000.0
+#: Share of the evidence of all streams that one order has.
+_AGREED = 0.9
+#: Ratio of the two rates from which on one link is slower.
+_SLOWER = 1.1
+#: Share of the range of all waits within which a window touches an end of it; the share of windows that touch the floor
+#: of waits; and how many times as many they are as those that touch the other end.
+_TOUCH, _OFTEN, _MORE = 0.01, 0.1, 5.0
+#: Windows with waits, and ticks of the clock in their range.
+_WINDOWS, _TICKS = 20, 10.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of two captures.
+
+    Attributes
+    ----------
+    interface : CapturedInterface
+        Its columns.
+    rate : Estimate or Unknown
+        Of the link whose packets it shows back to back, in bit/s.
+    """
+
+    interface: CapturedInterface
+    rate: Estimate | Unknown
+
+    @property
+    def packets(self) -> int:
+        """Packets of its busiest direction."""
+        return self.interface["directions"][0]["total"][0]
+
+    @property
+    def nanoseconds(self) -> int:
+        """Time from its first packet to its last."""
+        between = self.interface["directions"][0]["between_ns"]
+        return 0 if between is None else between[1] - between[0]
+
+
+def by_answers(one: Place, other: Place) -> bool | None:
+    """Whether `one` is before the queue, by the times from data to acknowledgments; None where they do not tell."""
+    mine, theirs = _answers(one.interface), _answers(other.interface)
+    both = mine.keys() & theirs.keys()
+    later = {path: mine[path][0] - theirs[path][0] for path in both}
+    weighed = [
+        (later[path], min(mine[path][1], theirs[path][1])) for path in sorted(both) if abs(later[path]) > _LEAST_NS
+    ]
+    before = sum(difference * count for difference, count in weighed if difference > 0)
+    behind = sum(-difference * count for difference, count in weighed if difference < 0)
+    if not weighed or max(before, behind) < _AGREED * (before + behind):
+        return None
+    return before > behind
+
+
+def _answers(interface: CapturedInterface) -> dict[int, tuple[float, int]]:
+    """Mean over windows of the least time from data to its acknowledgment, and windows, of streams by their paths."""
+    table: dict[str, Any] = interface["directions"][0]["streams"]["long"]
+    windows = table["windows"]
+    times = windows["behind_least_ns"].astype(float)
+    told = np.isfinite(times)
+    rows, count = windows["stream"].astype(int)[told], len(table["connection"])
+    sums = np.bincount(rows, weights=times[told], minlength=count)
+    counts = np.bincount(rows, minlength=count)
+    return {
+        int(table["path"][row]): (float(sums[row] / counts[row]), int(counts[row]))
+        for row in np.flatnonzero(counts >= _FEWEST)
+    }
+
+
+def by_losses(one: Place, other: Place) -> bool | None:
+    """Whether `one` is before the queue, because more packets are missing at `other` than one of them lasts longer."""
+    longest = max(one.nanoseconds, other.nanoseconds, 1)
+    more = max(one.packets, other.packets)
+    aside = more * abs(one.nanoseconds - other.nanoseconds) / longest
+    if abs(one.packets - other.packets) <= aside:
+        return None
+    return one.packets > other.packets
+
+
+def by_rates(one: Place, other: Place) -> bool | None:
+    """Whether `one` is before the queue, because packets come closer to each other there than at `other`."""
+    if not isinstance(one.rate, Estimate) or not isinstance(other.rate, Estimate):
+        return None
+    if max(one.rate.value, other.rate.value) < _SLOWER * min(one.rate.value, other.rate.value):
+        return None
+    return one.rate.value > other.rate.value
+
+
+def by_waits(crossing: Crossing, tick_ns: float) -> bool | None:
+    """Whether packets pass a queue in the order of this crossing, because their waits have a floor and no ceiling.
+
+    Parameters
+    ----------
+    crossing : Crossing
+        Of the direction of the data; its waits are negative where the order is the other one, or clocks differ.
+    tick_ns : float
+        Tick of the coarser clock.
+    """
+    least, most = (_finite(crossing["windows"][name]) for name in ("wait_least_ns", "wait_most_ns"))
+    if len(least) < _WINDOWS:
+        return None
+    low, high = float(least.min()), float(most.max())
+    if high - low <= _TICKS * max(tick_ns, 1.0):
+        return None
+    near = max(_TOUCH * (high - low), tick_ns)
+    floor, ceiling = float(np.mean(least <= low + near)), float(np.mean(most >= high - near))
+    if max(floor, ceiling) < _OFTEN or max(floor, ceiling) < _MORE * min(floor, ceiling):
+        return None
+    return floor > ceiling
+
+
+def _finite(column: NDArray[Any]) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = column.astype(float)
+    return numbers[np.isfinite(numbers)]
