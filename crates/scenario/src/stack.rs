@@ -66,7 +66,7 @@ keys! {
         /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
         slow_start_after_idle: bool = true, key(Switch);
         /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each time.
-        processing: Processing = Processing::Packet, key(ProcessingKey);
+        processing: Processing = Processing::UpTo(Time::ZERO), key(ProcessingKey);
     }
 }
 
@@ -294,7 +294,7 @@ impl Stack {
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
     /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
     /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
-    /// by acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero).
+    /// by acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
         fast_retransmit_timer: FastRetransmitTimer::Restart,
@@ -305,14 +305,14 @@ impl Stack {
         clock: Time::from_millis(10),
         initial_window: 2.0,
         handshake: true,
-        processing: Processing::UpTo(Time::ZERO),
         ..Self::RFC
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
     /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
-    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
+    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us). The processing time of its hosts
+    /// varies, as that of a real host does.
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -331,6 +331,7 @@ impl Stack {
         offload: true,
         offload_grows: true,
         frto: true,
+        processing: Processing::Packet,
         ..Self::RFC
     };
 }

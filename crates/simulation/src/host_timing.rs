@@ -150,11 +150,13 @@ mod tests {
         HostTiming::of_links(&scenario(flows), Seed::default())[0]
     }
 
+    const VARIED: &str = "processing = \"packet\"";
+
     /// Packets of any sizes that leave one after the other arrive one after the other, at most a transmission time apart
     /// from the mean delay, which is that of the link.
     #[test]
     fn packets_arrive_in_order_around_the_mean_delay() {
-        let timing = timing("");
+        let timing = timing(VARIED);
         let delay = Time::from_millis(20);
         let latest = delay + timing.beyond();
         let (mut departure, mut last, mut total) = (Time::ZERO, Time::ZERO, 0.0);
@@ -178,7 +180,7 @@ mod tests {
     /// A packet of the largest size is as often early as late.
     #[test]
     fn the_mean_of_the_largest_packets_is_the_delay() {
-        let timing = timing("");
+        let timing = timing(VARIED);
         let packet = Time::from_picos(1500 * timing.lead.per_byte);
         let delay = Time::from_millis(20);
         assert!((packet.as_secs_f64() / 1e-3 - 1.0).abs() < 1e-5);
@@ -190,15 +192,15 @@ mod tests {
     }
 
     #[test]
-    fn ns2_and_hosts_without_processing_time_are_exact() {
-        for flows in ["stack = \"ns2\"", "processing = \"0s\""] {
+    fn only_hosts_with_a_processing_time_vary() {
+        for flows in ["", "stack = \"ns2\"", "processing = \"0s\""] {
             let timing = timing(flows);
             let latest = Time::from_millis(20) + timing.beyond();
             let departure = Time::from_millis(7);
             assert_eq!(timing.lead.subtracted(latest, departure, 1500), latest);
             assert_eq!(latest, Time::from_millis(20));
         }
-        for flows in ["", "stack = \"linux\"", "processing = \"50us\""] {
+        for flows in [VARIED, "stack = \"linux\"", "processing = \"50us\""] {
             assert!(timing(flows).lead.per_byte > 0, "{flows}");
         }
     }
@@ -212,7 +214,7 @@ mod tests {
             });
             let names = rates.map(|rate| format!("\"l{rate}\""));
             let text = format!(
-                "{}target = true\n[[flows]]\nrtt = \"9ms\"\npath = [{}]\n[run]\nmeasure = \"1s\"\n",
+                "{}target = true\n[[flows]]\nrtt = \"9ms\"\n{VARIED}\npath = [{}]\n[run]\nmeasure = \"1s\"\n",
                 links.concat(),
                 names.join(", ")
             );
