@@ -10,7 +10,7 @@ from typing import Any
 from forebay import _core, formatting
 from forebay.warning import Kind, Warning
 
-__all__ = ["cautions", "phase_effects", "rare_states"]
+__all__ = ["cautions", "exact", "phase_effects", "rare_states"]
 
 #: Relative distance from a whole number that still counts as one: a part in a thousand of a packet time.
 WITHIN = 1e-3
@@ -52,8 +52,13 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
     return found
 
 
+def exact(group: Mapping[str, Any]) -> bool:
+    """Whether the hosts of a group, in the canonical form, answer without a processing time (`processing = "0s"`)."""
+    return bool(group.get("processing", "0ps") == "0ps")
+
+
 def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warning]:
-    """Warn if round trips or their differences are whole multiples of the bottleneck's time for a packet.
+    """Warn if round trips of exact hosts, or their differences, are whole multiples of the time for a packet.
 
     Packets of a sender without an access link then arrive at the very instants at which others leave, and find a full
     queue full. The coincidence decides which flow loses (Floyd and Jacobson, On traffic phase effects in
@@ -72,16 +77,16 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
         return []
     groups: list[Mapping[str, Any]] = tables["flows"]
     alone = all(group["workload"] == "persistent" for group in groups)
-    found = _ties(scenario, groups) if alone and scenario.persistent_flows <= MOST else []
+    found = _ties(scenario, filter(exact, groups)) if alone and scenario.persistent_flows <= MOST else []
     for group in groups:
-        if group["workload"] != "persistent" or "access" in group:
+        if group["workload"] != "persistent" or "access" in group or not exact(group):
             continue
         multiple = _packet_times(scenario, group)
         if multiple is not None:
             text = (
                 f"The round trip of group `{group['name']}` is exactly {multiple} packet times of the link. Packets "
                 "arrive in step with departures, and this coincidence sets the losses (a phase effect). No network "
-                "is so exact: repeat the question with `--jitter`, or give the round trip a jitter."
+                "is so exact: set `processing = \"packet\"`, so that the hosts' processing time varies."
             )
             values = {"packet_times": multiple}
             found.append(Warning(Kind.PHASE_EFFECT, text, subject=group["name"], values=values))
@@ -101,7 +106,7 @@ def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list
             text = (
                 f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
                 "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
-                "phase effect); give them a jitter of a packet time: rtt = { linspace = [...], jitter = ... }"
+                "phase effect); set `processing = \"packet\"`, so that the hosts' processing time varies"
             )
             values = {"packet_time_s": packet_time}
             found.append(Warning(Kind.TIED_ROUND_TRIPS, text, subject=group["name"], values=values))

@@ -156,7 +156,7 @@ fn stack(tape: &mut Tape<'_>) -> String {
         ("offload_grows", &["false", "true"]),
         ("ecn", &["false", "true"]),
         ("frto", &["false", "true"]),
-        ("processing", &["\"10us\"", "\"5ms\""]),
+        ("processing", &["\"packet\"", "\"10us\"", "\"5ms\""]),
         ("slow_start_after_idle", &["true", "false"]),
         (
             "access",

@@ -213,7 +213,7 @@ impl Translation {
             "delayed acknowledgments are left out: windows grow as with one per packet",
         );
         note(
-            groups().any(|g| g.responsive() && g.processing > Time::ZERO),
+            groups().any(|g| g.responsive() && g.stack.processing.beyond() > Time::ZERO),
             (WarningKind::LeftOut, "processing"),
             "processing times of hosts are left out",
         );

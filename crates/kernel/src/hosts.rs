@@ -380,6 +380,8 @@ impl<'a> SocketHosts<'a> {
 impl<'a> Hosts<'a> for SocketHosts<'a> {
     type Ends = SocketEnds;
 
+    const SIMULATED: bool = false;
+
     fn flows(&self) -> &Flows<SocketEnds> {
         &self.flows
     }

@@ -84,7 +84,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
                 group.controller.name()
             )));
         }
-        if group.processing > Time::ZERO {
+        if group.stack.processing.beyond() > Time::ZERO {
             return Err(unsupported(format!("`processing` in group `{name}`")));
         }
     }

@@ -187,7 +187,7 @@ impl Beginning {
 /// How late the hosts of a flow with such a key deal with what arrives.
 pub(crate) fn lateness(group: &Group<'_>, random: StreamKey) -> Option<Lateness> {
     let random = random.of(Purpose::Processing);
-    Lateness::new(group.spec.processing, random)
+    Lateness::new(group.spec.stack.processing.beyond(), random)
 }
 
 impl Ends for SimulatedEnds {

@@ -353,6 +353,8 @@ impl<'a> SimulatedHosts<'a> {
 impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     type Ends = SimulatedEnds;
 
+    const SIMULATED: bool = true;
+
     #[inline]
     fn flows(&self) -> &SimulatedFlows {
         &self.flows

@@ -64,6 +64,8 @@ pub enum Purpose {
     /// Times at which a link gets its medium, and the result of each transmission (the flow number
     /// is the link's number).
     Access = 22,
+    /// Variation of the hosts' processing time (the flow number is the link's number).
+    HostTiming = 23,
 }
 
 /// The number of the first flow of the group `name`: FNV-1a, 64 bits (Fowler, Noll and Vo). It

@@ -56,9 +56,6 @@ keys! {
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Each flow's own access link, where it limits.
         access: Option<Access> = None, key(Maybe(Table));
-        /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each
-        /// time; what arrives meanwhile is dealt with at the same moment.
-        processing: Time = Time::ZERO, key(PROCESSING);
         /// Links crossed, by name; must be given where there are several. Kept as indices into the
         /// scenario's links.
         path: Vec<usize> = Vec::new(), always(Path);
@@ -93,12 +90,6 @@ keys! {
         queue: Option<u64> = None, key(Maybe(ACCESS_QUEUE));
     }
 }
-
-const PROCESSING: Within<Time> = Within {
-    least: Time::ZERO,
-    most: Time::from_secs(1),
-    allowed: "a time up to 1s",
-};
 
 const ACCESS_RATE: Within<Rate> = Within {
     least: Rate::from_bits_per_second(1000),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::algorithm::{Algorithm, time_based};
 use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
-use crate::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
+use crate::form::{Maybe, Packets, Switch, Table, Unit, Whole, Within, Word, Words};
 use crate::keys::{Context, Form, Grammar, KeyText, Part, Section, keys, words};
 use crate::node::ScenarioError;
 
@@ -65,6 +65,8 @@ keys! {
         /// Whether behind a pause longer than the retransmission timeout the window starts again from
         /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
         slow_start_after_idle: bool = true, key(Switch);
+        /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each time.
+        processing: Processing = Processing::UpTo(Time::ZERO), key(ProcessingKey);
     }
 }
 
@@ -115,6 +117,66 @@ keys! {
 impl DelayedAck {
     /// Each packet is acknowledged at once.
     pub const AT_ONCE: Self = Self::without_keys();
+}
+
+/// The time that hosts take before they deal with what arrives, drawn uniformly each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processing {
+    /// It varies by the time of one packet on the slowest link of the path, and its mean is part of the round trip.
+    /// Floyd and Jacobson 1992 (section 3.2) add that much to a simulation, so that no flow loses all packets because of
+    /// its phase.
+    Packet,
+    /// From zero up to this time, beyond the round trip and beyond [`Processing::Packet`]. What arrives meanwhile is
+    /// dealt with at the same moment. Zero is exact, without either.
+    UpTo(Time),
+}
+
+impl Processing {
+    /// The word for [`Processing::Packet`].
+    const PACKET: &'static str = "packet";
+    const ALLOWED: &'static str = "\"packet\" or a time up to 1s";
+
+    /// Whether it varies at all.
+    pub const fn varies(self) -> bool {
+        !matches!(self, Self::UpTo(Time::ZERO))
+    }
+
+    /// The longest time beyond the round trip.
+    pub const fn beyond(self) -> Time {
+        match self {
+            Self::Packet => Time::ZERO,
+            Self::UpTo(longest) => longest,
+        }
+    }
+}
+
+/// The form of `processing`.
+struct ProcessingKey;
+
+impl Form<Processing> for ProcessingKey {
+    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<Processing, ScenarioError> {
+        if at.text() == Some(Processing::PACKET) {
+            return Ok(Processing::Packet);
+        }
+        let refused = |_| at.error(Processing::ALLOWED);
+        let longest: Time = at.unit().map_err(refused)?;
+        if longest > Time::from_secs(1) {
+            return Err(at.error(Processing::ALLOWED));
+        }
+        Ok(Processing::UpTo(longest))
+    }
+
+    fn write(&self, value: &Processing, _: &Context<'_>) -> Option<Value> {
+        Some(match value {
+            Processing::Packet => Processing::PACKET.into(),
+            Processing::UpTo(longest) => longest.to_string().into(),
+        })
+    }
+
+    fn grammar(&self) -> Grammar {
+        let schema = json!({"anyOf": [{"const": Processing::PACKET}, <Time as Unit>::schema()]});
+        Grammar::new(schema, Processing::ALLOWED)
+    }
 }
 
 words! {
@@ -232,7 +294,7 @@ impl Stack {
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
     /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
     /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
-    /// by acknowledgments (tcp.cc: `recv_newack_helper`).
+    /// by acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
         fast_retransmit_timer: FastRetransmitTimer::Restart,
@@ -249,7 +311,8 @@ impl Stack {
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
     /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
-    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
+    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us). The processing time of its hosts
+    /// varies, as that of a real host does.
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -268,6 +331,7 @@ impl Stack {
         offload: true,
         offload_grows: true,
         frto: true,
+        processing: Processing::Packet,
         ..Self::RFC
     };
 }

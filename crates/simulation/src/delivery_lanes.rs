@@ -1,23 +1,34 @@
 //! Which lane of the calendar a delivery takes.
 
+use forebay_scenario::FlowGroup;
 use forebay_units::Time;
 
+use crate::host_timing::varies;
 use crate::ids::{LaneId, LinkId};
 
-/// Lanes of deliveries: one for each last link and delay from there, in their order.
+/// The way from the last link to the hosts: that link, the delay from there, and whether the hosts vary it.
+pub(crate) type Way = (LinkId, Time, bool);
+
+/// The way of a group's packets if this is the delay from its last link.
+pub(crate) fn way(group: &FlowGroup, delay: Time) -> Way {
+    let last = group.path[group.path.len() - 1];
+    (LinkId::new(last), delay, varies(group))
+}
+
+/// Lanes of deliveries: one for each way, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct DeliveryLanes(Option<Vec<(LinkId, Time)>>);
+pub(crate) struct DeliveryLanes(Option<Vec<Way>>);
 
 impl DeliveryLanes {
     /// Of these ways in rising order, or of too many to tell.
-    pub(crate) fn new(ways: Option<Vec<(LinkId, Time)>>) -> Self {
+    pub(crate) fn new(ways: Option<Vec<Way>>) -> Self {
         Self(ways)
     }
 
-    /// The lane of what is delivered behind `link` after `delay`.
-    pub(crate) fn of(&self, link: LinkId, delay: Time) -> LaneId {
+    /// The lane of the deliveries on a way.
+    pub(crate) fn of(&self, way: Way) -> LaneId {
         let ways = self.0.as_ref();
-        let at = ways.and_then(|ways| ways.binary_search(&(link, delay)).ok());
+        let at = ways.and_then(|ways| ways.binary_search(&way).ok());
         LaneId::new(at.unwrap_or(0))
     }
 }

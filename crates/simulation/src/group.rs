@@ -31,7 +31,11 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(crate) fn new(scenario: &Scenario, spec: &'a FlowGroup, seed: Seed) -> Self {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        (spec, seed): (&'a FlowGroup, Seed),
+        earliness: Time,
+    ) -> Self {
         let draws = Draws::new(seed, spec);
         let incast = matches!(spec.workload, Workload::Incast { .. });
         let mut group = Self {
@@ -40,7 +44,7 @@ impl<'a> Group<'a> {
             arrivals: draws.stream(0, Purpose::Interarrival),
             arrived: 0,
             idle: Vec::new(),
-            transfers: Transfers::new(scenario, spec),
+            transfers: Transfers::new(scenario, spec, earliness),
             rounds: incast.then(|| Box::new(Rounds::new(spec))),
             begun: Vec::new(),
         };

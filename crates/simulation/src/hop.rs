@@ -7,6 +7,7 @@ use crate::calendar::Calendar;
 use crate::ends::Ends;
 use crate::event::{Event, Kind, KindNumber, Mark};
 use crate::flow::{Flows, InFlight, Transit};
+use crate::host_timing::Lead;
 use crate::ids::{FlowId, LaneId, LinkId};
 use crate::statistics::Account;
 
@@ -17,14 +18,16 @@ pub struct Hop {
     pub link: LinkId,
     /// Lane of the packets that go on from here to the next hop.
     pub lane: LaneId,
-    /// How long they take.
-    pub delay: Time,
+    /// The latest arrival there after a departure; at the last link the latest one at the hosts beyond their delay.
+    pub latest: Time,
     /// Whether the receiver is behind this link.
     pub last: bool,
     /// What disciplines see of the group's packets here.
     pub label: Label,
     /// Where the waits of its packets are counted.
     pub account: Account,
+    /// How much earlier packets arrive.
+    pub(crate) lead: Lead,
 }
 
 /// A packet that leaves a link, and when.
@@ -36,11 +39,11 @@ pub struct Departing {
     pub time: Time,
 }
 
-/// What follows a departure: an event of this kind on this lane after this delay.
+/// What follows a departure: an event of this kind on this lane after this delay, at the latest.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     lane: LaneId,
-    delay: Time,
+    latest: Time,
     kind: KindNumber,
 }
 
@@ -63,7 +66,8 @@ impl Hop {
             return;
         }
         let leg = self.leg(packet, transit);
-        let event = Event::of(time + leg.delay, leg.kind, number, packet.number);
+        let delay = self.lead.subtracted(leg.latest, time, packet.size);
+        let event = Event::of(time + delay, leg.kind, number, packet.number);
         calendar.push_delivery(leg.lane, event);
     }
 
@@ -74,13 +78,13 @@ impl Hop {
         if self.last {
             Leg {
                 lane: transit.lane,
-                delay: transit.return_delay,
+                latest: self.latest + transit.return_delay,
                 kind: KindNumber::delivery(packet.mark),
             }
         } else {
             Leg {
                 lane: self.lane,
-                delay: self.delay,
+                latest: self.latest,
                 kind: KindNumber::arrival(packet.hop.index() + 1, packet.mark),
             }
         }

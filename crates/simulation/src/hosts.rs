@@ -17,6 +17,9 @@ pub trait Hosts<'a> {
     /// The two ends of one connection.
     type Ends: Ends;
 
+    /// Whether the hosts are simulated. The processing time of others varies by itself.
+    const SIMULATED: bool;
+
     /// All flows.
     fn flows(&self) -> &Flows<Self::Ends>;
 

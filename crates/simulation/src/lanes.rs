@@ -1,11 +1,11 @@
 //! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
 //! left, so each such way gets a lane of the calendar, as long as there are few.
 
-use forebay_scenario::{FlowGroup, Law, Link as LinkSpec, Scenario, Workload};
+use forebay_scenario::{Law, Link as LinkSpec, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Calendar, MAX_LANES};
-use crate::delivery_lanes::DeliveryLanes;
+use crate::delivery_lanes::{DeliveryLanes, Way, way};
 use crate::flow::Flow;
 use crate::hop::Hop;
 use crate::hosts::Hosts;
@@ -78,18 +78,23 @@ fn assign_links(network: &mut Network, next: &mut LaneCounter) {
 }
 
 /// Tells links whose disciplines hold what waits how long after a departure their event may come.
-fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[(LinkId, Time)]) {
+fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[Way]) {
     let acknowledged = |link: usize| {
         let mut groups = scenario.flows().iter();
         groups.any(|group| group.reverse.last() == Some(&link))
     };
     for number in 0..network.links.len() {
         let at = LinkId::new(number);
-        let to_hosts = delays.iter().filter(|(link, _)| *link == at);
-        let to_hosts = to_hosts.map(|(_, delay)| *delay);
-        let onward = scenario.links()[number].delay;
-        let goes_on = network.hops.iter().any(|hop| hop.link == at && !hop.last);
-        let shortest = to_hosts.chain(goes_on.then_some(onward)).min();
+        let timing = network.timings[number];
+        let to_hosts = delays.iter().filter(|(link, ..)| *link == at);
+        // That of hosts that do not vary is no sooner.
+        let to_hosts = to_hosts.map(|(_, delay, _)| timing.soonest(*delay));
+        let goes_on = network
+            .hops
+            .iter()
+            .filter(|hop| hop.link == at && !hop.last);
+        let onward = goes_on.map(|_| timing.soonest(scenario.links()[number].delay));
+        let shortest = to_hosts.chain(onward).min();
         if let Link::Queued(link) = &mut network.links[number]
             && !acknowledged(number)
         {
@@ -103,11 +108,11 @@ fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[(LinkId, 
 /// The longest that a link's event may be late, so that what has left is not forgotten altogether.
 const MOST_SLACK: Time = Time::from_secs(1);
 
-/// (last link, return delay) of every delivery; none where they are too many to tell.
+/// The way of every delivery; none where they are too many to tell.
 fn constant_delays<'a, H: Hosts<'a>>(
     scenario: &Scenario,
     traffic: &Traffic<'a, H>,
-) -> Option<Vec<(LinkId, Time)>> {
+) -> Option<Vec<Way>> {
     let mut delays = Vec::new();
     for group in &traffic.groups {
         let spec = group.spec;
@@ -117,7 +122,7 @@ fn constant_delays<'a, H: Hosts<'a>>(
         );
         let mut add = |rtt: Time| {
             let delays_of = traffic.hosts.delays(group, scenario, rtt);
-            delays.extend(delays_of.ok().map(|(delay, _)| (last_link(spec), delay)));
+            delays.extend(delays_of.ok().map(|(delay, _)| way(spec, delay)));
         };
         match &spec.rtt {
             _ if !spec.responsive() => {}
@@ -133,17 +138,12 @@ fn constant_delays<'a, H: Hosts<'a>>(
     }
     let of_flow = |flow: &Flow<H::Ends>| {
         let spec = traffic.groups[flow.transit.group.index()].spec;
-        (last_link(spec), flow.transit.return_delay)
+        way(spec, flow.transit.return_delay)
     };
     delays.extend(traffic.hosts.flows().responsive.iter().map(of_flow));
     delays.sort_unstable();
     delays.dedup();
     Some(delays)
-}
-
-/// The link before the receivers of a group.
-fn last_link(spec: &FlowGroup) -> LinkId {
-    LinkId::new(spec.path[spec.path.len() - 1])
 }
 
 /// About the time between two deliveries: one transmission at the target link.

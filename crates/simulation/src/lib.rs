@@ -26,6 +26,7 @@ mod gated;
 mod group;
 mod histogram;
 mod hop;
+mod host_timing;
 mod hosts;
 mod ids;
 mod incast;

@@ -12,7 +12,7 @@
 //! behind the last link of its path; seen from the link this only shifts each sender's clock.
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{Scenario, Seed};
+use forebay_scenario::{FlowGroup, Scenario, Seed};
 use forebay_units::Time;
 
 use crate::codepoint::codepoint;
@@ -20,6 +20,7 @@ use crate::ends::Ends;
 use crate::event::{Event, Mark};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
+use crate::host_timing::{HostTiming, varies};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::medium::Medium;
@@ -44,6 +45,8 @@ pub struct Network {
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
     /// memory.
     guarded: bool,
+    /// Variation of the arrivals after each link.
+    pub(crate) timings: Vec<HostTiming>,
     /// The hops of all groups' paths, one path behind the other.
     pub hops: Vec<Hop>,
     routes: Vec<Routes>,
@@ -67,8 +70,8 @@ impl Network {
     /// The links of a scenario, simulated as `departures` says.
     pub(crate) fn new(
         scenario: &Scenario,
-        seed: Seed,
-        departures: Departures,
+        (seed, departures): (Seed, Departures),
+        timings: Vec<HostTiming>,
     ) -> Result<Self, Refusal> {
         let links = scenario.links().iter().enumerate().map(|(number, spec)| {
             let setup = LinkSetup {
@@ -106,6 +109,7 @@ impl Network {
             guarded: !memories.is_empty() || policers.iter().any(Option::is_some),
             policers,
             memories,
+            timings,
             hops: Vec::new(),
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
@@ -123,6 +127,15 @@ impl Network {
         let spec = &scenario.flows()[group];
         let number = group.min(usize::from(u16::MAX)) as u16;
         let target = self.target.index();
+        let timings = &self.timings;
+        // All packets that go on from a link share a lane, so that they vary alike.
+        let timing = |link: usize, last: bool| {
+            if last && !varies(spec) {
+                HostTiming::EXACT
+            } else {
+                timings[link]
+            }
+        };
         let mut path = |links: &[usize], ecn: Ecn, account: Account| {
             let route = Route::new(self.hops.len());
             let last = links.len().saturating_sub(1);
@@ -130,7 +143,11 @@ impl Network {
                 .extend(links.iter().enumerate().map(|(at, &link)| Hop {
                     link: LinkId::new(link),
                     lane: LaneId::default(),
-                    delay: scenario.links()[link].delay,
+                    latest: if at == last {
+                        timing(link, true).beyond()
+                    } else {
+                        timing(link, false).latest(scenario.links()[link].delay)
+                    },
                     last: at == last,
                     label: Label::new(at as u8, number, ecn),
                     account: if link == target {
@@ -138,6 +155,7 @@ impl Network {
                     } else {
                         Account::ALL
                     },
+                    lead: timing(link, at == last).lead,
                 }));
             route
         };
@@ -146,6 +164,12 @@ impl Network {
         let back = path(&spec.reverse, Ecn::NotCapable, acknowledgments);
         let back = (!spec.reverse.is_empty()).then_some(back);
         self.routes.push(Routes { there, back });
+    }
+
+    /// By how much the variation of the hosts may shorten a round trip of a group.
+    pub(crate) fn earliness(&self, spec: &FlowGroup) -> Time {
+        let varied = spec.path.iter().filter(|_| varies(spec));
+        varied.map(|&link| self.timings[link].beyond()).sum()
     }
 
     /// The paths of a group.

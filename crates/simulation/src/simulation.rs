@@ -7,6 +7,7 @@ use crate::ends::Ends;
 use crate::event::{Control, Event, Kind, Occasion};
 use crate::falls::Falls;
 use crate::flow::Arriving;
+use crate::host_timing::HostTiming;
 use crate::hosts::Hosts;
 use crate::lanes;
 use crate::link::Departures;
@@ -57,7 +58,12 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         departures: Departures,
     ) -> Result<Self, Refusal> {
         let run = scenario.run();
-        let mut network = Network::new(scenario, seed, departures)?;
+        let timings = if H::SIMULATED {
+            HostTiming::of_links(scenario, seed)
+        } else {
+            vec![HostTiming::EXACT; scenario.links().len()]
+        };
+        let mut network = Network::new(scenario, (seed, departures), timings)?;
         let mut traffic = Traffic::new(scenario, (seed, hosts), &network)?;
         let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic, departures);
         traffic.schedule_starts(&mut calendar)?;

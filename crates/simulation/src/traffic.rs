@@ -10,13 +10,13 @@ use forebay_scenario::{Scenario, Workload};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::delivery_lanes::DeliveryLanes;
+use crate::delivery_lanes::{DeliveryLanes, way};
 use crate::ends::Ends;
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Arriving, Flow, InFlight, Transit, Unresponsive};
 use crate::group::Group;
 use crate::hosts::{Completed, Hosts, Place, Turn, WayBack};
-use crate::ids::{FlowId, GroupId, LinkId, ResponsiveId, SourceId, UnresponsiveId};
+use crate::ids::{FlowId, GroupId, ResponsiveId, SourceId, UnresponsiveId};
 use crate::network::Network;
 use crate::recorder::Recorder;
 use crate::refusal::Refusal;
@@ -51,7 +51,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             scenario,
             hosts,
             groups: groups
-                .map(|spec| Group::new(scenario, spec, seed))
+                .map(|spec| Group::new(scenario, (spec, seed), network.earliness(spec)))
                 .collect(),
             sources: Vec::new(),
             lanes: DeliveryLanes::default(),
@@ -169,9 +169,8 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
 
     fn assign_lane(&mut self, flow: ResponsiveId) {
         let transit = &mut self.hosts.flows_mut()[flow].transit;
-        let path = &self.groups[transit.group.index()].spec.path;
-        let last = LinkId::new(path[path.len() - 1]);
-        transit.lane = self.lanes.of(last, transit.return_delay);
+        let group = self.groups[transit.group.index()].spec;
+        transit.lane = self.lanes.of(way(group, transit.return_delay));
     }
 
     /// From now on each packet at the target link is recorded.

@@ -24,6 +24,8 @@ pub(crate) struct Transfers {
     ways: Vec<(f64, f64)>,
     /// Delays between the links of the path and of the way back.
     between: Time,
+    /// By how much a round trip may be shorter.
+    earliness: Time,
     pub(crate) completed: u64,
     pub(crate) completion_times: Histogram,
     /// In whole bits per second.
@@ -40,7 +42,7 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    pub(crate) fn new<'a>(scenario: &Scenario, spec: &'a FlowGroup) -> Self {
+    pub(crate) fn new<'a>(scenario: &Scenario, spec: &'a FlowGroup, earliness: Time) -> Self {
         let links = spec.path.iter().map(|&at| &scenario.links()[at]);
         let ways = links.map(|link| {
             let rate = link.highest_rate().as_bytes_per_second();
@@ -57,6 +59,7 @@ impl Transfers {
         Self {
             ways: ways.chain(access).collect(),
             between: inner.map(|&at| scenario.links()[at].delay).sum(),
+            earliness,
             completed: 0,
             completion_times: Histogram::new(),
             goodputs: Histogram::new(),
@@ -91,11 +94,12 @@ impl Transfers {
     }
 
     /// A transfer took `duration`: its ratio to that on an empty path, which is a round trip
-    /// (two where it opens a connection with a handshake) and its bytes at the slowest rate. What is
-    /// below 1 by the rounding of ticks only is 1.
+    /// (two where it opens a connection with a handshake), the shortest that hosts with a processing
+    /// time answer in, and its bytes at the slowest rate. What is below 1 by the rounding of ticks only is 1.
     fn slow_down<E: Ends>(&mut self, flow: &Flow<E>, spec: &FlowGroup, duration: Time) {
         let trips = 1.0 + f64::from(u8::from(spec.stack.handshake && flow.transfer.opens));
-        let trip = (flow.trip() + self.between).as_secs_f64();
+        let trip = (flow.trip() + self.between).saturating_sub(self.earliness);
+        let trip = trip.as_secs_f64();
         let packets = flow.ends.transfer_packets() as f64;
         let bytes = packets * f64::from(flow.transit.packet_bytes);
         let sent = self.ways.iter();

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay import _core
+from forebay.cautions import exact
 from forebay.report import Report
 
 __all__ = ["Step", "are_observations", "different", "enough", "in_step", "outcomes"]
@@ -66,8 +67,9 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     """Find flows that move in step in packet runs.
 
     They do where more than half of the persistent flows share their round trip and their start with others of their
-    group, and nothing that is random flows beside them. A queue that drops at random, or a medium that loses packets,
-    may still pull them apart: then they must also be seen to lose together, or to reach the same goodput.
+    group, and nothing that is random flows beside them. Hosts whose processing time varies, a queue that drops at
+    random, or a medium that loses packets may still pull them apart: then they must also be seen to lose together, or
+    to reach the same goodput.
 
     Parameters
     ----------
@@ -90,7 +92,11 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     flows = sum(shared.values())
     if 2 * flows <= scenario.persistent_flows:
         return None
-    at_random = scenario.queue != "droptail" or any(_loses_or_changes(link) for link in tables["links"])
+    at_random = (
+        scenario.queue != "droptail"
+        or any(_loses_or_changes(link) for link in tables["links"])
+        or not all(map(exact, persistent.values()))
+    )
     if at_random and not _seen_together(reports, scenario.persistent_flows):
         return None
     return Step(max(shared, key=lambda name: shared[name]), flows)

@@ -4,7 +4,8 @@ use forebay_scenario::{Metric, Report};
 
 use super::{of_group, replication, scenario};
 
-/// The flow keeps 40 packets under way; whatever comes beside them queues and is never dropped.
+/// The flow keeps 40 packets in flight. Other packets queue beside them and are never dropped. The hosts are exact, so
+/// that each burst delays the whole window.
 const LINK: &str = r#"
 [link]
 rate = "10Mbps"
@@ -17,6 +18,7 @@ rtt = "20ms"
 packet = "1250B"
 min_rto = "200ms"
 receive_window = "40p"
+processing = "0s"
 workload = "persistent"
 
 [[flows]]

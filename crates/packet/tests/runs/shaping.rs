@@ -35,6 +35,7 @@ count = 5
 recovery = "sack"
 rtt = { linspace = ["20ms", "60ms"] }
 packet = "1250B"
+processing = "0s"
 [run]
 warmup = "2s"
 measure = "60s"

@@ -52,8 +52,8 @@ class Case:
     tables: Table
 
     def scenario(self, seed: int) -> Scenario:
-        """Return the scenario with a seed."""
-        return Scenario.of(self.tables, (f"run.seed={seed}",), name=self.name)
+        """Return the scenario with a seed. Its hosts are exact, so that lock-step and phase effects occur."""
+        return Scenario.of(self.tables, (f"run.seed={seed}", "flows.*.processing=0s"), name=self.name)
 
 
 def _case(
