@@ -86,7 +86,7 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
             text = (
                 f"The round trip of group `{group['name']}` is exactly {multiple} packet times of the link. Packets "
                 "arrive in step with departures, and this coincidence sets the losses (a phase effect). No network "
-                "is so exact: set `processing = \"packet\"`, so that the hosts' processing time varies."
+                'is so exact: set `processing = "packet"`, so that the hosts\' processing time varies.'
             )
             values = {"packet_times": multiple}
             found.append(Warning(Kind.PHASE_EFFECT, text, subject=group["name"], values=values))
@@ -106,7 +106,7 @@ def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list
             text = (
                 f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
                 "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
-                "phase effect); set `processing = \"packet\"`, so that the hosts' processing time varies"
+                'phase effect); set `processing = "packet"`, so that the hosts\' processing time varies'
             )
             values = {"packet_time_s": packet_time}
             found.append(Warning(Kind.TIED_ROUND_TRIPS, text, subject=group["name"], values=values))

@@ -10,8 +10,7 @@ use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{FlowGroup, Scenario};
 use forebay_units::Time;
 
-use crate::lanes::in_turn;
-use crate::link::takes_turns;
+use crate::link::{in_turn, takes_turns};
 
 /// Variation of the arrivals after one link.
 #[derive(Clone, Copy, Debug)]

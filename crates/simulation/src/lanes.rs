@@ -1,7 +1,7 @@
 //! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
 //! left, so each such way gets a lane of the calendar, as long as there are few.
 
-use forebay_scenario::{Law, Link as LinkSpec, Scenario, Workload};
+use forebay_scenario::{Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Calendar, MAX_LANES};
@@ -10,7 +10,7 @@ use crate::flow::Flow;
 use crate::hop::Hop;
 use crate::hosts::Hosts;
 use crate::ids::{LaneId, LinkId};
-use crate::link::{Departures, Link};
+use crate::link::{Departures, Link, in_turn};
 use crate::network::Network;
 use crate::traffic::Traffic;
 
@@ -42,11 +42,6 @@ pub(crate) fn calendar<'a, H: Hosts<'a>>(
     let flows = traffic.hosts.flows().responsive.len();
     let end = scenario.run().end();
     Calendar::new(few.then_some(count), grain(scenario), flows, end)
-}
-
-/// Whether what leaves a link one after the other arrives one after the other, behind a constant delay.
-pub fn in_turn(link: &LinkSpec) -> bool {
-    link.opportunities().is_none() && link.delays.is_none()
 }
 
 /// How many lanes are taken.

@@ -72,8 +72,7 @@ pub use hosts::{Completed, Hosts, Opening, Place, Turn, WayBack};
 pub use ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LinkId, ResponsiveId, Route, UnresponsiveId,
 };
-pub use lanes::in_turn;
-pub use link::{Departures, Link, is_counted, takes_turns};
+pub use link::{Departures, Link, in_turn, is_counted, takes_turns};
 pub use network::Network;
 pub use onlooker::{Happening, Seen, Sighting};
 pub use prefetch::prefetch;

@@ -292,6 +292,11 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
     Some(all.for_groups(of_groups.collect()))
 }
 
+/// Whether packets that leave a link one after the other arrive one after the other, after a constant delay.
+pub fn in_turn(link: &LinkSpec) -> bool {
+    link.opportunities().is_none() && link.delays.is_none()
+}
+
 /// Whether packets leave this link at certain instants only.
 pub fn takes_turns(link: &LinkSpec) -> bool {
     Turns::are_of(link)

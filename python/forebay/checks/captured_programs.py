@@ -185,8 +185,9 @@ def _flows(case: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 def route(*arguments: str) -> None:
     """Send from a namespace of its own, whose router is this one."""
-    # Programs of `emulate` make a further network namespace in a user namespace only. It maps no user: mapping root needs
-    # a capability that `emulate` drops (user_namespaces(7), CAP_SETFCAP), and as root tcpdump would change its groups.
+    # Programs of `emulate` make a further network namespace in a user namespace only. It maps no user: to map root,
+    # it needs a capability that `emulate` drops (user_namespaces(7), CAP_SETFCAP), and as root tcpdump would change its
+    # groups.
     command = [
         "unshare",
         "--user",
