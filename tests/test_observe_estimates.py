@@ -250,8 +250,8 @@ def test_drops_that_both_sides_of_a_queue_show_limit_a_flow_though_the_link_is_h
     assert limits([dataclasses.replace(both, front=None)], Place.BEHIND, 0.0, full_s) == [Limit.UNKNOWN]
 
 
-@pytest.mark.parametrize(("kept", "limit"), [(0.6, Limit.LINK), (1.0, Limit.ELSEWHERE)])
-def test_a_slower_flow_whose_window_losses_cut_is_no_application(kept: float, limit: Limit) -> None:
+@pytest.mark.parametrize(("kept", "limit"), [(0.6, Limit.UNKNOWN), (1.0, Limit.ELSEWHERE)])
+def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(kept: float, limit: Limit) -> None:
     losses = np.arange(5.0, 55.0, 10.0)
     flight = np.full(3000, 60.0 * SEGMENT)
     for loss in losses:

@@ -227,7 +227,10 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
     for flow in observed.long_flows:
         base = flow.base_round_trip
         known = isinstance(base, Estimate)
-        rows.append(("base round trip", case.rtt_s, base.value if isinstance(base, Estimate) else None))
+        value = base.value if isinstance(base, Estimate) else None
+        # An upper bound is right if it is one.
+        bounded = isinstance(base, Estimate) and base.is_most and base.value >= case.rtt_s
+        rows.append(("base round trip", case.rtt_s, case.rtt_s if bounded else value))
         # An emulated path is never shorter than it should be.
         covers = isinstance(base, Estimate) and base.low <= case.rtt_s + _LATE_S and base.high >= case.rtt_s
         rows.append(("its interval covers", "yes", ("yes" if covers else "no") if known else None))

@@ -73,12 +73,13 @@ class Judgment:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the promise is kept; an unknown number promises nothing."""
+        """Whether the promise is kept: an unknown number promises nothing, and an upper bound that it is one."""
         if self.found is None:
             return True
         off = abs(self.found.value - self.truth)
         slack = 1.0 if self.what == "limited flows" else 0.0
-        return off <= max(PROMISES[self.what] * abs(self.truth), slack)
+        above = self.found.is_most and self.found.value >= self.truth
+        return above or off <= max(PROMISES[self.what] * abs(self.truth), slack)
 
     @property
     def is_covered(self) -> bool | None:

@@ -106,8 +106,9 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     signals |= place is Place.BEHIND and stream.marked >= _MARKS
     below = stream.mean_bps < _BELOW * largest_bps
     constant = _is_constant(stream)
-    if below and constant and not (signals and _is_cut(stream)):
-        return Limit.ELSEWHERE
+    if below and constant:
+        # A flow behind a slower link keeps its rate, too, between the losses of this queue.
+        return Limit.UNKNOWN if signals and _is_cut(stream) else Limit.ELSEWHERE
     if signals or full[0] >= _FULL:
         return Limit.LINK
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
