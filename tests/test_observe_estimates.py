@@ -257,7 +257,9 @@ def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(ke
     for loss in losses:
         after = int(loss / 0.02) + 1
         flight[after : after + 20] *= kept
-    slow = stream(losses_s=losses, filled=10, windows=windows(60.0, flight_bytes=flight))
+    # What is not sent after a loss is never made up for, as it would be by an application that writes at one rate.
+    sent = 30_000 * flight / (60.0 * SEGMENT)
+    slow = stream(losses_s=losses, filled=10, windows=windows(60.0, flight_bytes=flight, bytes=sent))
     bulk = stream(bytes=25_000_000, losses_s=losses, filled=10)
     assert limits([bulk, slow], Place.BEHIND, 0.9) == [Limit.LINK, limit]
 

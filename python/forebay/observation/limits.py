@@ -108,7 +108,8 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     constant = _is_constant(stream)
     if below and constant:
         # A flow behind a slower link keeps its rate, too, between the losses of this queue.
-        return Limit.UNKNOWN if signals and _is_cut(stream) else Limit.ELSEWHERE
+        doubtful = signals and _is_cut(stream) and not _is_on_schedule(stream)
+        return Limit.UNKNOWN if doubtful else Limit.ELSEWHERE
     if signals or full[0] >= _FULL:
         return Limit.LINK
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
@@ -194,6 +195,12 @@ def _is_cut(stream: Stream) -> bool:
     """Whether losses cut the window of a stream: an application that writes at one rate goes on as before."""
     kept = [event.kept for event in evidence(stream).events]
     return len(kept) >= _CUTS and float(np.median(kept)) <= _CUT_TO
+
+
+def _is_on_schedule(stream: Stream) -> bool:
+    """Whether a stream makes up after a loss for what its application wrote meanwhile."""
+    schedule = schedule_of(stream, _EVENTS)
+    return schedule is not None and schedule.is_kept
 
 
 def _waits(stream: Stream) -> bool:
