@@ -305,7 +305,7 @@ def test_visits_to_the_least_window_are_bbr_s() -> None:
         ("5 cubic, 50 Mb/s", 5),
         ("5 bbr, 50 Mb/s", 4),
         ("4 newreno + 4 cubic", 8),
-        ("4 cubic + 4 bbr", 6),
+        ("4 cubic + 4 bbr", 4),
         ("2 bbr, seen before", 2),
         ("20 cubic, 100 Mb/s", 18),
         ("6 newreno of the RFCs", 5),

@@ -540,7 +540,7 @@ class _Resolved:
         total = sum(share for entry, share in zip(policy.classes, shares, strict=True) if entry.level is None)
         found = []
         for entry, share in zip(policy.classes, shares, strict=True):
-            part = Fraction(share, total) if entry.level is None else Fraction(1)
+            part = Fraction(share, total) if entry.level is None and total else Fraction(1)
             times = self.service_rate(entry, counted, part) if self.shape.share_of_rate else counted
             if entry.limit is None and entry.level is not None and policy.shared is not None:
                 entry.limit = policy.shared.limit
