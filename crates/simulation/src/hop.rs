@@ -39,7 +39,7 @@ pub struct Departing {
     pub time: Time,
 }
 
-/// What follows a departure: an event of this kind on this lane after this delay, at the latest.
+/// The event that follows a departure: its lane, its kind, and its latest delay.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     lane: LaneId,

@@ -108,6 +108,31 @@ impl HostTiming {
     }
 }
 
+/// The variation after a link of a group's path. All packets that go on from a link share a lane, so that they vary
+/// alike. After the last link only hosts that vary do.
+pub(crate) fn after(
+    timings: &[HostTiming],
+    group: &FlowGroup,
+    (link, is_last): (usize, bool),
+) -> HostTiming {
+    if is_last && !varies(group) {
+        HostTiming::EXACT
+    } else {
+        timings[link]
+    }
+}
+
+/// By how much variations may shorten a round trip of a group. Acknowledgments vary after inner links of their path.
+pub(crate) fn earliness(timings: &[HostTiming], group: &FlowGroup) -> Time {
+    let inner = |path: &[usize]| -> Time {
+        let inner = path.iter().take(path.len().saturating_sub(1));
+        inner.map(|&link| timings[link].half).sum()
+    };
+    let last = group.path.last();
+    let last = last.map_or(Time::ZERO, |&link| after(timings, group, (link, true)).half);
+    inner(&group.path) + inner(&group.reverse) + last
+}
+
 /// Whether the processing time of a group's hosts varies.
 pub(crate) fn varies(group: &FlowGroup) -> bool {
     group.responsive() && group.stack.processing.varies()

@@ -12,7 +12,7 @@
 //! behind the last link of its path; seen from the link this only shifts each sender's clock.
 
 use forebay_discipline::{Ecn, Label, Packet};
-use forebay_scenario::{FlowGroup, Scenario, Seed};
+use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;
 
 use crate::codepoint::codepoint;
@@ -20,7 +20,7 @@ use crate::ends::Ends;
 use crate::event::{Event, Mark};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::host_timing::{HostTiming, varies};
+use crate::host_timing::{HostTiming, after};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::medium::Medium;
@@ -128,14 +128,7 @@ impl Network {
         let number = group.min(usize::from(u16::MAX)) as u16;
         let target = self.target.index();
         let timings = &self.timings;
-        // All packets that go on from a link share a lane, so that they vary alike.
-        let timing = |link: usize, last: bool| {
-            if last && !varies(spec) {
-                HostTiming::EXACT
-            } else {
-                timings[link]
-            }
-        };
+        let timing = |link: usize, is_last: bool| after(timings, spec, (link, is_last));
         let mut path = |links: &[usize], ecn: Ecn, account: Account| {
             let route = Route::new(self.hops.len());
             let last = links.len().saturating_sub(1);
@@ -164,12 +157,6 @@ impl Network {
         let back = path(&spec.reverse, Ecn::NotCapable, acknowledgments);
         let back = (!spec.reverse.is_empty()).then_some(back);
         self.routes.push(Routes { there, back });
-    }
-
-    /// By how much the variation of the hosts may shorten a round trip of a group.
-    pub(crate) fn earliness(&self, spec: &FlowGroup) -> Time {
-        let varied = spec.path.iter().filter(|_| varies(spec));
-        varied.map(|&link| self.timings[link].beyond()).sum()
     }
 
     /// The paths of a group.

@@ -15,6 +15,7 @@ use crate::ends::Ends;
 use crate::event::{Event, Kind, Mark};
 use crate::flow::{Arriving, Flow, InFlight, Transit, Unresponsive};
 use crate::group::Group;
+use crate::host_timing::earliness;
 use crate::hosts::{Completed, Hosts, Place, Turn, WayBack};
 use crate::ids::{FlowId, GroupId, ResponsiveId, SourceId, UnresponsiveId};
 use crate::network::Network;
@@ -51,7 +52,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             scenario,
             hosts,
             groups: groups
-                .map(|spec| Group::new(scenario, (spec, seed), network.earliness(spec)))
+                .map(|spec| Group::new(scenario, (spec, seed), earliness(&network.timings, spec)))
                 .collect(),
             sources: Vec::new(),
             lanes: DeliveryLanes::default(),

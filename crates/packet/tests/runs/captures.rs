@@ -281,7 +281,6 @@ rtt = "30ms"
 packet = "1500B"
 path = ["near", "far"]
 access = { rate = "20Mbps" }
-processing = "0s"
 receive_window = "1p"
 WAY
 [run]

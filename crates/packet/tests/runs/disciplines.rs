@@ -429,7 +429,6 @@ recovery = "sack"
 rtt = "50ms"
 packet = "1502B"
 header = "54B"
-processing = "0s"
 min_rto = "200ms"
 start = { uniform = ["0s", "1s"] }
 [run]

@@ -264,6 +264,40 @@ measure = "20s"
     }
 }
 
+/// All packets that leave a link for the next one vary with the hosts of any group. The shortest transfers of exact hosts
+/// account for that (the engine checks each slowdown).
+#[test]
+fn exact_hosts_beside_varied_ones_are_no_faster_than_an_empty_path() {
+    let report = run(r#"
+[[links]]
+name = "slow"
+rate = "10Mbps"
+buffer = "100p"
+delay = "5ms"
+[[links]]
+name = "fast"
+rate = "100Mbps"
+buffer = "100p"
+target = true
+[[flows]]
+name = "varied"
+rtt = "30ms"
+path = ["slow", "fast"]
+processing = "packet"
+workload = { app_limited = { rate = "100kbps" } }
+[[flows]]
+name = "exact"
+rtt = "20ms"
+path = ["slow", "fast"]
+workload = { closed_loop = { users = 1, think = "100ms", size = "1p" } }
+[run]
+warmup = "0s"
+measure = "60s"
+"#);
+    let slowdown = report.groups[1].metrics[&Metric::SlowdownP50].mean;
+    assert!((1.0 - 1e-3..2.0).contains(&slowdown), "{slowdown}");
+}
+
 /// Transfers of one packet over an empty link take what they must.
 #[test]
 fn an_empty_link_slows_nothing_down() {
@@ -277,7 +311,6 @@ buffer = "1000p"
 name = "mice"
 rtt = "40ms"
 packet = "1000B"
-processing = "0s"
 handshake = {handshake}
 workload = {{ open_loop = {{ load = 0.001, size = "5p" }} }}
 [run]

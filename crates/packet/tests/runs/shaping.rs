@@ -35,7 +35,6 @@ count = 5
 recovery = "sack"
 rtt = { linspace = ["20ms", "60ms"] }
 packet = "1250B"
-processing = "0s"
 [run]
 warmup = "2s"
 measure = "60s"
