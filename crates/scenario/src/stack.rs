@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::algorithm::{Algorithm, time_based};
 use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
-use crate::form::{Maybe, Packets, Switch, Table, Unit, Whole, Within, Word, Words};
+use crate::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
 use crate::keys::{Context, Form, Grammar, KeyText, Part, Section, keys, words};
 use crate::node::ScenarioError;
 
@@ -154,27 +154,26 @@ impl Processing {
 struct ProcessingKey;
 
 impl Form<Processing> for ProcessingKey {
-    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<Processing, ScenarioError> {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Processing, ScenarioError> {
         if at.text() == Some(Processing::PACKET) {
             return Ok(Processing::Packet);
         }
-        let refused = |_| at.error(Processing::ALLOWED);
-        let longest: Time = at.unit().map_err(refused)?;
-        if longest > Time::from_secs(1) {
-            return Err(at.error(Processing::ALLOWED));
-        }
-        Ok(Processing::UpTo(longest))
+        let longest = UP_TO_A_SECOND.read(at, context);
+        longest
+            .map(Processing::UpTo)
+            .map_err(|_| at.error(Processing::ALLOWED))
     }
 
-    fn write(&self, value: &Processing, _: &Context<'_>) -> Option<Value> {
-        Some(match value {
-            Processing::Packet => Processing::PACKET.into(),
-            Processing::UpTo(longest) => longest.to_string().into(),
-        })
+    fn write(&self, value: &Processing, context: &Context<'_>) -> Option<Value> {
+        match value {
+            Processing::Packet => Some(Processing::PACKET.into()),
+            Processing::UpTo(longest) => UP_TO_A_SECOND.write(longest, context),
+        }
     }
 
     fn grammar(&self) -> Grammar {
-        let schema = json!({"anyOf": [{"const": Processing::PACKET}, <Time as Unit>::schema()]});
+        let time = UP_TO_A_SECOND.grammar().schema;
+        let schema = json!({"anyOf": [{"const": Processing::PACKET}, time]});
         Grammar::new(schema, Processing::ALLOWED)
     }
 }

@@ -181,8 +181,7 @@ def doubts(streams: Sequence[Stream], found: Sequence[Limit], place: Place, *, r
         if stream.bytes < least or limit not in (Limit.ELSEWHERE, Limit.UNKNOWN):
             continue
         if lost_here(stream, place):
-            schedule = schedule_of(stream, _EVENTS)
-            if limit is Limit.UNKNOWN or schedule is None or not schedule.is_kept:
+            if limit is Limit.UNKNOWN or not _is_on_schedule(stream):
                 told[number] = "it lost packets that this queue may have dropped"
         elif limit is Limit.UNKNOWN:
             told[number] = "its rate varies without a loss, so this link may limit it instead"
