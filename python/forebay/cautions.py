@@ -54,7 +54,7 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
 
 def exact(group: Mapping[str, Any]) -> bool:
     """Whether the hosts of a group, in the canonical form, answer without a processing time (`processing = "0s"`)."""
-    return bool(group.get("processing", "0ps") == "0ps")
+    return bool(group.get("processing") == "0ps")
 
 
 def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warning]:

@@ -34,7 +34,8 @@ fn both(rate: &str, buffer: &str, flows: &str) -> [Report; 2] {
 /// Utilizations differ by less than two hundredths if the buffer holds the arrivals of a round trip
 /// after a drop. Mean delays are higher in the fluid engine, because its events reduce fewer
 /// windows. Constant links show the same: 12.5 and 10.8 ms with twenty New Reno flows and 1 MB at
-/// 50 Mb/s.
+/// 50 Mb/s. Hosts are exact: then flows of one round trip lose together, as those of the fluid engine
+/// do. With a varied processing time the smallest buffer here has 0.9 points more utilization.
 #[test]
 fn both_engines_see_the_same_link() {
     for (rate, buffer, flows, (least, most)) in [
@@ -51,7 +52,7 @@ fn both_engines_see_the_same_link() {
         ),
         (DRAWN, "1MB", "cca = \"cubic\"\ncount = 8", (0.9, 1.2)),
     ] {
-        let flows = format!("rtt = \"100ms\"\n{flows}");
+        let flows = format!("rtt = \"100ms\"\nprocessing = \"0s\"\n{flows}");
         let [packet, fluid] = both(rate, buffer, &flows);
         let values = |metric| [&packet, &fluid].map(|report| report.value(metric).unwrap());
         let [one, other] = values(Metric::Utilization);

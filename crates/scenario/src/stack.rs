@@ -66,7 +66,7 @@ keys! {
         /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
         slow_start_after_idle: bool = true, key(Switch);
         /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each time.
-        processing: Processing = Processing::UpTo(Time::ZERO), key(ProcessingKey);
+        processing: Processing = Processing::Packet, key(ProcessingKey);
     }
 }
 
@@ -287,7 +287,8 @@ impl Stack {
     }
 
     /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets
-    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged.
+    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged. The processing time of
+    /// the hosts varies by that of a packet, as that of a real host does ([`Processing::Packet`]).
     pub const RFC: Self = Self::without_keys();
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
@@ -304,14 +305,14 @@ impl Stack {
         clock: Time::from_millis(10),
         initial_window: 2.0,
         handshake: true,
+        processing: Processing::UpTo(Time::ZERO),
         ..Self::RFC
     };
 
     /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
     /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
-    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us). The processing time of its hosts
-    /// varies, as that of a real host does.
+    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
     pub const LINUX: Self = Self {
         recovery: Recovery::Rack,
         min_rto: Time::from_millis(200),
@@ -330,7 +331,6 @@ impl Stack {
         offload: true,
         offload_grows: true,
         frto: true,
-        processing: Processing::Packet,
         ..Self::RFC
     };
 }

@@ -71,6 +71,11 @@ impl Hop {
         calendar.push_delivery(leg.lane, event);
     }
 
+    /// The latest arrival of a packet at the next hop or as an acknowledgment at the sender, after its departure.
+    pub(crate) fn latest_after(self, packet: InFlight, transit: &Transit) -> Time {
+        self.leg(packet, transit).latest
+    }
+
     /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead
     /// of events spares a branch.
     #[inline]

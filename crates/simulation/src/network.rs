@@ -20,7 +20,7 @@ use crate::ends::Ends;
 use crate::event::{Event, Mark};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::host_timing::{HostTiming, after};
+use crate::host_timing::{HostTiming, InOrder, after};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::{Departures, Link, LinkSetup};
 use crate::medium::Medium;
@@ -47,6 +47,8 @@ pub struct Network {
     guarded: bool,
     /// Variation of the arrivals after each link.
     pub(crate) timings: Vec<HostTiming>,
+    /// Order of the packets after each link with a shaper.
+    orders: Vec<Option<InOrder>>,
     /// The hops of all groups' paths, one path behind the other.
     pub hops: Vec<Hop>,
     routes: Vec<Routes>,
@@ -110,6 +112,7 @@ impl Network {
             policers,
             memories,
             timings,
+            orders: InOrder::of_links(scenario),
             hops: Vec::new(),
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
@@ -404,6 +407,7 @@ impl Network {
         let mut outlet = Onward {
             at,
             medium: self.media[at.index()].as_mut(),
+            order: self.orders[at.index()].as_mut(),
             hops: &self.hops,
             target: self.target,
             recorded: self.recorded,

@@ -6,6 +6,7 @@ use forebay_units::Time;
 use crate::ends::{Direction, Ends};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
+use crate::host_timing::{InOrder, Lead};
 use crate::ids::{FlowId, LinkId};
 use crate::medium::Medium;
 use crate::queued::{Discarded, Outlet, Service};
@@ -93,6 +94,8 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) at: LinkId,
     /// What is behind the link, where that loses packets.
     pub(crate) medium: Option<&'a mut Medium>,
+    /// Order of its packets, where hosts vary and bursts could change it.
+    pub(crate) order: Option<&'a mut InOrder>,
     pub(crate) hops: &'a [Hop],
     pub(crate) target: LinkId,
     pub(crate) recorded: Recorded,
@@ -121,8 +124,13 @@ impl<E: Ends> Outlet for Onward<'_, '_, E> {
         if self.at == self.recorded.link() {
             self.settle(packet, Fate::Departs(time, packet.mark), time);
         }
-        let hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
-        let departing = Departing { packet, time };
+        let mut hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
+        let mut departing = Departing { packet, time };
+        if let Some(order) = &mut self.order {
+            let latest = hop.latest_after(packet, self.flows.transit(packet.flow));
+            departing.time = order.varied(hop.lead, time, packet.size, latest);
+            hop.lead = Lead::ZERO;
+        }
         let medium = self.medium.as_deref_mut();
         cross(medium, hop, departing, (self.flows, self.timeline));
         hop.account

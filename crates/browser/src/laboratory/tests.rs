@@ -300,7 +300,7 @@ fn a_picture_tells_how_a_followed_flow_stood() {
     let mut laboratory = Laboratory::default();
     asked(&mut laboratory, &json!({ "do": "begin", "text": LINK }));
     assert_eq!(laboratory.follow(0, 2), State::Done);
-    laboratory.advance(Time::from_secs(3), u64::MAX);
+    laboratory.advance(Time::from_secs(5), u64::MAX);
     laboratory.look(0);
     let figures = laboratory.figures();
     let column = |name: &str| figures[HEADER.iter().position(|it| *it == name).unwrap()] as usize;

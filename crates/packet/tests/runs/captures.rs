@@ -282,6 +282,7 @@ packet = "1500B"
 path = ["near", "far"]
 access = { rate = "20Mbps" }
 receive_window = "1p"
+processing = "0s"
 WAY
 [run]
 warmup = "0s"

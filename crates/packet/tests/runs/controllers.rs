@@ -269,6 +269,7 @@ count = 3
 cca = "{name}"
 rtt = ["40ms", "41ms", "43ms"]
 packet = "1500B"
+processing = "0s"
 [run]
 warmup = "2s"
 measure = "10s"

@@ -430,6 +430,7 @@ rtt = "50ms"
 packet = "1502B"
 header = "54B"
 min_rto = "200ms"
+processing = "0s"
 start = { uniform = ["0s", "1s"] }
 [run]
 warmup = "20s"

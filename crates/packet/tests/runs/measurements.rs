@@ -311,6 +311,7 @@ buffer = "1000p"
 name = "mice"
 rtt = "40ms"
 packet = "1000B"
+processing = "0s"
 handshake = {handshake}
 workload = {{ open_loop = {{ load = 0.001, size = "5p" }} }}
 [run]
