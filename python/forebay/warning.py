@@ -18,6 +18,7 @@ class Kind(StrEnum):
     # Warnings of the engines, as in crates/scenario/src/warning.rs.
     FEW_DROPS = "few_drops"
     FEW_CONGESTION_EVENTS = "few_congestion_events"
+    SIMULTANEOUS_EVENTS = "simultaneous_events"
     NOT_STARTED = "not_started"
     LOWER_BOUND = "lower_bound"
     GOODPUT_ABOVE_RATE = "goodput_above_rate"

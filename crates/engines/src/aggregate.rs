@@ -84,17 +84,28 @@ impl Averages<'_> {
     }
 }
 
+/// Adds a warning to those of other replications. Counts of losses are those of all replications.
+fn add_warning(warnings: &mut Vec<Warning>, warning: &Warning) {
+    let kind = WarningKind::SimultaneousEvents;
+    let mut others = warnings.iter_mut();
+    if warning.kind == kind
+        && let Some(other) = others.find(|other| other.kind == kind)
+    {
+        for (name, count) in &warning.values {
+            *other.values.entry(name.clone()).or_default() += count;
+        }
+    } else if !warnings.contains(warning) {
+        warnings.push(warning.clone());
+    }
+}
+
 fn combine(mut replications: Vec<Report>, averages: Averages<'_>) -> Report {
     let mut combined = replications[0].clone();
     combined.traces = replications[0].traces.take();
     combined.replications = replications.iter().map(|report| report.replications).sum();
     let mut warnings = Vec::new();
-    for report in &replications {
-        for warning in &report.warnings {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
+    for warning in replications.iter().flat_map(|report| &report.warnings) {
+        add_warning(&mut warnings, warning);
     }
     combined.metrics = means(
         &replications,

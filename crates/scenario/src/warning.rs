@@ -27,6 +27,9 @@ pub enum WarningKind {
     FewDrops,
     /// The means rest on few congestion events (`events`).
     FewCongestionEvents,
+    /// Simultaneous events decide which flow loses: so many losses of flows had the same phase in a transmission as the
+    /// loss before (`same_phase`, `compared`).
+    SimultaneousEvents,
     /// Flows have not started by the end (`flows`).
     NotStarted,
     /// No request of an incast (the subject) was answered in full: its time is a lower bound.
@@ -68,9 +71,10 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
+        Self::SimultaneousEvents,
         Self::NotStarted,
         Self::LowerBound,
         Self::GoodputAboveRate,
@@ -93,6 +97,7 @@ impl WarningKind {
         match self {
             Self::FewDrops => "few_drops",
             Self::FewCongestionEvents => "few_congestion_events",
+            Self::SimultaneousEvents => "simultaneous_events",
             Self::NotStarted => "not_started",
             Self::LowerBound => "lower_bound",
             Self::GoodputAboveRate => "goodput_above_rate",

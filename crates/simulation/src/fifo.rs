@@ -79,6 +79,28 @@ impl FifoLink {
         Some(self.transmitter.busy_until)
     }
 
+    /// The part of the current transmission that is left when a packet is dropped, in parts of 65,536, at a constant
+    /// rate.
+    pub(crate) fn phase(&self, now: Time) -> Option<u16> {
+        let (left, transmission) = match &self.room {
+            Room::Uniform { transmission, .. } => {
+                let ahead = self.transmitter.busy_until.saturating_sub(now);
+                (
+                    ahead.as_picos() % transmission.as_picos().max(1),
+                    *transmission,
+                )
+            }
+            Room::Counted { departures, .. } => {
+                let (departure, size) = departures.front()?;
+                let left = departure.saturating_sub(now);
+                (left.as_picos(), self.transmitter.always(*size)?)
+            }
+            Room::Stepped { .. } => return None,
+        };
+        let part = (u128::from(left) << 16) / u128::from(transmission.as_picos().max(1));
+        Some(part as u16)
+    }
+
     /// Takes a packet in where there is room.
     #[cold]
     #[inline(never)]

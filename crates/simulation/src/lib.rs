@@ -32,6 +32,7 @@ mod ids;
 mod incast;
 mod lanes;
 mod link;
+mod loss_phases;
 mod media;
 mod medium;
 mod memory;

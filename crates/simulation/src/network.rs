@@ -439,7 +439,14 @@ impl Network {
             last: hop.last,
             at_target: hop.link == self.target,
         };
-        loss.count(flows, recorder);
+        let hit = loss.count(flows, recorder);
+        if hit
+            && let FlowId::Responsive(flow) = packet.flow
+            && let Link::DropTail(link) = &self.links[hop.link.index()]
+            && let Some(phase) = link.phase(packet.arrival)
+        {
+            recorder.loss_phases.add(flow, phase);
+        }
     }
 
     /// A packet is lost in front of its link: it has not arrived there, and no queue has dropped it.

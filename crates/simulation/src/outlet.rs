@@ -28,8 +28,9 @@ pub(crate) struct Loss {
 
 impl Loss {
     /// A packet is lost: the one place where that is counted. Losses are those of packets that
-    /// arrived since the warm-up, so that no more are lost than arrived.
-    pub(crate) fn count<E: Ends>(self, flows: &mut Flows<E>, recorder: &mut Recorder<'_>) {
+    /// arrived since the warm-up, so that no more are lost than arrived. Says whether a new congestion event hits the
+    /// flow.
+    pub(crate) fn count<E: Ends>(self, flows: &mut Flows<E>, recorder: &mut Recorder<'_>) -> bool {
         let Self {
             counts, at_target, ..
         } = self;
@@ -42,9 +43,9 @@ impl Loss {
                     transit.dropped += u64::from(counts);
                     let hit = recorder.loss(transit.group, self.now, &mut transit.seen_event);
                     flow.congestion_events += u64::from(hit);
-                } else {
-                    flow.lost_elsewhere += 1;
+                    return hit;
                 }
+                flow.lost_elsewhere += 1;
             }
             FlowId::Unresponsive(flow) => {
                 let flow = &mut flows[flow];
@@ -58,6 +59,7 @@ impl Loss {
                 }
             }
         }
+        false
     }
 }
 

@@ -17,6 +17,7 @@ use crate::event::Mark;
 use crate::flow::{Flow, Flows, InFlight, Transit};
 use crate::ids::{FlowId, GroupId, ResponsiveId};
 use crate::link::Link;
+use crate::loss_phases::LossPhases;
 use crate::onlooker::{Happening, Onlooker, Sighting};
 use crate::sampler::Sampler;
 use crate::transfers;
@@ -27,6 +28,8 @@ use crate::transmitter::{Transmitter, Usage};
 pub struct Recorder<'a> {
     scenario: &'a Scenario,
     pub(crate) congestion: CongestionEvents,
+    /// Phases of the losses at the target link, where it is drop-tail.
+    pub(crate) loss_phases: LossPhases,
     pub(crate) sampler: Sampler,
     /// Whether the warm-up has ended.
     warm: bool,
@@ -78,6 +81,7 @@ impl<'a> Recorder<'a> {
         Self {
             scenario,
             congestion: CongestionEvents::new(apart),
+            loss_phases: LossPhases::default(),
             sampler: Sampler::new(scenario.run().measure, apart, groups.len()),
             warm: false,
             traces: None,
@@ -138,6 +142,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish_warmup(&mut self) {
         self.warm = true;
         self.congestion.restart();
+        self.loss_phases.restart();
     }
 
     /// A flow of this group loses a packet at the target link, `seen` being the last congestion

@@ -417,6 +417,10 @@ fn ratio(part: u64, whole: u64) -> f64 {
     }
 }
 
+/// The fewest losses at the same phase that a report mentions, and their least share: by chance it is a 32nd.
+const FEWEST_IN_PHASE: u64 = 10;
+const LEAST_IN_PHASE: f64 = 0.25;
+
 fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.network.target().statistics().drops;
@@ -435,6 +439,16 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
         );
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
         warnings.push(warning.with("events", events as f64));
+    }
+    let phases = &simulation.timeline.recorder.loss_phases;
+    let in_phase = ratio(phases.same, phases.compared);
+    if phases.same >= FEWEST_IN_PHASE && in_phase >= LEAST_IN_PHASE {
+        let text = "more than a quarter of the losses repeat the phase of the flow's loss before, so that \
+                    simultaneous events decide which flow loses (a phase effect): let the hosts' processing \
+                    time vary (`processing = \"packet\"`)";
+        let warning = Warning::new(WarningKind::SimultaneousEvents, text);
+        let counted = warning.with("same_phase", phases.same as f64);
+        warnings.push(counted.with("compared", phases.compared as f64));
     }
     let flows = simulation.traffic.hosts.flows().responsive.iter();
     let idle = flows.filter(|flow| !started(flow)).count();

@@ -20,6 +20,7 @@ mod measurements;
 mod media;
 mod ns2;
 mod outages;
+mod phases;
 mod policing;
 mod random_states;
 mod reverse;
