@@ -11,6 +11,7 @@ import pytest
 
 from forebay import Scenario, _core
 from forebay.search.measurements import Measurements
+from forebay.search.overlaps import States
 from forebay.search.plan import Plan
 from forebay.search.strata import MOST, MOST_OF_RARE, RAREST, STREAM_BITS, Strata, strata
 
@@ -249,7 +250,7 @@ def test_there_are_six_strata_at_most_and_none_too_rare(groups: int) -> None:
     assert 2 <= len(each.weights) <= MOST == 6
     assert sum(each.weights) == pytest.approx(1.0, abs=1e-12)
     assert min(each.weights) >= RAREST
-    scenario = each._core
+    scenario = each._states.core
     members = each.members(4)
     assert each._strata_of(np.array(scenario.state_values(scenario.seed, members))) == list(range(len(members)))
 
@@ -278,7 +279,7 @@ def test_rare_draws_that_coincide_have_a_stratum_of_their_own(states: int) -> No
     common = "".join(one.format(f"common{number}", [1, 1, 2]) for number in range(3))
     each = found(choices([1, 2]) + common + rare)
     assert len(each.weights) <= MOST_OF_RARE
-    scenario = each._core
+    scenario = each._states.core
     values = np.array(scenario.state_values(scenario.seed, range(40_000)))
     names = [state["key"] for state in scenario.random_states() if state["sampled"]]
     columns = [number for number, name in enumerate(names) if "rare" in name]
@@ -296,7 +297,7 @@ def test_the_number_of_many_rare_draws_has_strata() -> None:
     each = found(choices([1, 2]) + "".join(one.format(number, [1] * 399 + [30]) for number in range(40)))
     assert len(each.weights) <= MOST_OF_RARE
     assert set(each.keys) == {f"flows.s{number}.count" for number in range(40)}
-    scenario = each._core
+    scenario = each._states.core
     values = np.array(scenario.state_values(scenario.seed, range(20_000)))
     rare = (values == 30).sum(axis=1)
     known = np.array(each._strata_of(values))
@@ -318,7 +319,7 @@ lasting = { mixture = [{ weight = 0.98, value = "20ms" }, { weight = 0.02, value
         1,
     ).replace("{ choice = [1, 1, 1, 1, 1, 1, 1, 8] }", "4")
     each = found(text.replace('measure = "1s"', 'measure = "15s"'))
-    scenario = each._core
+    scenario = each._states.core
     values = np.array(scenario.state_values(scenario.seed, range(20_000)))[:, 0]
     known = np.array(each._strata_of(values[:, None]))
     long = {int(stratum) for stratum in known[values > 1.0]}
@@ -330,13 +331,15 @@ def test_a_single_value_that_is_too_rare_has_no_stratum() -> None:
 
 
 def test_a_combination_that_was_not_seen_is_of_the_nearest_stratum() -> None:
-    each = Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0, 2.0, 3.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
+    each = Strata(
+        States(core(BIMODAL)), [(0, [5.0]), (1, [1.0, 2.0, 3.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"]
+    )
     assert each._strata_of(np.array([[0.0, 0.0], [9.0, 1.5], [9.0, 7.0]])) == [0, 1, 1]
 
 
 def test_the_stratum_of_a_combination_does_not_depend_on_what_was_asked_before() -> None:
     def made() -> Strata:
-        return Strata(core(BIMODAL), [(0, [5.0]), (1, [1.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
+        return Strata(States(core(BIMODAL)), [(0, [5.0]), (1, [1.0])], {(0, 0): 0, (1, 1): 1}, [0.9, 0.1], ["a", "b"])
 
     at_once, later = made(), made()
     later._known((0, 2))

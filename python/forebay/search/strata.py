@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forebay.search.overlaps import States
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -108,8 +110,8 @@ class Strata:
 
     Parameters
     ----------
-    core : forebay._core.Scenario
-        Which declares the states.
+    states : States
+        The states of the scenario.
     cuts : sequence of (int, sequence of float)
         Number of a state, and the values at which its classes begin.
     merged : mapping
@@ -126,7 +128,7 @@ class Strata:
 
     def __init__(
         self,
-        core: _core.Scenario,
+        states: States,
         cuts: Sequence[tuple[int, Sequence[float]]],
         merged: Mapping[tuple[int, ...], int],
         weights: Sequence[float],
@@ -134,7 +136,7 @@ class Strata:
         drawn: int = LEAST_DRAWN,
         others: _Others = _Others(),
     ) -> None:
-        self._core, self._cuts, self._merged, self._others = core, tuple(cuts), dict(merged), others
+        self._states, self._cuts, self._merged, self._others = states, tuple(cuts), dict(merged), others
         #: Combinations that were seen when the strata were made; later ones are compared with these alone.
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
@@ -155,10 +157,10 @@ class Strata:
         place, series = number % POOLS, 2 * (number >> ABOVE_BUFFERS) + fresh
         found = self._weights.get((place, series))
         if found is None:
-            words = [self._core.seed, place, series]
+            words = [self._states.core.seed, place, series]
             seed = int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
             first = POPULATION_SERIES << STREAM_BITS
-            values = np.asarray(self._core.state_values(seed, range(first, first + self._drawn)), dtype=np.float64)
+            values = self._states.values(seed, range(first, first + self._drawn))
             counts = [0] * len(self.weights)
             for classes, count in zip(*_classified(self._cuts, self._others.beside(values)), strict=True):
                 counts[self._known(classes)] += count
@@ -179,7 +181,7 @@ class Strata:
         while any(len(known) <= place for known in series.members):
             begin = first + series.classified
             numbers = range(begin, begin + self._chunk)
-            values = np.asarray(self._core.state_values(self._core.seed, numbers))
+            values = self._states.values(self._states.core.seed, numbers)
             for each, stratum in zip(numbers, self._strata_of(values), strict=True):
                 series.members[stratum].append(each)
         return tuple(known[place] for known in series.members)
@@ -206,12 +208,13 @@ def strata(core: _core.Scenario) -> Strata | None:
     core : forebay._core.Scenario
         With its seed.
     """
-    states = [state for state in core.random_states() if state["sampled"]]
+    known = States(core)
+    states = known.listed
     if not states:
         return None
     first = POPULATION_SERIES << STREAM_BITS
     numbers = range(first, first + _within(OCCURRENCES, LEAST_POPULATION, core, states))
-    values = np.asarray(core.state_values(core.seed, numbers), dtype=np.float64)
+    values = known.values(core.seed, numbers)
     cuts, others = _parted(list(_refinements(states, values)), values)
     if not cuts:
         return None
@@ -223,7 +226,7 @@ def strata(core: _core.Scenario) -> Strata | None:
     keys = list(dict.fromkeys(states[number]["key"] for number in sorted(chosen)))
     wanted = max(LEAST_DRAWN, round(DRAWN_OF_RAREST / min(weights)))
     drawn = min(wanted, _within(OCCURRENCES_DRAWN, LEAST_DRAWN, core, states))
-    return Strata(core, cuts, merged, weights, keys, drawn, others)
+    return Strata(known, cuts, merged, weights, keys, drawn, others)
 
 
 def _parted(
