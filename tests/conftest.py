@@ -86,6 +86,7 @@ name     = "bulk"
 cca      = "newreno"
 rtt      = "40ms"
 packet   = "1000B"
+processing = "0s"
 
 [[flows]]
 name     = "background"
