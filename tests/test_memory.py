@@ -32,8 +32,8 @@ measure = "2s"
 """
 
 
-#: The run has 18 round trips, and slow starts overload the link later than the estimate takes them to.
-TOO_HIGH = pytest.mark.xfail(strict=True, reason="the estimate is 2.2 times the peak")
+#: These runs of 2 s and less have 20 to 40 round trips: the link is overloaded, and losses begin, later than estimated.
+TOO_HIGH = pytest.mark.xfail(strict=True, reason="the estimate is 2.2 to 3.1 times the peak")
 
 #: Access links slower than the link space packets out evenly: the drops of the full link spare a few flows, whose slow
 #: starts go on (phase effects).
@@ -143,6 +143,7 @@ def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> 
         ("400Gbps", "20ms..80ms", {"long": 10}, 58e6),
         ("400Gbps", "20ms..80ms", {"long": 100}, 72e6),
         ("400Gbps", "20ms..80ms", {"long": 1, "cca": "bbr"}, 840e6),
+        pytest.param("400Gbps", "20ms..80ms", {"long": 10, "cca": "bbr"}, 1016e6, marks=TOO_HIGH),
         ("400Gbps", "20ms..80ms", {"long": 10, "cca": "dctcp"}, 107e6),
         ("400Gbps", "20ms..80ms", {"web": 0.9}, 275e6),
         pytest.param("400Gbps", "20ms..80ms", {"web": 1.2}, 593e6, marks=TOO_HIGH),
