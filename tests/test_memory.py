@@ -32,8 +32,26 @@ measure = "2s"
 """
 
 
-#: The transfers of these short runs end sooner, and their windows stay smaller, than the estimate takes them to.
-TOO_HIGH = pytest.mark.xfail(strict=True, reason="the estimate is 2 to 40 times the peak")
+#: These runs of 2 s and less have 20 to 40 round trips: the link is overloaded, and losses begin, later than estimated.
+TOO_HIGH = pytest.mark.xfail(strict=True, reason="the estimate is 2.2 to 3.1 times the peak")
+
+#: Access links slower than the link space packets out evenly: the drops of the full link spare a few flows, whose slow
+#: starts go on (phase effects).
+SPARED = """
+[link]
+rate = "10Gbps"
+buffer = "9MB"
+[[flows]]
+name = "subs"
+count = 200
+cca = "cubic"
+rtt = { uniform = ["8ms", "40ms"] }
+start = { uniform = ["0s", "1s"] }
+access = { rate = "1Gbps" }
+[run]
+warmup = "2s"
+measure = "2s"
+"""
 
 
 def estimate(scenario: Scenario) -> float:
@@ -60,6 +78,10 @@ def test_the_estimate_of_a_shipped_scenario_agrees_with_the_peak(name: str) -> N
         ("100Mbps", "20ms..80ms", ("2s", "4s"), {"web": 1.2}),
         ("100Mbps", "20ms..80ms", ("2s", "4s"), {"long": 4, "cca": "bbr", "web": 0.3}),
         ("100Mbps", "20ms..80ms", ("2s", "4s"), {"video": 30, "queue": "fq_codel"}),
+        # BBR flows that compete lose packets all the time.
+        ("1Gbps", "300ms", ("12s", "10s"), {"long": 10, "cca": "bbr"}),
+        # A record of each packet, and slow starts that lose retransmissions.
+        ("10Gbps", "20ms..80ms", ("3s", "1s"), {"long": 10, "cca": "dctcp"}),
         # Windows and transfers are far from what they would reach in a longer run.
         ("400Gbps", "300ms", ("100ms", "500ms"), {"long": 10, "web": 0.3}),
     ],
@@ -75,11 +97,18 @@ def test_the_estimate_of_a_draft_agrees_with_the_peak(
     assert found.agrees, found
 
 
+def test_the_estimate_for_spared_slow_starts_agrees_with_the_peak(tmp_path: Path) -> None:
+    path = tmp_path / "spared.toml"
+    path.write_text(SPARED, encoding="utf-8")
+    found = measure(str(path))
+    assert found.agrees, found
+
+
 @pytest.mark.parametrize(
     ("rate", "rtt", "traffic"),
     list(
         product(
-            ("512kbps", "100Mbps", "1Gbps", "10Gbps"),
+            ("512kbps", "100Mbps", "1Gbps", "10Gbps", "100Gbps", "400Gbps"),
             ("200us", "20ms..80ms", "300ms"),
             (
                 {"long": 1},
@@ -95,7 +124,8 @@ def test_the_estimate_of_a_draft_agrees_with_the_peak(
 )
 def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> None:
     found = estimate(Scenario.parse(draft(Wishes(rate=rate, rtt=rtt, **traffic))))  # type: ignore[arg-type]
-    assert found < GB
+    # Half of what a run may need before it is refused; fast links with long round trips hold more packets.
+    assert found < (GB if rate not in ("100Gbps", "400Gbps") else 4 * GB)
 
 
 @pytest.mark.parametrize(
@@ -105,20 +135,56 @@ def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> 
         ("400Gbps", "200us", {"long": 1}, 1e6),
         ("400Gbps", "200us", {"long": 10}, 2e6),
         ("400Gbps", "200us", {"long": 5000, "cca": "newreno", "web": 0.1}, 76e6),
+        ("400Gbps", "200us", {"long": 100}, 2e6),
+        ("400Gbps", "200us", {"long": 10, "cca": "dctcp"}, 2e6),
+        ("400Gbps", "200us", {"long": 10, "web": 0.3}, 3e6),
+        ("400Gbps", "200us", {"long": 10, "cca": "bbr", "web": 0.3}, 201e6),
+        ("400Gbps", "200us", {"web": 1.2}, 1043e6),
         ("400Gbps", "20ms..80ms", {"long": 10}, 58e6),
+        ("400Gbps", "20ms..80ms", {"long": 100}, 72e6),
+        ("400Gbps", "20ms..80ms", {"long": 1, "cca": "bbr"}, 840e6),
+        pytest.param("400Gbps", "20ms..80ms", {"long": 10, "cca": "bbr"}, 1016e6, marks=TOO_HIGH),
+        ("400Gbps", "20ms..80ms", {"long": 10, "cca": "dctcp"}, 107e6),
         ("400Gbps", "20ms..80ms", {"web": 0.9}, 275e6),
+        pytest.param("400Gbps", "20ms..80ms", {"web": 1.2}, 593e6, marks=TOO_HIGH),
+        ("400Gbps", "20ms..80ms", {"long": 10, "web": 0.3}, 153e6),
+        ("400Gbps", "20ms..80ms", {"long": 10, "web": 0.3, "queue": "fq_codel"}, 147e6),
+        ("400Gbps", "20ms..80ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 105e6),
         ("400Gbps", "300ms", {"web": 0.9}, 1108e6),
         ("400Gbps", "300ms", {"long": 10, "web": 0.3}, 392e6),
+        ("400Gbps", "300ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 262e6),
+        ("100Gbps", "200us", {"long": 1}, 2e6),
+        ("100Gbps", "200us", {"long": 10}, 3e6),
+        ("100Gbps", "200us", {"long": 100}, 2e6),
+        ("100Gbps", "200us", {"long": 10, "cca": "dctcp"}, 203e6),
+        ("100Gbps", "200us", {"long": 10, "web": 0.3}, 42e6),
+        ("100Gbps", "200us", {"long": 10, "web": 0.3, "queue": "fq_codel"}, 4e6),
+        ("100Gbps", "200us", {"long": 10, "cca": "bbr", "web": 0.3}, 92e6),
+        ("100Gbps", "20ms..80ms", {"long": 1}, 16e6),
         ("100Gbps", "20ms..80ms", {"long": 10}, 15e6),
+        ("100Gbps", "20ms..80ms", {"long": 1, "cca": "bbr"}, 219e6),
+        ("100Gbps", "20ms..80ms", {"long": 10, "cca": "bbr"}, 419e6),
         ("100Gbps", "20ms..80ms", {"web": 0.9}, 70e6),
+        ("100Gbps", "20ms..80ms", {"web": 1.2}, 540e6),
+        ("100Gbps", "300ms", {"long": 10}, 67e6),
+        ("100Gbps", "300ms", {"long": 100}, 142e6),
+        ("100Gbps", "300ms", {"long": 10, "cca": "dctcp"}, 107e6),
+        ("100Gbps", "300ms", {"long": 1, "cca": "bbr"}, 870e6),
+        ("100Gbps", "300ms", {"long": 10, "cca": "bbr"}, 1261e6),
         ("100Gbps", "300ms", {"web": 0.9}, 303e6),
+        ("100Gbps", "300ms", {"web": 1.2}, 609e6),
         ("100Gbps", "300ms", {"long": 10, "web": 0.3}, 282e6),
+        ("100Gbps", "300ms", {"long": 10, "web": 0.3, "queue": "fq_codel"}, 256e6),
         ("100Gbps", "300ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 196e6),
-        pytest.param("400Gbps", "200us", {"long": 10, "web": 0.3}, 3e6, marks=TOO_HIGH),
-        pytest.param("400Gbps", "20ms..80ms", {"long": 10, "web": 0.3}, 153e6, marks=TOO_HIGH),
-        pytest.param("400Gbps", "20ms..80ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 105e6, marks=TOO_HIGH),
-        pytest.param("400Gbps", "300ms", {"long": 5000, "cca": "newreno", "web": 0.1}, 262e6, marks=TOO_HIGH),
-        pytest.param("100Gbps", "300ms", {"long": 10}, 67e6, marks=TOO_HIGH),
+        ("10Gbps", "200us", {"web": 1.2}, 261e6),
+        ("10Gbps", "200us", {"long": 10, "cca": "dctcp"}, 8e6),
+        ("10Gbps", "20ms..80ms", {"web": 1.2}, 263e6),
+        ("10Gbps", "20ms..80ms", {"long": 10, "cca": "dctcp"}, 29e6),
+        ("10Gbps", "20ms..80ms", {"long": 10, "cca": "bbr3"}, 26e6),
+        ("10Gbps", "300ms", {"web": 1.2}, 271e6),
+        ("10Gbps", "300ms", {"long": 10, "web": 0.3}, 56e6),
+        ("1Gbps", "300ms", {"web": 1.2}, 132e6),
+        ("1Gbps", "300ms", {"long": 10, "cca": "bbr", "web": 0.3}, 48e6),
     ],
 )
 def test_the_estimate_of_a_fast_draft_agrees_with_the_peak_that_was_measured(

@@ -3,6 +3,8 @@
 //! Run `cargo run -p forebay-engines --example memory_estimate -- [--engine NAME]
 //! [--set KEY=VALUE]... FILE...`
 
+use std::path::Path;
+
 use forebay_attack::allocations::{Counted, peak_of};
 use forebay_engines::engine;
 use forebay_scenario::{Format, Override, RunOptions, Scenario};
@@ -28,7 +30,9 @@ fn main() {
 
 fn report(name: &str, file: &str, overrides: &[Override], dry: bool) {
     let text = std::fs::read_to_string(file).expect("a text");
-    let scenario = Scenario::parse(&text, Format::Toml, file, overrides).expect("a scenario");
+    let json = Path::new(file).extension().is_some_and(|it| it == "json");
+    let format = if json { Format::Json } else { Format::Toml };
+    let scenario = Scenario::parse(&text, format, file, overrides).expect("a scenario");
     let options = RunOptions {
         memory: Some(Bytes::new(u64::MAX)),
         ..RunOptions::default()

@@ -22,9 +22,8 @@ const GROWING: f64 = 2.25;
 /// The same of one list of many flows, which the system moves by its pages and does not copy as it grows.
 const LISTED: f64 = 1.5;
 
-/// The same of rings of which there are many and that shrink late: the windows of many senders are at
-/// their largest one after the other, but what all of them have sent the links must hold.
-const RINGS: f64 = 3.0;
+/// Slots of a ring for each packet of its span, a power of two in all: from 1 to 2, 1 / ln 2 on the average.
+const RING: f64 = std::f64::consts::LOG2_E;
 
 /// Seconds: the longest timeout, backed off.
 const LONGEST_TIMEOUT: f64 = 120.0;
@@ -116,7 +115,9 @@ impl Footprint for Kept {
             Noted::Rates => 64.0,
         };
         let announced = if group.reverse.is_empty() { 0.0 } else { 16.0 };
-        RINGS * (sent + announced)
+        // One ring at a time is copied to one of twice the size.
+        let copied = 1.0 + 0.5 / (group.count as f64).max(1.0);
+        RING * copied * (sent + announced)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a run may need, said before anything runs: memory by the key that asks for it, and arrivals
 //! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
 //! `at_once.rs` says how many flows and packets there may be at once, `open_loop.rs` how many transfers, `slow_start.rs` how far
-//! windows and transfers come within a run, `recorded.rs` what `[trace]` keeps.
+//! windows and transfers come within a run, `loss_recovery.rs` what senders send while they repair losses, `recorded.rs`
+//! what `[trace]` keeps.
 
 mod at_once;
+mod loss_recovery;
 mod open_loop;
 mod recorded;
 mod slow_start;
