@@ -26,6 +26,7 @@ name   = "bulk"
 count  = 11
 cca    = "newreno"
 rtt    = "20ms"
+processing = "0s"
 
 [run]
 warmup  = "2s"

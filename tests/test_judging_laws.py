@@ -222,12 +222,15 @@ workload = { cbr = { rate = "1Mbps" } }
 
 
 def test_steps_are_counted_over_all_groups_and_named_after_the_one_with_most() -> None:
-    core = Scenario.parse(LINK).changed("link.queue=droptail").core
+    exact = Scenario.parse(LINK).changed(
+        "link.queue=droptail", *(f"flows.{name}.processing=0s" for name in ("few", "most", "apart"))
+    )
+    core = exact.core
     assert in_step(core, "packet", []) == Step("most", 8)
     # Half of the flows are not more than half.
-    half = Scenario.parse(LINK).changed("link.queue=droptail", "flows.apart.count=8").core
+    half = exact.changed("flows.apart.count=8").core
     assert in_step(half, "packet", []) is None
-    more = Scenario.parse(LINK).changed("link.queue=droptail", "flows.apart.count=7").core
+    more = exact.changed("flows.apart.count=7").core
     assert in_step(more, "packet", []) == Step("most", 8)
 
 

@@ -444,8 +444,8 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     let in_phase = ratio(phases.same, phases.compared);
     if phases.same >= FEWEST_IN_PHASE && in_phase >= LEAST_IN_PHASE {
         let text = "more than a quarter of the losses repeat the phase of the flow's loss before, so that \
-                    simultaneous events decide which flow loses (a phase effect): let the hosts' processing \
-                    time vary (`processing = \"packet\"`)";
+                    simultaneous events decide which flow loses: let the hosts' processing time vary \
+                    (`processing = \"packet\"`)";
         let warning = Warning::new(WarningKind::SimultaneousEvents, text);
         let counted = warning.with("same_phase", phases.same as f64);
         warnings.push(counted.with("compared", phases.compared as f64));
