@@ -26,8 +26,8 @@ PUBLISHED = "#555555"
 OURS = {"reproduced": PALETTE[0], "not_reproduced": PALETTE[1], "not_checkable": PALETTE[4]}
 #: Ratios to the published value beyond which a point lies on the edge of the panel.
 EDGES = (0.2, 5.0)
-#: Inches of a row, and letters of its text.
-ROW, LETTERS = 0.66, 72
+#: Inches of a row, and letters of its two texts.
+ROW, LETTERS = 0.66, 118
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def _rows(axis: Axes, verdicts: Sequence[Verdict]) -> None:
     """Ours over the published value, a row for each claim, with both numbers in the text above it."""
     for row, verdict in enumerate(verdicts):
         region = verdict.claim.region
-        text = textwrap.shorten(verdict.claim.quantity, LETTERS, placeholder=" ...")
         said = f"published {region.text if region else '–'}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+        text = textwrap.shorten(verdict.claim.quantity, LETTERS - len(said), placeholder=" ...")
         above: dict[str, Any] = {"va": "center", "fontsize": 10, "transform": axis.get_yaxis_transform()}
         axis.text(0.01, row - 0.27, text, ha="left", **above)
         axis.text(0.99, row - 0.27, said, ha="right", **above)
