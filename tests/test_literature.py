@@ -251,6 +251,14 @@ def test_the_page_has_every_claim() -> None:
     assert {(figure.name, claim.quantity) for figure in LITERATURE.figures for claim in figure.claims} == set(page)
 
 
+def test_a_claim_that_is_not_reproduced_has_a_cause() -> None:
+    page = _verdicts_of_the_page()
+    for figure in LITERATURE.figures:
+        for claim in figure.claims:
+            if page[figure.name, claim.quantity] == SIGNS["not_reproduced"]:
+                assert claim.otherwise, (figure.name, claim.quantity)
+
+
 @pytest.mark.parametrize("name", ["dctcp", "fairness"])
 def test_a_sample_has_the_verdicts_of_the_page(name: str, tmp_path: Path) -> None:
     """What the coarse version decides is what the page says; what it leaves open may be either."""
