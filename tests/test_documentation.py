@@ -52,6 +52,8 @@ MARKED = {
     "forebay reproduce barman": "minutes, as above",
     "forebay reproduce dhamdhere": "minutes, as above",
     "forebay reproduce kumar": "minutes, as above",
+    "forebay reproduce literature": "minutes; tests/test_literature.py runs a sample",
+    "forebay reproduce literature/dctcp": "a quarter of a minute, as above",
     "forebay reproduce all": "an hour, as above",
 }
 

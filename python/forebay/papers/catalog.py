@@ -2,6 +2,7 @@
 
 [paper]
 title, authors, venue, year, question
+parts = ["rates.toml"]        # optional: more files of the folder with runs and figures
 
 [[run]]                       # a sweep, or recordings over time
 name = "buffers"
@@ -37,7 +38,7 @@ __all__ = ["FOLDER", "PAPERS", "Figure", "Paper", "Run", "load", "select"]
 
 #: The papers are part of the package, so that an installed forebay has them; `papers/` in the repository leads here.
 FOLDER = Path(__file__).parent
-PAPERS = ("auge", "barman", "dhamdhere", "avrachenkov", "kumar")
+PAPERS = ("auge", "barman", "dhamdhere", "avrachenkov", "kumar", "literature")
 KEEPS = ("metrics", "traces")
 
 
@@ -114,18 +115,18 @@ def load(name: str, folder: Path = FOLDER) -> Paper:
         If the folder is wrong: file, table and key of the first error, what was found and what is allowed.
     """
     path = folder / name / "paper.toml"
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: {error}") from None
+    data = _tables(path)
     head = data.get("paper", {})
     for key in ("title", "authors", "venue", "year", "question"):
         if key not in head:
             raise InputError(f"{path}: found no paper.{key}; allowed: a [paper] table that has it")
-    full, quick = _runs(data.get("run", []), name, path)
-    figures = [_figure(table, name, full, path) for table in data.get("figure", [])]
+    full: dict[str, Run] = {}
+    quick: dict[str, Run] = {}
+    figures: list[Figure] = []
+    for place in (path, *(path.parent / part for part in head.get("parts", ()))):
+        tables = data if place == path else _tables(place)
+        _runs(tables.get("run", []), name, place, (full, quick))
+        figures += [_figure(table, name, full, place) for table in tables.get("figure", [])]
     twice = _repeated(figure.name for figure in figures)
     if twice is not None:
         raise InputError(f"{path}: found figure `{twice}` twice; allowed: each name once")
@@ -140,6 +141,15 @@ def load(name: str, folder: Path = FOLDER) -> Paper:
         quick,
         full,
     )
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _repeated(names: Iterable[str]) -> str | None:
@@ -157,10 +167,11 @@ def _known(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
             raise InputError(f"{where}: found key `{key}`; allowed: {', '.join(sorted(allowed))}")
 
 
-def _runs(tables: Iterable[Mapping[str, Any]], paper: str, path: Path) -> tuple[dict[str, Run], dict[str, Run]]:
-    """The runs at full and at quick quality."""
-    full: dict[str, Run] = {}
-    quick: dict[str, Run] = {}
+def _runs(
+    tables: Iterable[Mapping[str, Any]], paper: str, path: Path, found: tuple[dict[str, Run], dict[str, Run]]
+) -> None:
+    """Add the runs of a file to those that were found, at full and at quick quality."""
+    full, quick = found
     for table in tables:
         name = str(table.get("name", ""))
         where = f"{path}: run `{name}`"
@@ -193,7 +204,6 @@ def _runs(tables: Iterable[Mapping[str, Any]], paper: str, path: Path) -> tuple[
             int(coarse.get("replications", count)),
             keep,
         )
-    return full, quick
 
 
 def _figure(table: Mapping[str, Any], paper: str, runs: Mapping[str, Run], path: Path) -> Figure:

@@ -20,6 +20,12 @@ VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
 #: Sign before a verdict's words.
 SIGNS = {"reproduced": "✓", "not_reproduced": "✗", "not_checkable": "–"}
 
+#: Keys of a claim.
+_KEYS = {
+    *("quantity", "claimed", "unit", "measure", "why", "otherwise", "evidence", "uncheckable"),
+    *("source", "seen", "recalled", "at", "series"),
+}
+
 #: Bound on the rounding errors of zero; the smallest loss rate that counts is far above it.
 ROUNDING = 1e-10
 
@@ -100,6 +106,16 @@ class Claim:
         Results of others for the same scenario.
     uncheckable : str or None
         Reason why nothing can be measured.
+    source : str
+        Publication with section, table or figure; empty if it is the paper of the folder.
+    seen : str
+        Text in which the number was looked up.
+    recalled : bool
+        Whether the number was not looked up; such a claim is judged and not counted.
+    at : float or None
+        Place of the claim on the axis of its figure.
+    series : str
+        Name of the curve that the claim belongs to.
     """
 
     quantity: str
@@ -110,6 +126,11 @@ class Claim:
     otherwise: str
     evidence: tuple[str, ...]
     uncheckable: str | None
+    source: str = ""
+    seen: str = ""
+    recalled: bool = False
+    at: float | None = None
+    series: str = ""
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], where: str) -> Claim:
@@ -120,10 +141,9 @@ class Claim:
         InputError
             A missing, unknown or wrong key.
         """
-        known = {"quantity", "claimed", "unit", "measure", "why", "otherwise", "evidence", "uncheckable"}
-        unknown = sorted(set(table) - known)
+        unknown = sorted(set(table) - _KEYS)
         if unknown:
-            raise InputError(f"{where}: found key `{unknown[0]}`; allowed: {', '.join(sorted(known))}")
+            raise InputError(f"{where}: found key `{unknown[0]}`; allowed: {', '.join(sorted(_KEYS))}")
         for key in ("quantity", "why"):
             if not isinstance(table.get(key), str) or not table[key].strip():
                 raise InputError(f"{where}: found {key} = {table.get(key)!r}; allowed: a text")
@@ -133,6 +153,12 @@ class Claim:
         claimed = table.get("claimed")
         if claimed is None and "measure" in table:
             raise InputError(f"{where}: found `measure` without `claimed`; allowed: both")
+        recalled = table.get("recalled", False)
+        if not isinstance(recalled, bool):
+            raise InputError(f"{where}: found recalled = {recalled!r}; allowed: true or false")
+        if "source" in table and recalled == ("seen" in table):
+            raise InputError(f"{where}: found both or none of `seen` and `recalled`; allowed: one of them")
+        at = table.get("at")
         return cls(
             quantity=table["quantity"],
             region=None if claimed is None else Region.parse(claimed, unit, where),
@@ -142,6 +168,11 @@ class Claim:
             otherwise=str(table.get("otherwise", "")),
             evidence=tuple(str(entry) for entry in table.get("evidence", ())),
             uncheckable=table.get("uncheckable"),
+            source=str(table.get("source", "")),
+            seen=str(table.get("seen", "")),
+            recalled=recalled,
+            at=None if at is None else float(at),
+            series=str(table.get("series", "")),
         )
 
 
@@ -181,6 +212,8 @@ class Verdict:
         """The shape of `reproduce --json`."""
         return {
             "quantity": self.claim.quantity,
+            "source": self.claim.source,
+            "recalled": self.claim.recalled,
             "claimed": None if self.claim.region is None else self.claim.region.text,
             "ours": None if self.measured is None else self.measured.mean,
             "half_width": None if self.measured is None else self.measured.half_width,

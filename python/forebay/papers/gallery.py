@@ -92,14 +92,21 @@ class Gallery:
         return Gallery(drawn, any(each.quick for each in drawn), self.page)
 
     def counts(self) -> dict[str, int]:
-        """The number of claims by verdict, among the requested figures."""
-        found = Counter(verdict.verdict for each in self.drawn for verdict in each.verdicts)
+        """The number of claims by verdict, among the requested figures; recalled claims do not count."""
+        said = [verdict for each in self.drawn for verdict in each.verdicts]
+        found = Counter(verdict.verdict for verdict in said if not verdict.claim.recalled)
         return {name: found[name] for name in VERDICTS}
+
+    @property
+    def recalled(self) -> int:
+        """The number of claims whose published number was not looked up."""
+        return sum(verdict.claim.recalled for each in self.drawn for verdict in each.verdicts)
 
     def to_json(self, indent: int | None = None) -> str:
         """Everything that was requested, except the pictures."""
         figures = [each.as_dict() for each in self.drawn]
-        data = {"quick": self.quick, "figures": figures, "counts": self.counts(), "page": str(self.page)}
+        data = {"quick": self.quick, "figures": figures, "counts": self.counts(), "recalled": self.recalled}
+        data["page"] = str(self.page)
         return json.dumps(data, indent=indent)
 
 

@@ -33,9 +33,10 @@ def write_page(gallery: Gallery) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """A claim with its verdict."""
+    """A claim with its verdict; `source` names a publication other than the section's paper."""
 
     quantity: str
+    source: str
     why: str
     evidence: tuple[str, ...]
     claimed: str
@@ -130,11 +131,12 @@ def _claim(verdict: Verdict) -> ClaimRow:
     claim = verdict.claim
     return ClaimRow(
         quantity=claim.quantity,
+        source=claim.source,
         why=verdict.why,
         evidence=tuple(claim.evidence),
         claimed="–" if claim.region is None else claim.region.text,
         ours=verdict.ours,
         verdict=verdict.verdict,
         sign=SIGNS[verdict.verdict],
-        words=_WORDS[verdict.verdict],
+        words=_WORDS[verdict.verdict] + (" (recalled, not counted)" if claim.recalled else ""),
     )

@@ -57,6 +57,15 @@ def share_of_first(recording: Recording) -> float:
     return float(found[0] / found.sum())
 
 
+def window_at(recording: Recording, seconds: float, flow: int = 0) -> float:
+    """Window of a flow in packets, linear between the samples around a time after the warm-up."""
+    import polars as pl
+
+    mine = recording.table("flows").filter(pl.col("flow") == flow).sort("time_s")
+    begin = recording.core.duration_s[0]
+    return float(np.interp(begin + seconds, mine["time_s"].to_numpy(), mine["cwnd_packets"].to_numpy()))
+
+
 # Packets around a loss ---------------------------------------------------------------------------------------------
 
 
@@ -178,6 +187,12 @@ def persistent_rates(recording: Recording, group: str) -> NDArray[np.float64]:
     return per_flow(recording, group, "goodput_bps") / 8
 
 
+def share_of_full_rates(recording: Recording, group: str) -> float:
+    """Share of the persistent flows whose rate is more than three quarters of the median rate."""
+    found = persistent_rates(recording, group)
+    return float(np.mean(found > 0.75 * np.median(found)))
+
+
 def rate_variation(recording: Recording, group: str) -> float:
     """Standard deviation over mean of the persistent flows' rates."""
     found = persistent_rates(recording, group)
@@ -227,6 +242,8 @@ ONE: Mapping[str, Callable[..., float]] = {
     "transfer_variation": transfer_variation,
     "median_throughput": median_throughput,
     "rate_variation": rate_variation,
+    "share_of_full_rates": share_of_full_rates,
+    "window_at": window_at,
 }
 
 #: Quantities of two recordings of the same replication.

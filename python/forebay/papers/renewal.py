@@ -81,19 +81,21 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
     """A line of counts, a table with one row per claim, and the reasons of claims that are not reproduced."""
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
-    found = Counter(claim["verdict"] for _, claim in claims)
+    counted = [claim["verdict"] for _, claim in claims if not claim.get("recalled")]
+    found = Counter(counted)
     counts = ", ".join(f"{found[name]} {_WORDS[name]}" for name in VERDICTS if found[name])
     kind = "coarse (`--quick`)" if quick else "full"
+    sourced = any(claim.get("source") for _, claim in claims)
     rows = []
     for figure, claim in claims:
         ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
         verdict = f"{SIGNS[claim['verdict']]} {_WORDS[claim['verdict']]}"
-        rows.append((figure, claim["quantity"], claim["claimed"] or "–", ours, verdict))
-    lines = [
-        f"Of {len(claims)} claims in the {kind} version: {counts}.",
-        "",
-        *markdown_table(("figure", "claim", "claimed", "forebay", "verdict"), rows),
-    ]
+        if claim.get("recalled"):
+            verdict += " (recalled, not counted)"
+        source = (claim.get("source", ""),) if sourced else ()
+        rows.append((figure, *source, claim["quantity"], claim["claimed"] or "–", ours, verdict))
+    head = ("figure", *(("source",) if sourced else ()), "claim", "claimed", "forebay", "verdict")
+    lines = [f"Of {len(counted)} claims in the {kind} version: {counts}.", "", *markdown_table(head, rows)]
     contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
     if contradicted:
         lines += ["", "What is not reproduced, why, and what other programs say:", ""]

@@ -1,20 +1,22 @@
-"""The gallery on a terminal: its cost, its progress, one table of verdicts."""
+"""The gallery on a terminal: its cost, its progress, the counts of verdicts and a table of claims."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
+    from forebay.papers.claims import Verdict
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import Estimate
 
-__all__ = ["announcement", "listing", "progress", "table"]
+__all__ = ["announcement", "listing", "progress", "summary", "table"]
 
 _STYLES = {"reproduced": "green", "not_reproduced": "red", "not_checkable": "yellow"}
 
@@ -95,36 +97,62 @@ def listing() -> str:
 
 
 def table(gallery: Gallery) -> RenderableType:
-    """All claims with their verdicts."""
-    from rich import box
+    """The counts of verdicts, then the claims of each figure and the reasons of those that are not reproduced."""
     from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(summary(gallery), style="bold")]
+    for drawn in gallery.drawn:
+        parts.append(Text(f"\n{drawn.figure.id}: {drawn.figure.title}", style="bold"))
+        if drawn.trouble:
+            parts.append(Text(f"no picture: {drawn.trouble}", style="red"))
+        if drawn.verdicts:
+            parts += [_claims(drawn.verdicts), *_reasons(drawn.verdicts)]
+        elif not drawn.trouble:
+            parts.append(Text("(a picture without a claim)", style="dim"))
+    return Group(*parts)
+
+
+def _claims(verdicts: Sequence[Verdict]) -> RenderableType:
+    """The claims of a figure in a table."""
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
     view = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    view.add_column("figure", no_wrap=True)
     view.add_column("claim", ratio=5)
-    view.add_column("claimed", ratio=2)
-    view.add_column("ours", ratio=2)
+    view.add_column("claimed", ratio=3)
+    view.add_column("ours", ratio=3)
     view.add_column("verdict", no_wrap=True)
-    for drawn in gallery.drawn:
-        label = drawn.figure.id
-        if drawn.trouble:
-            view.add_row(label, Text(f"no picture: {drawn.trouble}", style="red"), "", "", "")
-            label = ""
-        for verdict in drawn.verdicts:
-            text = Text(verdict.claim.quantity)
-            if verdict.verdict != "reproduced":
-                text.append(f"\n{verdict.why}", style="dim")
-                for entry in verdict.claim.evidence:
-                    text.append(f"\nelsewhere: {entry}", style="dim")
-            claimed = "–" if verdict.claim.region is None else verdict.claim.region.text
-            word = verdict.verdict.replace("_", " ")
-            view.add_row(label, text, claimed, verdict.ours, Text(word, style=_STYLES[verdict.verdict]))
-            label = ""
-        if not drawn.verdicts and not drawn.trouble:
-            view.add_row(label, Text("(a picture without a claim)", style="dim"), "", "", "")
-    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in gallery.counts().items())
+    for verdict in verdicts:
+        claim = Text(verdict.claim.quantity)
+        if verdict.claim.source:
+            claim.append(f" ({verdict.claim.source})", style="dim")
+        claimed = "–" if verdict.claim.region is None else verdict.claim.region.text
+        word = Text(verdict.verdict.replace("_", " "), style=_STYLES[verdict.verdict])
+        if verdict.claim.recalled:
+            word.append("\n(recalled)", style="dim")
+        view.add_row(claim, claimed, verdict.ours, word)
+    return view
+
+
+def _reasons(verdicts: Sequence[Verdict]) -> Iterator[Text]:
+    """A paragraph for each claim that is not reproduced: the reason, and what others measured."""
+    from rich.text import Text
+
+    for verdict in verdicts:
+        if verdict.verdict != "reproduced":
+            said = [verdict.why, *(f"elsewhere: {entry}" for entry in verdict.claim.evidence)]
+            text = Text(f"{verdict.claim.quantity}: ", style="italic")
+            yield text.append("; ".join(said), style="not italic dim")
+
+
+def summary(gallery: Gallery) -> str:
+    """The number of claims by verdict, in a line."""
     from forebay.formatting import counted
 
-    return Group(view, Text(f"{counted(len(gallery.drawn), 'figure')}, {said}"))
+    counts = gallery.counts()
+    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items())
+    recalled = f"; {gallery.recalled} recalled, not counted" if gallery.recalled else ""
+    head = f"{counted(len(gallery.drawn), 'figure')}, {counted(sum(counts.values()), 'claim')}"
+    return f"{head}: {said}{recalled}"
