@@ -576,14 +576,14 @@ fn what_waits_at_access_links_is_bounded_by_windows_where_links_drop() {
     };
     let of = |rate: &str| {
         let flows = bulk(&format!(
-            "count = 3\nhandshake = false\nrecovery = \"newreno\"\naccess = {{ rate = \"{rate}\" }}"
+            "count = 3\nhandshake = false\nrecovery = \"newreno\"\nprocessing = \"0s\"\naccess = {{ rate = \"{rate}\" }}"
         ));
         only(room_for_ten(&flows, "").needs(&sent, false)).bytes
     };
     let (free, fast, slow, slowest) = (
         only(
             room_for_ten(
-                &bulk("count = 3\nhandshake = false\nrecovery = \"newreno\""),
+                &bulk("count = 3\nhandshake = false\nrecovery = \"newreno\"\nprocessing = \"0s\""),
                 "",
             )
             .needs(&sent, false),
@@ -602,9 +602,10 @@ fn what_waits_at_access_links_is_bounded_by_windows_where_links_drop() {
         "as much as the network holds, and a quarter of 10,000 packets: {slow} {free}"
     );
     for without_phases in [
+        "processing = \"packet\"",
         "processing = \"1us\"",
-        "initial_ssthresh = \"1000p\"",
-        "cca = \"bbr\"",
+        "processing = \"0s\"\ninitial_ssthresh = \"1000p\"",
+        "processing = \"0s\"\ncca = \"bbr\"",
     ] {
         let [slow, free] = [
             &format!("access = {{ rate = \"4Mbps\" }}\n{without_phases}"),
