@@ -22,7 +22,7 @@ from forebay.plain import plain
 from forebay.report import Estimate, Report
 from forebay.warning import Kind, Warning
 
-__all__ = ["SET", "Twin", "TwinMetric", "in_phase", "phrase", "twin_of", "varied"]
+__all__ = ["Twin", "TwinMetric", "in_phase", "twin_of", "varied"]
 
 #: Coverage of the intervals of a twin, and the relative difference below which no difference counts.
 CONFIDENCE, WORTH_MENTIONING = 0.99, 0.02
@@ -30,8 +30,8 @@ CONFIDENCE, WORTH_MENTIONING = 0.99, 0.02
 OF_LINK, OF_GROUPS = ("utilization", "loss_rate", "queue_delay_p99_s"), ("goodput_bps",)
 #: Number of metrics that are named without their values.
 NAMED = 3
-#: The change that makes the hosts vary, as part of a sentence.
-SET = 'set `processing = "packet"`'
+#: The warning of runs as part of a sentence.
+PHRASE = "many losses repeat the phase of the flow's loss before"
 
 Place = TypeVar("Place")
 
@@ -111,14 +111,13 @@ class Twin(Generic[Place]):
             text = f"At {place}, {PHRASE}. A twin with varied hosts gives the same within noise."
             return Warning(Kind.SIMULTANEOUS_EVENTS, text, values=values)
         what = "this answer" if self.flipped else "some metrics of this answer"
-        text = f"Simultaneous events decide {what}: {phrase(self, place)}. No network is so exact: {SET}."
+        text = (
+            f"Simultaneous events decide {what}: {_phrase(self, place)}. No network is so exact: set "
+            '`processing = "packet"`.'
+        )
         for name, metric in self.differing.items():
             values |= {f"{name}_exact": metric.exact.mean, f"{name}_varied": metric.varied.mean}
         return Warning(Kind.TWIN_DIFFERS, text, values=values)
-
-
-#: The warning of runs as part of a sentence.
-PHRASE = "many losses repeat the phase of the flow's loss before"
 
 
 def in_phase(reports: Iterable[Report]) -> bool:
@@ -179,15 +178,14 @@ def twin_of(
     return Twin(buffer, len(theirs), _exact_groups(scenario), metrics)
 
 
-def phrase(twin: Twin[Any], place: str = "") -> str:
+def _phrase(twin: Twin[Any], place: str) -> str:
     """The differing metrics as sentences without a stop, the first one with its values.
 
     Such as "with hosts that vary, utilization at 9 packets is 97.1 ± 0.2 % instead of 98.6 ± 0.3 %. Loss differs, too".
     """
     (name, metric), *others = twin.differing.items()
     ours, theirs = (formatting.estimate(name, each) for each in (metric.exact, metric.varied))
-    where = f" at {place}" if place else ""
-    first = f"with hosts that vary, {_title(name)}{where} is {theirs} instead of {ours}"
+    first = f"with hosts that vary, {_title(name)} at {place} is {theirs} instead of {ours}"
     if not others:
         return first
     titles = [_title(name) for name, _ in others[:NAMED]]
