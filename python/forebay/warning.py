@@ -38,6 +38,8 @@ class Kind(StrEnum):
     # together.
     PHASE_EFFECT = "phase_effect"
     TIED_ROUND_TRIPS = "tied_round_trips"
+    # Runs at the answer of which a twin with hosts that vary gives other metrics: `NAME_exact` and `NAME_varied`.
+    TWIN_DIFFERS = "twin_differs"
     # Warnings about measurements: a metric or a recorded series (the subject).
     STILL_STARTING = "still_starting"
     NOT_SETTLED = "not_settled"
@@ -129,6 +131,7 @@ URGENT = frozenset(
     {
         Kind.ASSUMED_BOUND,
         Kind.ASSUMED_ENTRY,
+        Kind.TWIN_DIFFERS,
         Kind.PHASE_EFFECT,
         Kind.HIGH_LOSS,
         Kind.STARVED_GROUP,

@@ -15,6 +15,7 @@ from forebay.rules import Assumption
 if TYPE_CHECKING:
     import polars as pl
 
+    from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
 
 __all__ = ["Agreement", "Answer", "Comparison", "Disagreement", "RangePoint", "RuleMark"]
@@ -44,6 +45,8 @@ class Answer:
         Notes on a model's numbers; None for engines.
     lateness : Lateness or None
         Lateness of the machine; None if nothing ran in real time.
+    twin : Twin or None
+        The packet engine's runs with hosts that vary; None unless exact hosts stay in phase.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Answer:
     metrics: Metrics
     notes: tuple[str, ...] | None = None
     lateness: Lateness | None = None
+    twin: Twin[BufferSize] | None = None
 
     @property
     def doubtful(self) -> tuple[Assumption, ...]:
@@ -64,6 +68,7 @@ class Answer:
         """As in the JSON."""
         notes = {} if self.notes is None else {"notes": list(self.notes)}
         late = {} if self.lateness is None else {"lateness": plain(self.lateness)}
+        twin = {} if self.twin is None else {"twin": plain(self.twin)}
         return {
             "name": self.name,
             "kind": self.kind,
@@ -73,6 +78,7 @@ class Answer:
             **notes,
             "metrics": plain(self.metrics),
             **late,
+            **twin,
         }
 
 

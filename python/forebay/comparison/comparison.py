@@ -15,8 +15,9 @@ from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePo
 from forebay.comparison.assumptions import fluid_assumptions
 from forebay.errors import ForebayError, InputError, UnsupportedError, UntrustedError
 from forebay.measurement.synchronization import fit_synchronization
+from forebay.measurement.twin import Twin, in_phase, twin_of, varied
 from forebay.real_time import in_real_time
-from forebay.report import Estimate, Report
+from forebay.report import BufferSize, Estimate, Report
 from forebay.rules import rules
 from forebay.scenario import TARGET, Progress, Scenario, run_jobs
 
@@ -83,8 +84,12 @@ def compare(
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
     runs = runs_in_real_time(scenario, engines, replications, points)
     told = _Steps(progress, runs or 3 * (1 + len(others)))
-    asked = _Asked(tuple(engines), count, jobs, told)
-    over_range = asked if points is not None else _Asked((), count, jobs, _Steps(None, 0) if engines else told)
+    asked = _Asked(tuple(engines), count, jobs, told, with_twins=True)
+    over_range = (
+        dataclasses.replace(asked, with_twins=False)
+        if points is not None
+        else _Asked((), count, jobs, _Steps(None, 0) if engines else told)
+    )
     answers, reports = asked.engines(own)
     answers = [*_held_against_packets(scenario, answers, reports), *_models(own)]
     curve = [_point(own, answers)]
@@ -167,6 +172,7 @@ class _Asked:
     count: int
     jobs: int | None
     told: _Steps
+    with_twins: bool = False
 
     def engines(self, scenario: Scenario) -> tuple[list[Answer], dict[str, Report]]:
         """The answer of every engine, and the reports of those that can run the scenario."""
@@ -204,12 +210,21 @@ class _Asked:
         count = max(self.count, FLUID_REPLICATIONS) if often else self.count
         work = [_core.Job(scenario.core, engine, scenario.core.seed, replication) for replication in range(count)]
         try:
-            report = Report.over(run_jobs(work, self.jobs, lambda _done, _of: step()))
+            runs = run_jobs(work, self.jobs, lambda _done, _of: step())
         except (UnsupportedError, UntrustedError) as error:
             return Answer(name, "engine", False, str(error), (), {})
-        reports[name] = report
+        reports[name] = report = Report.over(runs)
         why = "; ".join(report.warnings)
-        return Answer(name, "engine", True, why, (), report.metrics, lateness=report.cost.lateness)
+        twin = self._twin(scenario, engine, runs) if self.with_twins else None
+        return Answer(name, "engine", True, why, (), report.metrics, lateness=report.cost.lateness, twin=twin)
+
+    def _twin(self, scenario: Scenario, engine: str, runs: Sequence[Report]) -> Twin[BufferSize] | None:
+        """The same runs with hosts that vary, if exact hosts stay in phase in them."""
+        if engine != "packet" or not in_phase(runs):
+            return None
+        core = varied(scenario.core)
+        work = [_core.Job(core, engine, core.seed, replication) for replication in range(len(runs))]
+        return twin_of(scenario.core, scenario.buffer, runs, run_jobs(work, self.jobs), scenario.goals)
 
 
 def _held_against_packets(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from forebay.configuration.jitter import Jitter
     from forebay.goals import Goal
+    from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
 
 __all__ = [
@@ -431,7 +432,7 @@ class Recommendation(Told):
         The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
     confidence : float or None
         One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
-        identical or flows move in step: a warning says which.
+        identical, flows move in step or simultaneous events decide: a warning says which.
     resolution : float
         How close to the smallest the search goes, as a fraction, where noise lets it: see `feasible_from`.
     binding_goal : str or None
@@ -480,6 +481,8 @@ class Recommendation(Told):
         Then the answer with each of them, the best first.
     level : float
         The confidence that was asked for.
+    twin : Twin or None
+        The runs at the answer, or at the nearest miss, with hosts that vary; None unless exact hosts stay in phase.
     """
 
     scenario: Scenario
@@ -513,6 +516,7 @@ class Recommendation(Told):
     between: tuple[Value, Value] | None = None
     runs: int = 0
     level: float = 0.95
+    twin: Twin[Value] | None = None
 
     @property
     def feasible(self) -> bool:
@@ -618,6 +622,8 @@ class Recommendation(Told):
             yield "pareto", plain(self.pareto)
         if self.jitter is not None:
             yield "jitter", plain(self.jitter)
+        if self.twin is not None:
+            yield "twin", plain(self.twin)
         if not self.knob.is_target:
             yield "over", self.knob.asked
             if self.knob.largest:

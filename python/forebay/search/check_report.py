@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay import display
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from forebay.configuration.jitter import Jitter
+    from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
 
 __all__ = ["CheckReport", "CheckedBuffer", "CheckedGoal", "together"]
@@ -94,6 +95,9 @@ class CheckedBuffer:
         Metrics of the target link.
     groups : mapping
         Metrics of each group by the group's name.
+    twin : Twin or None
+        The same runs with hosts that vary; None unless exact hosts stay in phase. Goals whose verdict differs there
+        have no confidence.
     """
 
     buffer: BufferSize
@@ -103,6 +107,14 @@ class CheckedBuffer:
     goals: Mapping[str, CheckedGoal]
     metrics: Metrics
     groups: Mapping[str, Metrics]
+    twin: Twin[BufferSize] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON: a twin only where there is one."""
+        told = {each.name: plain(getattr(self, each.name)) for each in fields(self)}
+        if self.twin is None:
+            del told["twin"]
+        return told
 
     def count(self, verdict: GoalVerdict) -> int:
         """The number of goals with a verdict."""

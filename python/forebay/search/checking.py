@@ -18,8 +18,9 @@ from forebay.errors import InputError
 from forebay.formatting import counted, duration
 from forebay.goals import Goal, metric_value
 from forebay.measurement.cluster import Cluster, connected
+from forebay.measurement.twin import Twin
 from forebay.real_time import check_alone, forecast, in_real_time, run_s
-from forebay.report import Estimate, Report
+from forebay.report import BufferSize, Estimate, Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import Evidence
@@ -37,6 +38,7 @@ from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
 from forebay.search.strata import strata
+from forebay.search.twins import twin_at
 from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience
 from forebay.warning import Kind, Warning
@@ -143,6 +145,8 @@ def check(
             judging.ran_out(within or 0.0)
             if resumption is not None:
                 resumption.unfinished()
+        if over:
+            judging.run_twins()
         found = tuple(judging.buffer(place) for place in checked.at)
         report = CheckReport(
             scenario=scenario,
@@ -155,7 +159,7 @@ def check(
             jitter=added,
             strata=1 if measure.strata is None else len(measure.strata.weights),
             # Last of what takes time.
-            cost=findings.cost([measure], time.perf_counter() - started),
+            cost=findings.cost([measure], time.perf_counter() - started, judging.beside),
         )
         return report.resting_on(of_assumptions(assumed))
 
@@ -177,6 +181,9 @@ class _Check:
         self.least = statistics.runs_for_confidence(confidence)
         self._tests: dict[int, SequentialTest] = {}
         self._notes: list[Warning] = []
+        self._twins: dict[int, Twin[BufferSize]] = {}
+        #: Measurements of the twins.
+        self.beside: list[Measurements] = []
 
     def run(self, looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None) -> bool:
         """Test the buffers of one key after those of another; False where the time is over before the end."""
@@ -225,6 +232,16 @@ class _Check:
         most: Mapping[Goal, int] = delay_bounds(scenario, TARGET_LINK)
         return frozenset(goal for goal, packets in most.items() if scenario.buffer.packets <= packets)
 
+    def run_twins(self) -> None:
+        """Run the twin of each buffer at which exact hosts stay in phase."""
+        for place, checked in self._checked.at.items():
+            reports = self._reports(place)
+            twin, beside = twin_at(self._measure, place, reports, checked.size, self._scenario.goals)
+            if twin is not None:
+                self._twins[place] = twin
+            if beside is not None:
+                self.beside.append(beside)
+
     def ran_out(self, within: float) -> None:
         """Take note that the time was over.
 
@@ -258,6 +275,7 @@ class _Check:
             goals=goals,
             metrics=over.metrics,
             groups={group.name: group.with_quantiles for group in over.groups},
+            twin=self._twins.get(place),
         )
 
     def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:
@@ -269,6 +287,10 @@ class _Check:
         if not self._shown.decided and tested.evidence.method != "bound":
             # The runs do not show a state that may decide, so that they are no evidence.
             return CheckedGoal(goal, measured, margin, "undecided", None, Evidence("none", 0))
+        twin = self._twins.get(place)
+        if twin is not None and goal.key in twin.flipped:
+            # The runs agree on a coincidence of phases.
+            return CheckedGoal(goal, measured, margin, tested.verdict, None, Evidence("none", tested.evidence.runs))
         return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)
 
     def warnings(self) -> tuple[Warning, ...]:
@@ -280,6 +302,14 @@ class _Check:
             if not self._independent(reports):
                 outcome.confidence = None
             seen = self._tests[place].seen
-            finished = Finished(self._scenario, seen, outcome, self._measure, self._jitter, self._checked)
+            finished = Finished(
+                self._scenario,
+                seen,
+                outcome,
+                self._measure,
+                self._jitter,
+                self._checked,
+                twin=self._twins.get(place),
+            )
             found += findings.warnings(finished)
         return tuple(dict.fromkeys(found))

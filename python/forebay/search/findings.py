@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from forebay import statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.formatting import duration
 from forebay.goals import Goal, metric_value
+from forebay.measurement.twin import Twin
 from forebay.metric import NEVER_S
 from forebay.report import Estimate, Report
 from forebay.report import Metrics as Estimates
@@ -50,6 +52,7 @@ from forebay.search.port_warnings import port_warnings
 from forebay.search.ranged import Ranged
 from forebay.search.rare_states import Lengthened
 from forebay.search.thumbs import Thumb
+from forebay.search.twins import one_message, twin_at
 from forebay.warning import Kind, Warning
 
 __all__ = [
@@ -108,7 +111,10 @@ class ConfiguredVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A search that is over: on what, with which outcome, and everything that was measured."""
+    """A search that is over: on what, with which outcome, and everything that was measured.
+
+    `twin` is the twin at the answer with the measurements that it took, if it ran.
+    """
 
     scenario: Scenario
     search: Observing
@@ -117,6 +123,8 @@ class Finished:
     jitter: Jitter | None = None
     knob: Knob | Ranged = TARGET_LINK
     lengthened: Lengthened | None = None
+    twin: Twin[Any] | None = None
+    beside: Measurements | None = None
 
     def size(self, packets: int) -> Value:
         """The value for a number of the search: a buffer in packets if the search varies one."""
@@ -156,11 +164,24 @@ class Finished:
 
     @property
     def confident(self) -> bool:
-        """Whether the replications at the answer carry a confidence; where there are none, nothing does."""
+        """Whether the replications at the answer carry a confidence; where there are none, nothing does.
+
+        None do if hosts that vary give another verdict.
+        """
+        if self.twin is not None and self.twin.flipped:
+            return False
         if not self.measure.replicates or (self.outcome.buffer is not None and self.outcome.confidence is None):
             return False
         _, reports = self.at_answer()
         return are_observations(self.scenario.core, self.measure.engine, reports)
+
+    def with_twin(self) -> Finished:
+        """The same with the twin at the answer, if exact hosts stay in phase there and the time was not over."""
+        if any(note.kind is Kind.TIME_OVER for note in self.outcome.notes) or not self.search.samples:
+            return self
+        at, reports = self.at_answer()
+        twin, beside = twin_at(self.measure, at, reports, self.size(at), self.scenario.goals)
+        return dataclasses.replace(self, twin=twin, beside=beside)
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
         """The measured point at a buffer; None beyond all measured buffers."""
@@ -239,7 +260,7 @@ def fraction(finished: Finished, share: float, confidence: float) -> Held:
 def lower_end(finished: Finished) -> LowerEnd | None:
     """Between which buffers the smallest that would do lies."""
     between = finished.outcome.lower_end
-    if between is None:
+    if between is None or (finished.twin is not None and finished.twin.flipped):
         return None
     low, high = sorted((finished.size(end) for end in between), key=lambda value: value.number)
     return LowerEnd(low, high, LOWER_END)
@@ -435,12 +456,13 @@ def curve(finished: Finished) -> tuple[CurvePoint, ...]:
     return tuple(sorted(points, key=lambda each: each.buffer.number))
 
 
-def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
-    """The cost of all replications of some searches."""
-    costs = [report.cost for measure in measured for report in measure.reports.values()]
+def cost(measured: Sequence[Measurements], wall_s: float, beside: Iterable[Measurements | None] = ()) -> SearchCost:
+    """The cost of all replications of some searches, and of the twins `beside` them, which have buffers of these."""
+    every = [*measured, *filter(None, beside)]
+    costs = [report.cost for measure in every for report in measure.reports.values()]
     return SearchCost(
-        replications=sum(each.runs for each in measured),
-        resumed=sum(measure.resumed for measure in measured),
+        replications=sum(each.runs for each in every),
+        resumed=sum(measure.resumed for measure in every),
         buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),
         events=sum(each.events for each in costs),
@@ -452,7 +474,7 @@ def cost(measured: Sequence[Measurements], wall_s: float) -> SearchCost:
 
 def warnings(finished: Finished) -> tuple[Warning, ...]:
     """The warnings about the evidence, of the search and of the runs, and about coincidences."""
-    return (
+    found = (
         *_of_states(finished),
         *_of_length(finished),
         *port_warnings(finished),
@@ -463,6 +485,8 @@ def warnings(finished: Finished) -> tuple[Warning, ...]:
         *_of_warmup(finished),
         *phase_effects(finished.scenario.core, finished.measure.engine),
     )
+    place = "" if finished.twin is None else finished.named([finished.at_answer()[0]])
+    return one_message(found, finished.twin, place)
 
 
 def _of_length(finished: Finished) -> Iterator[Warning]:

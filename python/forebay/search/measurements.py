@@ -100,6 +100,21 @@ class Measurements:
         self._expected, self._before = 0, before
         self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.identity)
 
+    def beside(self, knob: Turned) -> Measurements:
+        """Further runs of the same scenario with another change, with the same seeds, storage and time limit."""
+        return Measurements(
+            self.scenario,
+            self.engine,
+            self.jobs,
+            self.progress,
+            knob=knob,
+            before=self._before + self.runs,
+            resumption=self.resumption,
+            until=self._until,
+            cluster=self.cluster,
+            strata=self._strata,
+        )
+
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
         # Numbers of the search that stand for one value are one place, with the replications of all.

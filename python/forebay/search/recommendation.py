@@ -230,7 +230,7 @@ def recommend(
         )
         found: list[tuple[Finished, Recommendation]] = []
         for question in questions:
-            before = sum(finished.measure.runs for finished, _ in found)
+            before = sum(each.measure.runs + (0 if each.beside is None else each.beside.runs) for each, _ in found)
             search = _Search(
                 partial(measuring, knob=question.varied, before=before),
                 terms,
@@ -256,7 +256,11 @@ def recommend(
             configurations=tuple(_configurations(answer, systems, line)),
             pareto=None if pareto is None else front(answer, pareto),
             # Last of what takes time.
-            cost=findings.cost([each.measure for each, _ in found], time.perf_counter() - started),
+            cost=findings.cost(
+                [each.measure for each, _ in found],
+                time.perf_counter() - started,
+                (each.beside for each, _ in found),
+            ),
         )
         return resting_on(whole_answer, of_assumptions(scenario.assumed))
 
@@ -336,6 +340,7 @@ def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tup
     if place is not None:
         # Before anything is read off the curve, which has these runs, too.
         verdict = configured_verdict(finished, place, search.terms.each)
+    finished = finished.with_twin()
     rules = (findings.judged_rule(finished, rule) for rule in question.rules)
     judged = (*rules, *_judged(finished, question.varied, question.thumbs))
     answer = _answer(finished, search.terms, question.asked, judged, verdict)
@@ -404,7 +409,7 @@ def _answer(
             for name, packets in asked.items()
         ),
         points=findings.curve(finished),
-        cost=findings.cost([measure], 0.0),
+        cost=findings.cost([measure], 0.0, [finished.beside]),
         warnings=findings.warnings(finished),
         engine=measure.engine,
         version=_core.__version__,
@@ -416,6 +421,7 @@ def _answer(
         else (finished.size(outcome.between[0]), finished.size(outcome.between[1])),
         runs=outcome.runs,
         level=terms.confidence,
+        twin=finished.twin,
     )
 
 

@@ -39,6 +39,7 @@ from forebay.sweeps.jobs import Job, Row, jobs_of, placed, row_of
 from forebay.sweeps.manifest import FILE, Manifest
 from forebay.sweeps.rare_states import summarized, warned, warnings_of_cells
 from forebay.sweeps.remote import lines_of, pack
+from forebay.sweeps.simultaneous_events import counted_events
 from forebay.sweeps.summaries import write_tables
 from forebay.tables import read_table
 from forebay.untrusted import DamagedError
@@ -76,7 +77,8 @@ class Sweep(Shown):
         Damaged files of cells; the runs that they lacked were made again.
     warnings : tuple of Warning
         Random states that the scenario declares and that the runs of some cells can hardly show, one warning for each
-        state. The rows of each cell have the warnings of the cell.
+        state. Then the number of runs in which simultaneous events decide the losses, if there are any. The rows have
+        the warnings of their runs and cells.
     """
 
     folder: Path
@@ -155,7 +157,8 @@ def sweep(
         Whether to run everything, whatever the folder already has.
     tell : callable, optional
         Called with lines of text: damage in the folder, the duration of runs in real time, and before the first run the
-        random states that the runs can hardly show.
+        random states that the runs can hardly show, and after the last run the number of runs in which simultaneous
+        events decide the losses.
     timeless : bool
         Whether to leave out runs in real time.
 
@@ -219,8 +222,12 @@ def sweep(
                     work.run_on(cluster, scenario.core)
                 batches.close()
                 _write_failed(folder, work.failed)
-                write_tables(folder, axes, [warned(row, rare.get(row["cell"], ())) for row in work.rows()])
-        return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged), warnings)
+                rows = work.rows()
+                write_tables(folder, axes, [warned(row, rare.get(row["cell"], ())) for row in rows])
+                events = counted_events(rows)
+                for warning in events:
+                    tell(warning)
+        return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged), (*warnings, *events))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 

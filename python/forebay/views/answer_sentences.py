@@ -74,6 +74,7 @@ ALWAYS = ("utilization", "loss_rate", "queue_delay_p99_s", GOODPUT)
 _WEIGHT = (
     Kind.ASSUMED_BOUND,
     Kind.ASSUMED_ENTRY,
+    Kind.TWIN_DIFFERS,
     Kind.PHASE_EFFECT,
     Kind.HIGH_LOSS,
     Kind.STARVED_GROUP,

@@ -283,6 +283,8 @@ def _confidence(report: CheckReport) -> str:
         told.append("No confidence is stated: the scenario has what nothing measured.")
     elif "bootstrap" in methods and report.confidence is not None:
         told.append(f"Each verdict has {100 * report.confidence:g} % confidence by itself.")
+    if any(each.twin is not None and each.twin.flipped for each in report.buffers):
+        told.append("A verdict that simultaneous events decide has no confidence.")
     if "bound" in methods:
         told.append(f"{BOUND} The goal holds for any traffic, because the buffer is so small.")
     return " ".join(told)

@@ -13,6 +13,7 @@ from rich.text import Text
 from forebay import formatting
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph, heading
+from forebay.views.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,11 @@ def comparison_view(found: Comparison) -> RenderableType:
         heading(found.scenario, "comparison"),
         _answers(found.answers),
     ]
+    parts += [
+        Paragraph(f"{answer.name}: {answer.twin.warning(count(found.buffer))}", "yellow")
+        for answer in found.answers
+        if answer.twin is not None
+    ]
     if found.agreement:
         parts += [_agreement(found.agreement), *_promise(found.agreement), Text("")]
     parts += _disagreements(found)
@@ -66,9 +72,9 @@ def comparison_view(found: Comparison) -> RenderableType:
 def _answers(answers: Sequence[Answer]) -> Fitting:
     """Every answer with the metrics that there is room for, and the others in tables below."""
     shown = [*SHOWN, *(name for name in CHANGING if any(name in answer.metrics for answer in answers))]
-    count = len(shown)
+    most = len(shown)
     return Fitting(
-        [_answers_table(answers, shown[at : at + size]) for at in range(0, count, size)] for size in range(count, 0, -1)
+        [_answers_table(answers, shown[at : at + size]) for at in range(0, most, size)] for size in range(most, 0, -1)
     )
 
 

@@ -371,6 +371,8 @@ def doubt(answer: Recommendation) -> str:
         reasons.append(f"{'most of ' if values['different'] > 1 else ''}the replications are identical")
     if Kind.LOCK_STEP in kinds:
         reasons.append("the flows move in step")
+    if answer.twin is not None and answer.twin.flipped:
+        reasons.append("simultaneous events decide")
     if Kind.TIME_OVER in kinds and not reasons:
         reasons.append("the time was over")
     return " and ".join(reasons) or "the replications carry none"

@@ -1,0 +1,113 @@
+"""Twins of a search: runs at the answer with hosts that vary, if exact hosts stay in phase there.
+
+A twin that gives another verdict on a goal takes the confidence away: the runs agree on a coincidence of phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forebay.measurement.twin import Twin, in_phase, twin_of, varied
+from forebay.warning import Kind, Warning
+
+if TYPE_CHECKING:
+    from forebay import _core
+    from forebay.goals import Goal
+    from forebay.report import Report
+    from forebay.search.measurements import Measurements, Turned
+
+__all__ = ["VariedHosts", "one_message", "twin_at"]
+
+Place = TypeVar("Place")
+
+#: Fewest runs of a twin, without which it has no interval.
+FEWEST = 2
+#: Warnings about the phases of exact hosts.
+OF_PHASES = frozenset({Kind.PHASE_EFFECT, Kind.TIED_ROUND_TRIPS, Kind.SIMULTANEOUS_EVENTS})
+
+
+@dataclass(frozen=True, slots=True)
+class VariedHosts:
+    """The change of another `knob`, with hosts that vary."""
+
+    knob: Turned
+
+    @property
+    def identity(self) -> str:
+        """The name of the runs among those of an interrupted search."""
+        return f"{self.knob.identity} with varied hosts"
+
+    def snapped(self, place: int, /) -> int:
+        """The number that stands for the same value."""
+        return self.knob.snapped(place)
+
+    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+        """The scenario with the value for which a number stands, and with hosts that vary."""
+        return varied(self.knob.core(scenario, place))
+
+
+def twin_at(
+    measure: Measurements, place: int, reports: Sequence[Report], buffer: Place, goals: Sequence[Goal]
+) -> tuple[Twin[Place] | None, Measurements | None]:
+    """Run the twin of some runs at a buffer, if exact hosts stay in phase in these.
+
+    Parameters
+    ----------
+    measure : Measurements
+        The measurements that made the runs. Those of the twin have the same seeds, the same storage and the same time
+        limit.
+    place : int
+        The number of the buffer in the search.
+    reports : sequence of Report
+        The runs.
+    buffer : BufferSize or Setting
+        The value for which the number stands.
+    goals : sequence of Goal
+        Goals of the search.
+
+    Returns
+    -------
+    tuple of (Twin or None, Measurements or None)
+        The twin, and its measurements if it ran. No twin if fewer than two runs ended in time.
+    """
+    if measure.engine != "packet" or not in_phase(reports):
+        return None, None
+    chosen = {id(report) for report in reports}
+    place = measure.knob.snapped(place)
+    pairs = sorted(pair for pair, report in measure.reports.items() if pair[0] == place and id(report) in chosen)
+    if len(pairs) < FEWEST:
+        return None, None
+    beside = measure.beside(VariedHosts(measure.knob))
+    beside.expect(len(pairs))
+    try:
+        beside(pairs)
+    except TimeoutError:
+        # The runs that ended in time count.
+        if measure.resumption is not None:
+            measure.resumption.unfinished()
+    theirs = beside.at(place)
+    scenario = measure.knob.core(measure.scenario.core, place)
+    twin = twin_of(scenario, buffer, reports, theirs, goals) if len(theirs) >= FEWEST else None
+    return twin, beside
+
+
+def one_message(found: Sequence[Warning], twin: Twin[Any] | None, place: str) -> tuple[Warning, ...]:
+    """The warnings with one message about phases: that of the twin, else that about the round trips.
+
+    Parameters
+    ----------
+    found : sequence of Warning
+        Every warning of an answer.
+    twin : Twin or None
+        The twin at the answer, if it ran.
+    place : str
+        The buffer of the twin as part of a sentence.
+    """
+    if twin is not None:
+        return (*(each for each in found if each.kind not in OF_PHASES), twin.warning(place))
+    told = {each.kind for each in found}
+    if Kind.PHASE_EFFECT in told or Kind.TIED_ROUND_TRIPS in told:
+        return tuple(each for each in found if each.kind is not Kind.SIMULTANEOUS_EVENTS)
+    return tuple(found)
