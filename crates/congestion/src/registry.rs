@@ -90,6 +90,7 @@ controllers! {
     Prague(crate::prague::PragueController),
     Ledbatpp(crate::ledbatpp::LedbatppController),
     Bic(crate::bic::BicController),
+    Ledbat(Box<crate::ledbat::LedbatController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.

@@ -108,7 +108,9 @@ fn bbr_detects_losses_by_time_unless_its_group_says_otherwise() {
             assert!(again == scenario, "{written}");
         }
     }
-    for cca in ["cubic", "newreno", "vegas", "dctcp", "prague", "ledbatpp"] {
+    for cca in [
+        "cubic", "newreno", "vegas", "dctcp", "prague", "ledbat", "ledbatpp",
+    ] {
         let scenario = read(&group("", &format!("\"{cca}\""), ""), &[]);
         assert_eq!(scenario.flows()[0].stack.recovery, Sack, "{cca}");
     }
