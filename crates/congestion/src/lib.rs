@@ -18,6 +18,7 @@ mod bottleneck;
 pub mod classic;
 #[cfg(test)]
 mod composition;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod fast;
