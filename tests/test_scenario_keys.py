@@ -16,7 +16,7 @@ from tests.conftest import forebay
         ("flows.workload.closed_loop", ["transfer again", "users", "think", "size"]),
         ("flows.delayed_ack", ["packets = 1", "timeout = 200ms"]),
         ("flows.recovery.rack", ["RFC 8985"]),
-        ("flows.recovery", ["default: sack", "`rack` for `bbr` and `bbr3`"]),
+        ("flows.recovery", ["default: sack", "`rack` for `bbr`, `bbr3` and `copa`"]),
         ("flows.stack.rfc", ["RACK for BBR"]),
         ("flows.slow_start_after_idle", ["default: true", "RFC 5681"]),
         ("law.weibull", ["exp(-(x / scale)^shape)", "scale or mean"]),

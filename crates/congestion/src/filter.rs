@@ -1,4 +1,4 @@
-//! The windowed maximum (Nichols's filter, as in draft-ietf-ccwg-bbr section 4.5.1): the best
+//! The windowed maximum and minimum (Nichols's filter, as in draft-ietf-ccwg-bbr section 4.5.1): the best
 //! value, and the best since, and the best since that.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,6 +50,38 @@ impl WindowedMaximum {
     }
 }
 
+/// The minimum of a value over a sliding window, in constant space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowedMinimum {
+    /// The maximum of the negative values.
+    negative: WindowedMaximum,
+}
+
+impl Default for WindowedMinimum {
+    fn default() -> Self {
+        let none = Stamped {
+            at: 0,
+            value: f64::NEG_INFINITY,
+        };
+        Self {
+            negative: WindowedMaximum { best: [none; 3] },
+        }
+    }
+}
+
+impl WindowedMinimum {
+    /// The minimum; infinite before the first value.
+    #[inline]
+    pub(crate) fn get(&self) -> f64 {
+        -self.negative.get()
+    }
+
+    /// Takes in `value` at `at` for a window of the given length.
+    pub(crate) fn update(&mut self, at: u64, value: f64, window: u64) {
+        self.negative.update(at, -value, window);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +111,20 @@ mod tests {
             let true_maximum = values.iter().rev().take(21).copied().fold(0.0, f64::max);
             assert!(maximum.get() <= true_maximum && maximum.get() >= value);
         }
+    }
+
+    #[test]
+    fn a_minimum_lives_for_one_window() {
+        let mut minimum = WindowedMinimum::default();
+        assert_eq!(minimum.get(), f64::INFINITY);
+        minimum.update(0, 3.0, 10);
+        for at in 1..=10 {
+            minimum.update(at, 5.0, 10);
+            assert_eq!(minimum.get(), 3.0);
+        }
+        minimum.update(11, 5.0, 10);
+        assert_eq!(minimum.get(), 5.0);
+        minimum.update(12, 1.0, 10);
+        assert_eq!(minimum.get(), 1.0);
     }
 }

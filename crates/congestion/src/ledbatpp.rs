@@ -9,6 +9,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::queueing_delay::{CurrentDelay, queueing_delay, target_seconds};
 use crate::registration::{Description, Registered};
 
 /// The gain is one over this at least (section 4.2).
@@ -24,12 +25,6 @@ const SLOW_ROUNDS: f64 = 2.0;
 
 /// Slowdowns are apart by so many times their length (section 4.4).
 const SLOWDOWN_INTERVAL: f64 = 9.0;
-
-/// Round-trip times of which the smallest counts (RFC 6817 section 3.4.2's CURRENT_FILTER).
-const FILTER: usize = 4;
-
-/// The shortest target, seconds: the reaction is relative to it.
-const MIN_TARGET: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -55,21 +50,13 @@ pub struct LedbatppController {
     phase: Phase,
     /// When the next slowdown begins; [`Time::MAX`] for not yet known.
     next: Time,
-    /// The newest round-trip times, seconds.
-    rtts: [f64; FILTER],
-    newest: usize,
+    current: CurrentDelay,
 }
 
 impl LedbatppController {
     /// What the queue adds to the round trip, seconds (section 4.5).
     fn delay(&self, path: &Path) -> f64 {
-        let current = self.rtts.iter().copied().fold(f64::INFINITY, f64::min);
-        let delay = current - path.min_rtt;
-        if delay.is_finite() {
-            delay.max(0.0)
-        } else {
-            0.0
-        }
+        queueing_delay(self.current.get(), path.min_rtt)
     }
 
     /// Growth relative to Reno's (section 4.2): less where others' round trips are as short.
@@ -137,8 +124,7 @@ impl CongestionControl for LedbatppController {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         if let Some(rtt) = sample.rtt {
-            self.rtts[self.newest] = rtt;
-            self.newest = (self.newest + 1) % FILTER;
+            self.current.update(rtt);
         }
         let now = sample.now;
         match self.phase {
@@ -197,11 +183,10 @@ impl Registered for LedbatppController {
 
     fn new(parameters: &Parameters, _: StreamKey) -> Self {
         Self {
-            target: parameters.time("target").as_secs_f64().max(MIN_TARGET),
+            target: target_seconds(parameters.time("target")),
             phase: Phase::Start,
             next: Time::MAX,
-            rtts: [f64::INFINITY; FILTER],
-            newest: 0,
+            current: CurrentDelay::default(),
         }
     }
 }
@@ -295,7 +280,7 @@ mod tests {
         for (delay, expected) in [(0.066, 45.7), (0.3, 25.0)] {
             let mut driven = Driven::steady(50.0);
             // The filter forgets shorter delays.
-            driven.ledbat.rtts = [0.06 + delay; FILTER];
+            driven.ledbat.current = CurrentDelay::steady(0.06 + delay);
             driven.round(delay);
             let cwnd = driven.window.cwnd;
             assert!((cwnd - expected).abs() < 1.0, "{delay} {cwnd}");
@@ -323,7 +308,7 @@ mod tests {
             (60.0, 3.0, 180.0, 2.0),
         ] {
             let mut driven = Driven::steady(cwnd);
-            driven.ledbat.rtts = [(base + delay) * 1e-3; FILTER];
+            driven.ledbat.current = CurrentDelay::steady((base + delay) * 1e-3);
             let path = Path {
                 min_rtt: base * 1e-3,
                 ..PATH

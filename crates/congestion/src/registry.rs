@@ -90,6 +90,8 @@ controllers! {
     Prague(crate::prague::PragueController),
     Ledbatpp(crate::ledbatpp::LedbatppController),
     Bic(crate::bic::BicController),
+    Ledbat(Box<crate::ledbat::LedbatController>),
+    Copa(Box<crate::copa::CopaController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -201,14 +203,14 @@ mod tests {
 
     /// Linux detects every loss of a connection with SACK by RACK, QUIC by time or packet numbers (RFC 9002).
     #[test]
-    fn only_bbr_runs_on_time_based_loss_detection_alone() {
+    fn only_bbr_and_copa_run_on_time_based_loss_detection_alone() {
         let time_based: Vec<_> = descriptions()
             .iter()
             .map(|known| description(known.name).unwrap())
             .filter(|known| known.loss_detection == LossDetection::TimeBased)
             .map(|known| known.algorithm.name)
             .collect();
-        assert_eq!(time_based, ["bbr", "bbr3"]);
+        assert_eq!(time_based, ["bbr", "bbr3", "copa"]);
     }
 
     #[test]

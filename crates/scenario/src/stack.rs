@@ -437,10 +437,11 @@ impl Part<FlowGroup> for StackKeys {
             let known = forebay_congestion::descriptions().iter();
             let names = known.filter(|it| time_based(it.name));
             let names: Vec<String> = names.map(|it| format!("`{}`", it.name)).collect();
+            let (last, others) = names.split_last().expect("BBR is registered");
+            let others = others.join(", ");
             recovery.add(&format!(
-                "In preset `rfc` it is `rack` for {}, whose implementations detect lost retransmissions \
-                    by time (RFC 8985, RFC 9002).",
-                names.join(" and ")
+                "In preset `rfc` it is `rack` for {others} and {last}, whose implementations detect lost retransmissions \
+                    by time (RFC 8985, RFC 9002)."
             ));
         }
         texts

@@ -6,6 +6,7 @@ mod captures;
 mod cellular;
 mod classes;
 mod controllers;
+mod delay_based;
 mod delays;
 mod demand;
 mod disciplines;

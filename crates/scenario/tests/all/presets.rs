@@ -82,14 +82,15 @@ fn group(stack: &str, cca: &str, more: &str) -> String {
 #[test]
 fn bbr_detects_losses_by_time_unless_its_group_says_otherwise() {
     use forebay_scenario::Recovery::{Fack, NewReno, Rack, Sack};
-    let bbr = [
+    let time_based = [
         "\"bbr\"",
         "\"bbr1\"",
         "\"bbr3\"",
         "{ kind = \"bbr\" }",
         "{ kind = \"bbrv3\", probe_rtt = false }",
+        "\"copa\"",
     ];
-    for cca in bbr {
+    for cca in time_based {
         for (stack, more, recovery) in [
             ("", "", Rack),
             ("rfc", "", Rack),
@@ -108,7 +109,9 @@ fn bbr_detects_losses_by_time_unless_its_group_says_otherwise() {
             assert!(again == scenario, "{written}");
         }
     }
-    for cca in ["cubic", "newreno", "vegas", "dctcp", "prague", "ledbatpp"] {
+    for cca in [
+        "cubic", "newreno", "vegas", "dctcp", "prague", "ledbat", "ledbatpp",
+    ] {
         let scenario = read(&group("", &format!("\"{cca}\""), ""), &[]);
         assert_eq!(scenario.flows()[0].stack.recovery, Sack, "{cca}");
     }
