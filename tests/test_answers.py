@@ -49,7 +49,7 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
     told = json.loads(answer.to_json())
     assert without_cost(told) == without_cost(printed)
     assert list(told) == list(printed)
-    assert list(told)[-3:] == ["sensitivity", "configuration", "pareto"]
+    assert list(told)[-4:] == ["sensitivity", "configuration", "pareto", "twin"]
     run = json.loads(forebay("run", small, "--json").out)
     report = Scenario.load(small).run()
     assert without_cost(report.to_dict()) == without_cost(run)
@@ -78,7 +78,7 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
             "engine",
             "version",
         ),
-        *("configuration", "configurations", "pareto"),
+        *("configuration", "configurations", "pareto", "twin"),
     ]
     assert list(told["goals"]["utilization"]) == [
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding"),

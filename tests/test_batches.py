@@ -99,8 +99,11 @@ def test_other_traffic_and_many_flows_break_ties() -> None:
 
 
 def test_the_warning_reaches_reports(small: Path) -> None:
-    for command in (["run", small], ["recommend", small, "--no-picture"]):
-        warnings = json.loads(forebay(*command, "--json").out)["warnings"]
-        assert sum("phase effect" in warning for warning in warnings) == 1
+    warnings = json.loads(forebay("run", small, "--json").out)["warnings"]
+    assert sum("phase effect" in warning for warning in warnings) == 1
+    # A search says what a twin with hosts that vary gives.
+    searched = json.loads(forebay("recommend", small, "--no-picture", "--json").out)
+    assert searched["twin"]["runs"] > 0
+    assert sum("twin" in warning or "hosts that" in warning for warning in searched["warnings"]) == 1
     fluid = json.loads(forebay("run", small, "--engine", "fluid", "--json").out)
     assert not any("phase effect" in warning for warning in fluid["warnings"])

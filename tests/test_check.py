@@ -393,7 +393,7 @@ def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
     ]  # fmt: skip
     assert (told["confidence"], told["engine"]) == (0.95, "packet")
     (found,) = told["buffers"]
-    assert list(found) == ["buffer", "setting", "verdict", "runs", "goals", "metrics", "groups"]
+    assert list(found) == ["buffer", "setting", "verdict", "runs", "goals", "metrics", "groups", "twin"]
     assert set(found["buffer"]) == {"packets", "bytes", "seconds", "bdp"}
     assert (found["setting"], found["runs"]) == (None, LEAST)
     assert list(found["goals"]) == ["utilization", "queue_delay_p99", "bulk.loss_rate"]
@@ -406,7 +406,7 @@ def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
     assert set(found["groups"]) == {"bulk", "background"}
     mean = found["goals"]["utilization"]["measured"]["mean"]
     assert found["metrics"]["utilization"]["mean"] == pytest.approx(mean, rel=1e-12)
-    assert told["cost"]["replications"] == LEAST
+    assert told["cost"]["replications"] == LEAST + found["twin"]["runs"]
 
 
 def test_equal_checks_are_equal_bytes_at_any_number_of_threads(small: Path) -> None:
@@ -622,7 +622,7 @@ def test_the_first_line_is_the_answer(one: CheckReport, several: CheckReport) ->
     assert printed(several, 100)[0] == "1 of 3 buffers meets every goal: 20 packets."
     lines = printed(one, 100)
     assert any("utilization 99." in line and "goodput" in line and "p99 delay" in line for line in lines)
-    assert any("CPU seconds" in line and line.startswith("19 runs") for line in lines)
+    assert any("CPU seconds" in line and line.startswith("38 runs") for line in lines)
 
 
 @pytest.mark.parametrize(

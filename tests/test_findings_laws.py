@@ -430,7 +430,8 @@ def test_the_curve_is_a_row_for_each_point(answer: recommendation.Recommendation
 
 def test_the_cost_is_of_all_that_was_measured(answer: recommendation.Recommendation) -> None:
     cost = answer.cost
-    assert cost.replications == sum(point.replications for point in answer.points)
+    assert answer.twin is not None
+    assert cost.replications == sum(point.replications for point in answer.points) + answer.twin.runs
     assert cost.buffers == len(answer.points)
     assert cost.resumed == 0
     assert cost.cpu_s > 0

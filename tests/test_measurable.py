@@ -191,11 +191,11 @@ def test_what_an_engine_leaves_out_is_said() -> None:
 @pytest.mark.parametrize(
     ("found", "wanted", "place"),
     [
-        ('utilization = ">= 85%"', 'utilization = ">= 85"', "small.toml:25: goal.utilization: "),
+        ('utilization = ">= 85%"', 'utilization = ">= 85"', "small.toml:26: goal.utilization: "),
         (
             "queue_delay_p99 =",
             '"background.slowdown_p99" = "<= 3"\nqueue_delay_p99 =',
-            "small.toml:26: goal.background",
+            "small.toml:27: goal.background",
         ),
     ],
 )

@@ -183,10 +183,10 @@ def test_another_engine_is_another_search(tmp_path: Path) -> None:
 def test_sensitivity_goes_on_too(tmp_path: Path) -> None:
     """The scenarios that are varied have files of their own."""
     needed = search(tmp_path / "first").cost.replications
-    assert len(stopped(tmp_path / "late", after=needed + 5, sensitivity=True)) == 2
+    assert len(stopped(tmp_path / "late", after=needed + 5, sensitivity=True)) == 3
     said: list[str] = []
     resumed = search(tmp_path / "late", said, sensitivity=True)
-    assert len(said) == 2
+    assert len(said) == 3
     fresh = recommend(Scenario.parse(SMALL), sensitivity=True)
     assert without_cost(resumed.to_json()) == without_cost(fresh.to_json())
     assert list((tmp_path / "late").iterdir()) == []

@@ -166,7 +166,7 @@ def test_standard_input_is_bounded(line: str, source: str, said: str, tmp_path: 
 
 #: Verbs by what they print with.
 PRINTING = ["run", "recommend --no-picture", "recommend --no-picture --json", "compare",
-            "sweep --over link.buffer=5p,9p --out out"]  # fmt: skip
+            "sweep --over link.buffer=5p,9p --set flows.bulk.processing=packet --out out"]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", PRINTING)

@@ -13,7 +13,7 @@ def test_a_long_warmup_passes() -> None:
 
 
 def test_a_start_in_the_middle_of_the_run_is_noticed() -> None:
-    text = SMALL.replace('packet   = "1000B"\n\n[[flows]]', 'packet   = "1000B"\nstart = "40s"\n\n[[flows]]')
+    text = SMALL.replace('processing = "0s"\n', 'processing = "0s"\nstart = "40s"\n')
     text = text.replace('measure = "30s"', 'measure = "120s"')
     warnings = warmup_warnings(Scenario.parse(text))
     assert warnings
