@@ -4,6 +4,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+/// Tolerance of memory estimates in bytes: histograms, samples and empty places of the calendar.
+pub const BESIDE: f64 = 3e6;
+
 /// The system's allocator with a count per thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted;

@@ -8,11 +8,8 @@ use forebay_scenario::{
     Workload,
 };
 
-use crate::allocations::peak_of;
+use crate::allocations::{BESIDE, peak_of};
 use crate::{answers, check_scenario, check_sentence, random_scenario};
-
-/// Bytes that a run may take beyond twice its estimate.
-const BESIDE: f64 = 3e6;
 
 /// The engines and formulas to run. The crate of the engines depends on this one, so the caller
 /// passes them in.

@@ -4,16 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_attack::allocations::{Counted, peak_of};
+use forebay_attack::allocations::{BESIDE, Counted, peak_of};
 use forebay_engines::engine;
 use forebay_scenario::{EngineError, Format, RunOptions, Scenario};
 use forebay_units::Bytes;
 
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
-
-/// Tolerance in bytes: histograms, samples and empty places of the calendar.
-const BESIDE: f64 = 3e6;
 
 /// The estimate and the measured peak of a run, in bytes.
 #[derive(Debug)]
