@@ -96,6 +96,11 @@ impl HostTiming {
         }
     }
 
+    /// Whether arrivals after the link vary.
+    fn varies(self) -> bool {
+        self.half > Time::ZERO
+    }
+
     /// The latest arrival at the next hop or the hosts after a departure, if `delay` is that to them. For packets of the
     /// largest size the mean is `delay`, unless that is too short.
     pub(crate) fn latest(self, delay: Time) -> Time {
@@ -121,11 +126,11 @@ pub(crate) struct InOrder {
 }
 
 impl InOrder {
-    /// One for each link whose packets vary and might change their order.
-    pub(crate) fn of_links(scenario: &Scenario) -> Vec<Option<Self>> {
-        let links = scenario.links().iter();
+    /// One for each link with a shaper whose arrivals vary.
+    pub(crate) fn of_links(scenario: &Scenario, timings: &[HostTiming]) -> Vec<Option<Self>> {
+        let links = scenario.links().iter().zip(timings);
         links
-            .map(|link| link.shaper.map(|_| Self::default()))
+            .map(|(link, timing)| (link.shaper.is_some() && timing.varies()).then(Self::default))
             .collect()
     }
 

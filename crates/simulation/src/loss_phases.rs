@@ -12,7 +12,7 @@ pub(crate) struct LossPhases {
     last: Vec<Option<u16>>,
     /// Losses that have a loss of the same flow before them.
     pub(crate) compared: u64,
-    /// Of them those with the same phase.
+    /// Compared losses whose phase is that of the loss before.
     pub(crate) same: u64,
 }
 
@@ -33,7 +33,7 @@ impl LossPhases {
         }
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// Sets the counts to zero at the end of the warm-up.
     pub(crate) fn restart(&mut self) {
         self.compared = 0;
         self.same = 0;

@@ -47,7 +47,7 @@ pub struct Network {
     guarded: bool,
     /// Variation of the arrivals after each link.
     pub(crate) timings: Vec<HostTiming>,
-    /// Order of the packets after each link with a shaper.
+    /// Order of the packets after each link with a shaper, where arrivals vary.
     orders: Vec<Option<InOrder>>,
     /// The hops of all groups' paths, one path behind the other.
     pub hops: Vec<Hop>,
@@ -111,8 +111,8 @@ impl Network {
             guarded: !memories.is_empty() || policers.iter().any(Option::is_some),
             policers,
             memories,
+            orders: InOrder::of_links(scenario, &timings),
             timings,
-            orders: InOrder::of_links(scenario),
             hops: Vec::new(),
             routes: Vec::new(),
             target: LinkId::new(scenario.target_index()),
