@@ -91,7 +91,7 @@ class Twin(Generic[Place]):
     def differing(self) -> Mapping[str, TwinMetric]:
         """The metrics that differ beyond noise: first those that flip goals, then those that differ most."""
         found = [(name, metric) for name, metric in self.metrics.items() if metric.differs]
-        return dict(sorted(found, key=lambda each: (not each[1].flips, -_relative(each[1]))))
+        return dict(sorted(found, key=lambda each: (not each[1].flips, -_relative(each[1].exact, each[1].varied))))
 
     @property
     def flipped(self) -> tuple[str, ...]:
@@ -233,14 +233,13 @@ def _compared(goals: Iterable[Goal], ours: Estimate, theirs: Estimate) -> TwinMe
     widths = (ours.half_width, theirs.half_width)
     noise = math.inf if None in widths else math.hypot(*(width or 0.0 for width in widths))
     certain = abs(theirs.mean - ours.mean) > noise
-    flips = (goal.key for goal in goals if (goal.margin(ours.mean) >= 0) != (goal.margin(theirs.mean) >= 0))
-    found = TwinMetric(ours, theirs, differs=certain, flips=tuple(flips) if certain else ())
-    differs = certain and (bool(found.flips) or _relative(found) > WORTH_MENTIONING)
-    return TwinMetric(ours, theirs, differs, found.flips)
+    if not certain:
+        return TwinMetric(ours, theirs, differs=False)
+    flips = tuple(goal.key for goal in goals if (goal.margin(ours.mean) >= 0) != (goal.margin(theirs.mean) >= 0))
+    return TwinMetric(ours, theirs, bool(flips) or _relative(ours, theirs) > WORTH_MENTIONING, flips)
 
 
-def _relative(metric: TwinMetric) -> float:
+def _relative(ours: Estimate, theirs: Estimate) -> float:
     """The difference in parts of the larger value."""
-    ours, theirs = metric.exact.mean, metric.varied.mean
-    largest = max(abs(ours), abs(theirs))
-    return abs(theirs - ours) / largest if largest else 0.0
+    largest = max(abs(ours.mean), abs(theirs.mean))
+    return abs(theirs.mean - ours.mean) / largest if largest else 0.0
