@@ -308,7 +308,7 @@ mod tests {
             driven
         }
 
-        /// So many round trips of this time, of which each is 100 ms apart.
+        /// Takes in samples of `count` round trips, 100 ms apart, with round-trip time `rtt`.
         fn rounds(&mut self, rtt: f64, count: u64) {
             for _ in 0..4 * count {
                 self.seen.rtt = Some(rtt);

@@ -4,7 +4,7 @@
 //!
 //! The bandwidth goes through two low-pass filters, which begin at the first sample. Times are exact here, in the
 //! kernel whole ticks. After a timeout the threshold is that product, too, and the smallest round-trip time is
-//! measured anew. Linux 3.10 and later do so (`CA_EVENT_LOSS`). Older versions did if F-RTO examined the timeout.
+//! measured again. Linux 3.10 and later do so (`CA_EVENT_LOSS`). Older versions did if F-RTO examined the timeout.
 
 use forebay_units::Time;
 
