@@ -72,8 +72,10 @@ impl Hop {
     }
 
     /// The latest arrival of a packet at the next hop or as an acknowledgment at the sender, after its departure.
-    pub(crate) fn latest_after(self, packet: InFlight, transit: &Transit) -> Time {
-        self.leg(packet, transit).latest
+    /// Acknowledgments and background packets do not vary after their last link.
+    pub(crate) fn latest_after(self, packet: InFlight, transit: &Transit) -> Option<Time> {
+        let varies = !self.last || matches!(packet.flow, FlowId::Responsive(_));
+        varies.then(|| self.leg(packet, transit).latest)
     }
 
     /// From here to the next hop, or as an acknowledgment to the sender. Choosing numbers instead

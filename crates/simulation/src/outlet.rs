@@ -128,8 +128,9 @@ impl<E: Ends> Outlet for Onward<'_, '_, E> {
         }
         let mut hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
         let mut departing = Departing { packet, time };
-        if let Some(order) = &mut self.order {
-            let latest = hop.latest_after(packet, self.flows.transit(packet.flow));
+        if let Some(order) = &mut self.order
+            && let Some(latest) = hop.latest_after(packet, self.flows.transit(packet.flow))
+        {
             departing.time = order.varied(hop.lead, time, packet.size, latest);
             hop.lead = Lead::ZERO;
         }
