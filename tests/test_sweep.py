@@ -99,6 +99,18 @@ def test_cells_run_the_last_axis_fastest() -> None:
         list(cells([Axis("a", ("1",)), Axis("a", ("2",))]))
 
 
+@pytest.mark.parametrize("buffer", ["20ms", "0.5BDP", "30p", "45kB"])
+@pytest.mark.parametrize("change", ["link.rate=7Mbps", "flows.bulk.rtt=13ms"])
+def test_a_buffer_of_a_cell_is_that_of_the_changed_text(buffer: str, change: str) -> None:
+    scenario = Scenario.parse(QUICK, overrides=[f"link.buffer={buffer}"])
+    (job,) = jobs_of(scenario, [Axis.parse(change)], "packet", 1, 1)
+    expected = Scenario.parse(QUICK, overrides=[f"link.buffer={buffer}", change])
+    assert job.scenario.sha256 == expected.core.sha256
+    changed = scenario.changed(change)
+    assert changed.core.sha256 == expected.core.sha256
+    assert f'"{buffer}"' in changed.toml
+
+
 def test_a_sweep_and_its_tables(quick: Path, tmp_path: Path) -> None:
     scenario = Scenario.load(quick)
     over = ["link.buffer=5p..80p:3", "flows.bulk.cca=newreno,cubic"]

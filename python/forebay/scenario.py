@@ -236,7 +236,7 @@ class Scenario:
                     return text
             except InputError:
                 pass  # a change that does more than its text, such as one of a `stack`
-        return _core.Scenario.as_toml(self.core.canonical_json(), "json", "<scenario>", ())
+        return _core.Scenario.as_toml(self.core.portable_json(), "json", "<scenario>", ())
 
     def lab(self, *, height: int | None = None) -> Laboratory:
         """Open the laboratory in a notebook: a widget that shows this scenario, live.

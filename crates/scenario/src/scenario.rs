@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use self::buffers::RelativeBuffers;
 use crate::assumed::{self, ASSUMED};
 use crate::cursor::Cursor;
 use crate::flows::{FlowGroup, MAX_FLOWS};
@@ -40,6 +41,7 @@ pub struct Scenario {
     goals: Vec<Goal>,
     fluid: FluidOptions,
     trace: TraceOptions,
+    relative_buffers: RelativeBuffers,
 }
 
 /// The most bytes of a scenario's text: ten thousand groups, or a million round trips.
@@ -190,6 +192,7 @@ impl Scenario {
             goals: read_goals(root.get("goal"), &groups)?,
             fluid: FluidOptions::read_whole(root.get("fluid").as_ref(), &context)?,
             trace: read_section(root, "trace", &context)?,
+            relative_buffers: RelativeBuffers::read(&cursors)?,
             links,
             memories,
             flows,
@@ -197,7 +200,8 @@ impl Scenario {
     }
 
     /// The same scenario with changes, which mean what they would in its file: another `stack` or `cca` brings
-    /// all that it sets. What the file said beside the old one stays, unless it was what that one sets anyhow.
+    /// all that it sets. What the file said beside the old one stays, unless it was what that one sets anyhow. A buffer
+    /// in time or BDP follows the rate and the round trips.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -205,7 +209,7 @@ impl Scenario {
         let text = if overrides.iter().any(Override::chooses_defaults) {
             self.json_with_presets()
         } else {
-            self.canonical_json()
+            self.portable_json()
         };
         let changed = Self::parse_any(&text, Format::Json, "scenario", overrides);
         changed.map_err(|error| match (&error.source, overrides) {

@@ -326,7 +326,7 @@ class Work:
     def run_on(self, cluster: Cluster, core: _core.Scenario) -> None:
         """Run the missing jobs on a cluster; every cell is made there from the one scenario at which all start."""
         missing = self._begin()
-        text = core.canonical_json()
+        text = core.portable_json()
 
         def observe(index: int, found: bytes | ForebayError) -> None:
             job = missing[index]

@@ -2,8 +2,10 @@
 //! with another.
 
 use forebay_units::Bytes;
+use serde_json::{Map, Value};
 
 use super::{Scenario, bdp_bytes};
+use crate::cursor::Cursor;
 use crate::flows::FlowGroup;
 use crate::link::{BufferLimit, BufferSize, Link};
 use crate::naming::Unknown;
@@ -11,10 +13,60 @@ use crate::node::{Mistake, ScenarioError, Source};
 use crate::report::BufferReport;
 
 /// Where a buffer is: at a link, or in a class of one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     link: usize,
     class: Option<usize>,
+}
+
+/// The buffers that a scenario gives in time or BDP, as given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RelativeBuffers(Vec<(Place, BufferSize)>);
+
+/// Scenarios are equal if their resolved values are.
+impl PartialEq for RelativeBuffers {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl RelativeBuffers {
+    /// Reads them from the tables of the links.
+    pub(super) fn read(links: &[Cursor<'_>]) -> Result<Self, ScenarioError> {
+        let mut relative = Self::default();
+        for (link, table) in links.iter().enumerate() {
+            let classes = table.get("queue").and_then(|queue| queue.get("classes"));
+            let classes = classes.and_then(|list| list.items()).unwrap_or_default();
+            let classes = classes
+                .iter()
+                .enumerate()
+                .map(|(at, item)| (Some(at), item));
+            for (class, table) in [(None, table)].into_iter().chain(classes) {
+                if let Some(at) = table.get("buffer") {
+                    relative.set(Place { link, class }, BufferSize::read(&at)?);
+                }
+            }
+        }
+        Ok(relative)
+    }
+
+    fn set(&mut self, place: Place, size: BufferSize) {
+        self.0.retain(|(at, _)| *at != place);
+        if matches!(size, BufferSize::Time(_) | BufferSize::Bdp(_)) {
+            self.0.push((place, size));
+        }
+    }
+
+    /// Puts the sizes into the tables of a resolved scenario.
+    pub(super) fn write(&self, scenario: &mut Map<String, Value>) {
+        for (Place { link, class }, size) in &self.0 {
+            let mut table = &mut scenario["links"][link];
+            if let Some(class) = class {
+                table = &mut table["queue"]["classes"][class];
+            }
+            table["buffer"] = size.to_string().into();
+        }
+    }
 }
 
 impl Scenario {
@@ -111,6 +163,18 @@ impl Scenario {
         self.packet_bytes_at(Place { link, class })
     }
 
+    /// The canonical JSON, but with buffers in time or BDP as given: changes of a scenario that is read from it have
+    /// the same result as changes of this one.
+    pub fn portable_json(&self) -> String {
+        Value::from(self.portable()).to_string()
+    }
+
+    pub(super) fn portable(&self) -> Map<String, Value> {
+        let mut map = self.canonical();
+        self.relative_buffers.write(&mut map);
+        map
+    }
+
     fn at_target(&self) -> Place {
         Place {
             link: self.target,
@@ -180,6 +244,7 @@ impl Scenario {
             Some(class) => link.classes[class].buffer = Some(limit),
             None => link.buffer = limit,
         }
+        changed.relative_buffers.set(place, size);
         Ok(changed)
     }
 

@@ -15,7 +15,7 @@ impl Scenario {
     /// The resolved scenario as JSON that reads back as an equal one, where keys of a stack stand beside the preset
     /// that leaves the fewest of them to be said.
     pub(super) fn json_with_presets(&self) -> String {
-        let mut whole = self.canonical();
+        let mut whole = self.portable();
         let Some(Value::Array(groups)) = whole.get("flows").cloned() else {
             return Value::from(whole).to_string();
         };

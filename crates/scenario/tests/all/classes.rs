@@ -352,3 +352,61 @@ fn the_schema_and_explain_know_the_keys_of_a_class() {
             .contains("\"classes\"")
     );
 }
+
+#[test]
+fn buffers_in_time_and_bdp_follow_later_changes_as_those_of_the_text_do() {
+    let text = r#"
+        [[links]]
+        name = "near"
+        rate = "30Mbps"
+        buffer = "0.5BDP"
+        [[links]]
+        name = "far"
+        rate = "10Mbps"
+        buffer = "20ms"
+        target = true
+        queue = { kind = "classes", classes = [{ name = "voice", groups = ["calls"], buffer = "5ms" }, { name = "web", groups = ["long"], buffer = "2BDP" }, { name = "rest" }] }
+        [[flows]]
+        name = "long"
+        path = ["near", "far"]
+        rtt = "40ms"
+        [[flows]]
+        name = "calls"
+        path = ["far"]
+        workload = { cbr = { rate = "1Mbps" } }
+        packet = "200B"
+    "#;
+    let plain = Scenario::parse(text, Format::Toml, "text", &[]).unwrap();
+    let portable = Scenario::parse(&plain.portable_json(), Format::Json, "again", &[]).unwrap();
+    assert_eq!(portable, plain);
+    let changes = [
+        "links.far.rate=20Mbps",
+        "links.near.rate=7Mbps",
+        "flows.long.rtt=10ms",
+        "flows.long.stack=linux",
+        "links.far.buffer=9p",
+    ];
+    for change in changes.map(|change| Override::parse(change).unwrap()) {
+        let expected = Scenario::parse(text, Format::Toml, "text", std::slice::from_ref(&change));
+        let expected = expected.unwrap();
+        for scenario in [&plain, &portable] {
+            let twice = [Override::parse("run.seed=7").unwrap(), change.clone()];
+            let changed = scenario.with(&twice[..1]).unwrap().with(&twice[1..]);
+            let back = Override::parse("run.seed=1").unwrap();
+            assert_eq!(
+                changed.unwrap().with(&[back]).unwrap(),
+                expected,
+                "{change:?}"
+            );
+        }
+    }
+    // A size that a search sets stays.
+    let faster = Override::parse("links.far.rate=20Mbps").unwrap();
+    let sized = plain.with_packets("link.buffer", 33).unwrap();
+    let sized = sized.with(&[faster]).unwrap();
+    let bytes = |scenario: &Scenario| scenario.buffer().bytes;
+    assert_eq!(
+        bytes(&sized),
+        bytes(&plain.with_packets("link.buffer", 33).unwrap())
+    );
+}
