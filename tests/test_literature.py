@@ -15,7 +15,8 @@ import pytest
 
 from forebay import models
 from forebay.errors import InputError
-from forebay.papers.catalog import Figure, load
+from forebay.papers import drawing
+from forebay.papers.catalog import PAPERS, Figure, load
 from forebay.papers.claims import SIGNS, Claim, Measured, Verdict, judge
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
@@ -115,7 +116,9 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
     """A row has both numbers in its text; a curve has a square at the published value and a point at ours."""
     module = import_module("forebay.papers.literature.drawing")
     drawn = getattr(module, figure.name.replace("-", "_"))
-    picture = drawn(Known(lambda claim: Measured(1.5 * _published(claim), 0.0)), figure)
+    results = Known(lambda claim: Measured(1.5 * _published(claim), 0.0))
+    picture = drawn(results, figure)
+    drawing.complete(picture, "the link", [results.judge(claim) for claim in figure.claims])
     texts = [text.get_text() for axis in picture.axes for text in axis.texts]
     points = {
         (marker, float(x), float(y))
@@ -133,6 +136,35 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
         else:
             assert ("s", claim.at, _published(claim)) in points, claim.quantity
             assert ("o", claim.at, 1.5 * _published(claim)) in points, claim.quantity
+
+
+@pytest.mark.parametrize("paper", [name for name in PAPERS if name != "literature"])
+def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -> None:
+    results = Known(lambda claim: Measured(1.5 * _published(claim), 0.01))
+    for figure in load(paper).figures:
+        verdicts = [results.judge(claim) for claim in figure.claims if claim.region is not None]
+        picture, axes = drawing.grid(1, 2)
+        for axis in axes.flat:
+            axis.plot([1, 2], [3, 4], label="a curve")
+            axis.set_xlabel("time (s)")
+        drawing.legend_below(picture, list(axes.flat))
+        drawing.title(picture, figure.title)
+        drawing.complete(picture, "the link", verdicts)
+        measured = [each for each in verdicts if each.measured is not None]
+        if not measured:
+            continue
+        picture.canvas.draw()
+        *panels, rows = picture.axes
+        top = rows.get_tightbbox().y1
+        assert all(axis.get_tightbbox().y0 > top for axis in panels), figure.id
+        assert all(legend.get_window_extent().y0 > top for legend in picture.legends), figure.id
+        texts = [text.get_text() for text in rows.texts]
+        for verdict in measured:
+            assert verdict.claim.region is not None
+            said = f"published {verdict.claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+            assert said in texts, verdict.claim.quantity
+        boxes = [text.get_window_extent() for text in rows.texts]
+        assert all(picture.bbox.x0 <= box.x0 and box.x1 <= picture.bbox.x1 for box in boxes), figure.id
 
 
 # Reasons of deviations ----------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_figures_of_papers(paper: str, name: str) -> None:
     figure = next(each for each in load(paper).figures if each.name == name)
     drawn = getattr(import_module(f"forebay.papers.{paper}.drawing"), name)(None, figure)
     link = headline(Scenario.load(ROOT / "scenarios" / "ixp-port.toml").resolved, otherwise="").link
-    drawing.finish(drawn, link)
+    drawing.complete(drawn, link, [])
     words = check(drawn)
     assert any(each.startswith("10 Gb/s · ") for each in words)
 

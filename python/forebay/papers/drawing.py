@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.papers.claims import SIGNS
 from forebay.views.headline import Headline
 from forebay.views.rule_panel import MARKERS, PALETTE
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from forebay.papers.claims import Region, Verdict
     from forebay.papers.running import Recording
     from forebay.views.canvas import Picture
 
@@ -21,11 +24,12 @@ __all__ = [
     "MARKERS",
     "band",
     "buffers",
-    "finish",
+    "complete",
     "fraction_axis",
     "grid",
     "legend_below",
     "names_beside",
+    "number_of",
     "over_time",
     "steps",
     "title",
@@ -33,6 +37,14 @@ __all__ = [
 
 #: Largest number of points of a drawn distribution.
 MOST_STEPS = 1500
+
+#: Colors of the published values, and of ours by verdict.
+PUBLISHED = "#555555"
+OURS = {"reproduced": PALETTE[0], "not_reproduced": PALETTE[1], "not_checkable": PALETTE[4]}
+#: Ratios to the published value beyond which a point lies on the edge of the panel.
+EDGES = (0.2, 5.0)
+#: Inches of a row of published values and of the axis below the rows, and points of its text.
+ROW, BELOW, LETTERS = 0.66, 0.6, 10.0
 
 
 def grid(rows: int, columns: int, width: float = 9.0, height: float = 5.2, **options: Any) -> tuple[Picture, Any]:
@@ -60,7 +72,7 @@ def title(picture: Picture, text: str) -> None:
     canvas.head(picture, Headline(text, ""))
 
 
-def finish(picture: Picture, link: str) -> None:
+def _finish(picture: Picture, link: str) -> None:
     """Put the link in a line under the title, and plain numbers on every axis."""
     from forebay.views import canvas
 
@@ -68,6 +80,12 @@ def finish(picture: Picture, link: str) -> None:
     canvas.head(picture, Headline(heading.title, link))
     for axis in picture.axes:
         canvas.plain_axes([axis])
+
+
+def complete(picture: Picture, link: str, verdicts: Sequence[Verdict]) -> None:
+    """Add what all pictures have: the link, and a row for each claim without a place on an axis."""
+    _finish(picture, link)
+    _add_published(picture, [each for each in verdicts if each.claim.at is None])
 
 
 def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4) -> None:
@@ -182,3 +200,56 @@ def steps(axis: Axes, values: ArrayLike, index: int, label: str, **options: Any)
         ordered, heights = ordered[at], heights[at]
     style: dict[str, Any] = {"color": PALETTE[index % len(PALETTE)], "linewidth": 1.6, "label": label} | options
     axis.step(ordered, 100 * heights, where="post", **style)
+
+
+def number_of(region: Region) -> float:
+    """The published number of a region: its middle, or its only end."""
+    if math.isfinite(region.low) and math.isfinite(region.high):
+        return (region.low + region.high) / 2
+    return region.low if math.isfinite(region.low) else region.high
+
+
+def _add_published(picture: Picture, verdicts: Sequence[Verdict]) -> None:
+    """Add a row for each measured claim below a finished picture: ours over the published value, and both numbers."""
+    from forebay.views import canvas
+
+    shown = [each for each in verdicts if each.measured is not None and each.claim.region is not None]
+    if not shown:
+        return
+    axis = canvas.add_foot(picture, 0.3 + BELOW + ROW * len(shown), BELOW)
+    inches = 0.96 * float(picture.get_figwidth())
+    for row, verdict in enumerate(shown):
+        _published(axis, row, verdict, inches)
+    axis.set_xscale("log")
+    axis.set_xlim(0.9 * EDGES[0], 1.1 * EDGES[1])
+    axis.set_ylim(len(shown) - 0.4, -0.6)
+    axis.set_yticks([])
+    axis.grid(visible=False, axis="y")
+    axis.set_xlabel("forebay's value over the published one (band: what the source's precision allows)")
+    canvas.plain_axes([axis])
+
+
+def _published(axis: Axes, row: int, verdict: Verdict, inches: float) -> None:
+    """Draw one row in a panel of a width in inches."""
+    from forebay.views import canvas
+
+    region, measured = verdict.claim.region, verdict.measured
+    assert region is not None
+    assert measured is not None
+    said = f"published {region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+    text = canvas.cut(verdict.claim.quantity, 0.96 * inches - canvas.width_of(said, LETTERS), LETTERS)
+    above: dict[str, Any] = {"va": "center", "fontsize": LETTERS, "transform": axis.get_yaxis_transform()}
+    axis.text(0.01, row - 0.27, text, ha="left", **above)
+    axis.text(0.99, row - 0.27, said, ha="right", **above)
+    number = number_of(region)
+    if number == 0.0:
+        return  # no ratio
+    low, high = sorted((region.low / number, region.high / number))
+    low, high = max(low, EDGES[0]), min(high, EDGES[1])
+    axis.barh(row + 0.15, high - low, 0.36, low, color=PUBLISHED, alpha=0.25)
+    axis.plot([1.0, 1.0], [row - 0.03, row + 0.33], color=PUBLISHED, linewidth=2.0)
+    ratio, half = measured.mean / number, (measured.half_width or 0.0) / abs(number)
+    shown = min(max(ratio, EDGES[0]), EDGES[1])
+    marker = "o" if shown == ratio else "<" if ratio < EDGES[0] else ">"
+    color = OURS[verdict.verdict]
+    axis.errorbar([shown], [row + 0.15], xerr=[half], color=color, marker=marker, markersize=7, capsize=3)

@@ -205,6 +205,6 @@ def _draw(paper: Paper, figure: Figure, results: Results, out: Path, link: str) 
         raise
     except ForebayError as error:
         return Drawn(paper, figure, verdicts, None, str(error))
-    drawing.finish(picture, link)
+    drawing.complete(picture, link, verdicts)
     _, png = reversed(plots.save_both(picture, out / paper.name / figure.name))
     return Drawn(paper, figure, verdicts, png)

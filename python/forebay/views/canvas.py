@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Picture",
+    "add_foot",
+    "cut",
     "figure",
     "head",
     "legend",
@@ -96,6 +98,8 @@ class Picture(Figure):
 
     #: The text objects of the headline, and the headline that they show.
     heading: tuple[list[Text], Headline]
+    #: Height of the panel of `add_foot`, in inches.
+    foot: float = 0.0
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw everything. Writing and measuring the figure both call this method."""
@@ -168,7 +172,8 @@ def head(made: Picture, heading: Headline) -> None:
         text.remove()
     width, height = (float(inches) for inches in made.get_size_inches())
     lines = _lines(heading, width)
-    made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - _head_height(lines) / height)))
+    foot = made.foot / height
+    made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, foot, 1, 1 - _head_height(lines) / height - foot)))
     y, written = height - MARGIN, []
     with style():
         for line in lines:
@@ -179,6 +184,30 @@ def head(made: Picture, heading: Headline) -> None:
             )
             y -= line.height
     made.heading = written, heading
+
+
+def add_foot(made: Picture, inches: float, below: float) -> Axes:
+    """Add a panel below all panels and legends, which keep their sizes.
+
+    Parameters
+    ----------
+    made : Picture
+        A finished figure without such a panel.
+    inches : float
+        Height of the panel with its labels.
+    below : float
+        Room for the labels of its horizontal axis, in inches.
+    """
+    width, before = (float(each) for each in made.get_size_inches())
+    height = before + inches
+    made.set_size_inches(width, height)
+    made.foot = inches
+    head(made, made.heading[1])
+    for each in made.legends:
+        each.set_bbox_to_anchor((0, inches / height, 1, before / height), transform=made.transFigure)
+    side = 2 * MARGIN / width
+    with style():
+        return made.add_axes((side, below / height, 1 - 2 * side, (inches - below) / height))
 
 
 @dataclass(frozen=True, slots=True)
