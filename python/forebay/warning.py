@@ -15,7 +15,7 @@ __all__ = ["Kind", "Warning", "of_engine"]
 class Kind(StrEnum):
     """Every kind of warning. Programs may rely on their names."""
 
-    # Warnings of the engines, as in crates/scenario/src/warning.rs.
+    # Warnings of the engines, as in crates/scenario/src/answer/warning.rs.
     FEW_DROPS = "few_drops"
     FEW_CONGESTION_EVENTS = "few_congestion_events"
     SIMULTANEOUS_EVENTS = "simultaneous_events"

@@ -12,7 +12,7 @@ const LONGEST: usize = 600;
 
 #[test]
 fn no_file_of_an_engine_stands_in_a_circle() {
-    for engine in ["simulation", "packet", "kernel", "fluid"] {
+    for engine in ["scenario", "simulation", "packet", "kernel", "fluid"] {
         let graph = Graph::read(&crate_folder(engine).join("src"));
         let circles = graph.circles();
         let told: Vec<_> = circles.iter().map(|circle| graph.explain(circle)).collect();
@@ -22,6 +22,24 @@ fn no_file_of_an_engine_stands_in_a_circle() {
             told.join("\n")
         );
     }
+}
+
+#[test]
+fn the_layers_of_the_scenario_crate_import_downward_only() {
+    const LAYERS: [&str; 4] = ["text", "model", "answer", "derived"];
+    let graph = Graph::read(&crate_folder("scenario").join("src"));
+    let layer = |file: &str| {
+        LAYERS
+            .iter()
+            .position(|name| file.split("::").next() == Some(name))
+    };
+    for (file, uses) in &graph.0 {
+        for used in uses {
+            let upward = layer(file).is_some_and(|own| layer(used).is_none_or(|other| other > own));
+            assert!(!upward, "{file} uses {used}");
+        }
+    }
+    assert!(LAYERS.iter().all(|name| graph.0.contains_key(*name)));
 }
 
 #[test]

@@ -1,96 +1,69 @@
-//! The contract: what a scenario is, what a report says, and what an engine must do.
+//! The contract: scenarios, reports and engines.
 //!
-//! A [`Scenario`] is read from TOML or JSON and is valid by construction. An [`Engine`] answers
-//! it with a [`Report`]; a [`ClosedForm`] model also says whether its assumptions hold and which
-//! buffer it asks for.
+//! A [`Scenario`] is read from TOML or JSON and is valid by construction. An [`Engine`] answers it with a [`Report`]. A
+//! [`ClosedForm`] model also says whether its assumptions hold and which buffer it asks for. The life of a scenario:
+//!
+//! 1. `text` reads a file into a tree whose nodes remember their lines, applies [`Override`]s, and reads tables by the
+//!    declarations of their keys.
+//! 2. `model` declares the tables. [`Scenario::parse`] reads them in order: links, flow groups, then what depends on
+//!    both, such as buffers in multiples of the bandwidth-delay product.
+//! 3. `answer` has the traits of engines and models, reports and warnings.
+//! 4. `derived` has what follows from a whole scenario: draws of replications, the memory estimate, the schema.
+//!
+//! Each layer imports only those before it. A scenario and its canonical JSON read back as equal.
 
-mod algorithm;
-mod assumed;
-mod classes;
-mod cursor;
-mod delay;
-mod demand;
-mod dimension;
-mod engine;
-mod flows;
-mod form;
-mod kept;
-mod keys;
-mod law;
-mod link;
-mod loss;
-mod manual;
-mod measured;
-mod medium;
-mod metric;
-mod naming;
-mod node;
-mod observed;
-mod options;
-mod outages;
-mod overrides;
-mod policer;
-mod quantile;
-mod rate;
-mod report;
-mod scenario;
-mod schema;
-mod shaper;
-mod stack;
-mod step_list;
-mod uncertain;
-mod varying;
-mod warning;
-mod workload;
-mod written;
+mod answer;
+mod derived;
+mod model;
+mod text;
 
-pub use algorithm::Algorithm;
-pub use classes::TrafficClass;
-pub use delay::Delays;
-pub use demand::{
-    DEFAULT_MEMORY, Footprint, MARGIN, MORE_MEMORY, Need, Waiting, controller_needs, rounded,
-};
-pub use dimension::{Dimension, split_quantity};
-pub use engine::{
+pub use answer::engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
     Prediction, RunOptions,
 };
-pub use flows::{Access, FlowGroup, MAX_FLOWS};
+pub use answer::footprint::{Footprint, Need, Waiting, controller_needs};
+pub use answer::quantile::{listed_quantiles, sorted_quantile};
+pub use answer::report::{
+    AcknowledgmentRecord, Bin, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
+    GroupReport, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS, PacketRecord,
+    QueueSample, Report, SaidRecord, Segment, TracedGroup, Traces, TransferRecord, VERSION,
+};
+pub use derived::manual::{algorithms, manual};
+pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, rounded};
+pub use derived::schema::schema;
 pub use forebay_random::Seed;
-pub use keys::KeyText;
-pub use law::{Law, Quantity, UnderWay};
-pub use link::{BufferLimit, BufferSize, Link, Memory, RateLayer};
-pub use loss::{GilbertElliott, MediumLoss};
-pub use manual::{algorithms, manual, sections};
-pub use medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
-pub use metric::{Goal, Metric, Place, Relation, Scope, Unit};
-pub use naming::{Unknown, american, counted, likeliest};
-pub use node::{Format, Mistake, ScenarioError, Source};
-pub use options::{
+pub use model::algorithm::Algorithm;
+pub use model::buffer::{BufferLimit, BufferReport, BufferSize};
+pub use model::classes::TrafficClass;
+pub use model::delay::Delays;
+pub use model::flow_count::{FlowCount, MAX_FLOWS};
+pub use model::flows::{Access, FlowGroup};
+pub use model::law::renewal::UnderWay;
+pub use model::law::{Law, Quantity};
+pub use model::link::{Link, Memory, RateLayer};
+pub use model::loss::{GilbertElliott, MediumLoss};
+pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
+pub use model::metric::{Goal, Metric, Place, Relation, Scope, Unit};
+pub use model::options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
     VictimCountLaw, VictimPolicy,
 };
-pub use outages::Outages;
-pub use overrides::Override;
-pub use policer::{Policer, Yellow};
-pub use quantile::{listed_quantiles, sorted_quantile};
-pub use report::{
-    AcknowledgmentRecord, Bin, BufferReport, Completions, Cost, Distribution, Estimate, FlowReport,
-    FlowSample, GroupReport, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
-    PacketRecord, QueueSample, Report, SaidRecord, Segment, TracedGroup, Traces, TransferRecord,
-};
-pub use scenario::{MAX_TEXT, Scenario};
-pub use schema::schema;
-pub use shaper::{Shaper, ShaperKind};
-pub use stack::{
+pub use model::outages::Outages;
+pub use model::policer::{Policer, Yellow};
+pub use model::scenario::{MAX_TEXT, Scenario};
+pub use model::sections::sections;
+pub use model::shaper::{Shaper, ShaperKind};
+pub use model::stack::{
     AckCounting, DelayedAck, FastRetransmitTimer, PartialAckTimer, Processing, Recovery, Reduction,
     Stack, TimeoutCut,
 };
-pub use uncertain::FlowCount;
-pub use varying::{Markov, MarkovState, Varying};
-pub use workload::Workload;
+pub use model::varying::{Markov, MarkovState, Varying};
+pub use model::workload::Workload;
+pub use text::dimension::Dimension;
+pub use text::grammar::KeyText;
+pub use text::naming::{Unknown, american, counted, likeliest};
+pub use text::overrides::Override;
+pub use text::quantity::split_quantity;
+pub use text::tree::{Format, Mistake, ScenarioError, Source};
 
-pub use warning::{Warning, WarningKind};
-
-/// The version that reports carry.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use answer::warning::{Warning, WarningKind};

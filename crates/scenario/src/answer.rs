@@ -1,0 +1,8 @@
+//! What engines receive and answer: the traits, reports and warnings.
+
+pub(crate) mod cached_report;
+pub(crate) mod engine;
+pub(crate) mod footprint;
+pub(crate) mod quantile;
+pub(crate) mod report;
+pub(crate) mod warning;

@@ -1,0 +1,8 @@
+//! What follows from a whole scenario: draws of replications, the memory estimate, remarks, the schema and the manual.
+
+pub(crate) mod draws;
+pub(crate) mod edit;
+pub(crate) mod manual;
+pub(crate) mod memory_estimate;
+pub(crate) mod remarks;
+pub(crate) mod schema;

@@ -1,0 +1,82 @@
+//! What the keys say of themselves, for people: the tables of the manual and the answers of
+//! `explain`.
+
+use std::fmt::Write as _;
+
+use crate::model::sections::sections;
+use crate::text::grammar::KeyText;
+
+/// The manual's tables of all keys, in Markdown.
+pub fn manual() -> String {
+    let mut page = String::new();
+    for section in sections() {
+        // The metrics have a page of their own.
+        if section.name == "goal" {
+            continue;
+        }
+        let title = match section.name.as_str() {
+            "law" => "Laws".to_owned(),
+            name => format!("`{name}`"),
+        };
+        let _ = write!(page, "\n### {title}\n\n{}\n\n", section.meaning);
+        page.push_str("| key | values | without it | meaning |\n|---|---|---|---|\n");
+        for key in &section.keys {
+            rows(&mut page, key, "");
+        }
+        if let Some(workload) = section.keys.iter().find(|key| key.name == "workload") {
+            page.push_str("\n### Workloads\n\n`persistent` (always something), `voip`, or a table with one of these:\n\n");
+            page.push_str("| key | values | without it | meaning |\n|---|---|---|---|\n");
+            for kind in &workload.keys {
+                rows(&mut page, kind, "");
+            }
+        }
+    }
+    page
+}
+
+/// The manual's tables of controllers and queue disciplines, in Markdown: what each is, and what it
+/// was held against.
+pub fn algorithms() -> String {
+    let mut page = String::new();
+    for (title, known) in [
+        ("Congestion controllers", forebay_congestion::descriptions()),
+        ("Queue disciplines", forebay_discipline::descriptions()),
+    ] {
+        let _ = write!(
+            page,
+            "\n### {title}\n\n| name | what | source | held against |\n|---|---|---|---|\n"
+        );
+        for one in known {
+            let checks = one.checks().join("; ");
+            let (what, source, checks) = (cell(one.title), cell(one.source), cell(&checks));
+            let _ = writeln!(page, "| `{}` | {what} | {source} | {checks} |", one.name);
+        }
+    }
+    page
+}
+
+/// The row of a key, and those of the keys within its values.
+fn rows(page: &mut String, key: &KeyText, within: &str) {
+    let name = format!("{within}{}", key.name);
+    let default = match key.default.as_str() {
+        _ if key.required => "must be given".to_owned(),
+        "" => String::new(),
+        default => format!("`{}`", cell(default)),
+    };
+    if key.allowed.is_empty() {
+        // One of the words that the key before takes.
+        let _ = writeln!(page, "| | `{}` | | {} |", key.name, cell(&key.meaning));
+    } else {
+        let (allowed, meaning) = (cell(&key.allowed), cell(&key.meaning));
+        let _ = writeln!(page, "| `{name}` | {allowed} | {default} | {meaning} |");
+    }
+    if key.name != "workload" {
+        for inner in &key.keys {
+            rows(page, inner, &format!("{name}."));
+        }
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

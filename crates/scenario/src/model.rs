@@ -1,0 +1,32 @@
+//! The scenario: its tables, each declared once with its keys, and what follows from them alone.
+
+pub(crate) mod algorithm;
+pub(crate) mod assumed;
+pub(crate) mod buffer;
+pub(crate) mod classes;
+pub(crate) mod delay;
+pub(crate) mod flow_count;
+pub(crate) mod flows;
+pub(crate) mod law;
+pub(crate) mod link;
+pub(crate) mod link_classes;
+pub(crate) mod link_delay;
+pub(crate) mod link_medium;
+pub(crate) mod link_rate;
+pub(crate) mod loss;
+pub(crate) mod measured;
+pub(crate) mod medium;
+pub(crate) mod metric;
+pub(crate) mod observed;
+pub(crate) mod options;
+pub(crate) mod outages;
+pub(crate) mod policer;
+pub(crate) mod rate;
+pub(crate) mod relative_buffers;
+pub(crate) mod scenario;
+pub(crate) mod sections;
+pub(crate) mod shaper;
+pub(crate) mod stack;
+pub(crate) mod token_buckets;
+pub(crate) mod varying;
+pub(crate) mod workload;

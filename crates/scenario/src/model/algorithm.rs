@@ -1,0 +1,282 @@
+//! A controller or queue discipline as chosen in a scenario: its name and parameter values.
+
+use forebay_congestion::LossDetection;
+use forebay_units::parameter::{
+    Description, Parameter, ParameterKind, Parameters, Threshold, Value as Parametric,
+};
+use forebay_units::{Bytes, Rate, Time};
+use serde_json::{Map, Value, json};
+
+use crate::text::cursor::Cursor;
+use crate::text::form::{Unit, percentage};
+use crate::text::grammar::Grammar;
+use crate::text::grammar::{entry, object, words};
+use crate::text::keys::{Context, Form};
+use crate::text::naming::Unknown;
+use crate::text::quantity::packets;
+use crate::text::tree::{Mistake, ScenarioError};
+
+/// Parameters that bound a range, where an algorithm has both: its lower and its upper end.
+const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
+
+/// A registered algorithm with its parameters.
+#[derive(Clone, Debug)]
+pub struct Algorithm {
+    description: &'static Description,
+    parameters: Parameters,
+}
+
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.parameters == other.parameters
+    }
+}
+
+impl Algorithm {
+    /// An algorithm with its default parameters.
+    pub(crate) fn new(description: &'static Description) -> Self {
+        Self {
+            description,
+            parameters: Parameters::defaults(description.parameters),
+        }
+    }
+
+    /// Reads a name, or a table with `kind`, parameters and perhaps keys `beside` them that another
+    /// reads. Where nothing else is written, parameters that know `preset` as a word take it.
+    pub(crate) fn read_within(
+        cursor: &Cursor<'_>,
+        registry: &[&'static Description],
+        (beside, preset): (&[&str], &str),
+    ) -> Result<Self, ScenarioError> {
+        let kind = if cursor.entries().is_ok() {
+            let first = registry.first().map_or("", |d| d.name);
+            cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
+        } else {
+            cursor.clone()
+        };
+        let Some(name) = kind.text() else {
+            let known: Vec<&str> = registry.iter().map(|d| d.name).collect();
+            return Err(kind.error(known.join(", ")));
+        };
+        let found = registry.iter().find(|d| d.is_called(name));
+        let description = found.ok_or_else(|| {
+            let names = registry.iter();
+            let names = names.map(|d| (d.name, d.aliases.iter().copied()));
+            kind.mistake(Mistake::Name(Unknown::spelled(cursor.what(), name, names)))
+        })?;
+        let mut algorithm = Self::new(description).within(preset);
+        if cursor.text().is_none() {
+            let mut known = vec!["kind"];
+            known.extend(description.parameters.iter().map(|p| p.name));
+            known.extend(beside);
+            cursor.only(&known)?;
+            for parameter in description.parameters {
+                if let Some(value) = cursor.get(parameter.name) {
+                    algorithm
+                        .parameters
+                        .set(parameter.name, read_value(&value, parameter)?);
+                }
+            }
+            for ends in ORDERED {
+                algorithm.in_order(cursor, ends)?;
+            }
+        }
+        Ok(algorithm)
+    }
+
+    /// Refuses a range that is written upside down; where one end is written and the other's default lies
+    /// beyond it, that end is the same. Thresholds of different units compare only once the link is known;
+    /// there the discipline raises the upper one.
+    fn in_order(
+        &mut self,
+        cursor: &Cursor<'_>,
+        (low, high): (&'static str, &'static str),
+    ) -> Result<(), ScenarioError> {
+        let (least, most) = (self.parameters.get(low), self.parameters.get(high));
+        let upside_down = match (least, most) {
+            (Parametric::Number(least), Parametric::Number(most)) => most < least,
+            (Parametric::Threshold(least), Parametric::Threshold(most)) => most < least,
+            _ => false,
+        };
+        if !upside_down {
+            return Ok(());
+        }
+        match (cursor.get(low), cursor.get(high)) {
+            (Some(lower), Some(upper)) => {
+                return Err(upper.error(format!("at least {low}, which is {}", lower.shown())));
+            }
+            (_, None) => self.parameters.set(high, least),
+            (None, Some(_)) => self.parameters.set(low, most),
+        };
+        Ok(())
+    }
+
+    /// With the word `preset` for every parameter that knows it.
+    pub(crate) fn within(mut self, preset: &str) -> Self {
+        for parameter in self.description.parameters {
+            if let ParameterKind::Choice { words } = parameter.kind
+                && let Some(word) = words.iter().find(|word| **word == preset)
+            {
+                self.parameters.set(parameter.name, Parametric::Word(word));
+            }
+        }
+        self
+    }
+
+    /// Name in the registry.
+    pub fn name(&self) -> &'static str {
+        self.description.name
+    }
+
+    /// What the registry says of it.
+    pub fn description(&self) -> &'static Description {
+        self.description
+    }
+
+    /// Whether it is a controller whose implementations detect losses by time.
+    pub(crate) fn detects_losses_by_time(&self) -> bool {
+        time_based(self.name())
+    }
+
+    /// The values of its parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+}
+
+/// Whether the implementations of the controller `name` detect losses by time.
+pub(crate) fn time_based(name: &str) -> bool {
+    forebay_congestion::description(name)
+        .is_some_and(|known| known.loss_detection == LossDetection::TimeBased)
+}
+
+fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {
+    match parameter.kind {
+        ParameterKind::Number { min, max } => cursor.number_in(min, max).map(Parametric::Number),
+        ParameterKind::Time => cursor.unit().map(Parametric::Time),
+        ParameterKind::Bytes => cursor.unit().map(Parametric::Bytes),
+        ParameterKind::Rate => cursor.unit().map(Parametric::Rate),
+        ParameterKind::Threshold => read_threshold(cursor).map(Parametric::Threshold),
+        ParameterKind::Switch => cursor.switch().map(Parametric::Switch),
+        ParameterKind::Choice { words } => {
+            let pairs: Vec<(&str, &'static str)> = words.iter().map(|w| (*w, *w)).collect();
+            cursor.word(&pairs).map(Parametric::Word)
+        }
+    }
+}
+
+fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
+    let allowed =
+        "a share of the buffer (\"40%\"), packets (\"100p\"), bytes (\"150kB\") or time (\"5ms\")";
+    let text = cursor.text().ok_or_else(|| cursor.error(allowed))?;
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent = percent
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|x| (0.0..=1e6).contains(x));
+        return percent
+            .map(|x| Threshold::Fraction(x / 100.0))
+            .ok_or_else(|| cursor.error(allowed));
+    }
+    if let Some(count) = packets(text) {
+        return Ok(Threshold::Packets(count));
+    }
+    let bytes = text.parse::<Bytes>().map(Threshold::Bytes);
+    bytes
+        .or_else(|_| text.parse().map(Threshold::Time))
+        .map_err(|_| cursor.error(allowed))
+}
+
+/// The form of a controller or queue discipline out of this registry.
+pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
+
+impl Registered {
+    /// Reads a table that has other keys, too.
+    pub(crate) fn read_beside(
+        &self,
+        at: &Cursor<'_>,
+        others: &[&str],
+        context: &Context<'_>,
+    ) -> Result<Algorithm, ScenarioError> {
+        Algorithm::read_within(at, (self.0)(), (others, context.preset))
+    }
+}
+
+impl Form<Algorithm> for Registered {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Algorithm, ScenarioError> {
+        self.read_beside(at, &[], context)
+    }
+
+    fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
+        let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
+        for (name, value) in algorithm.parameters.iter() {
+            let shown: Value = match value {
+                Parametric::Number(x) => (*x).into(),
+                Parametric::Time(x) => x.to_string().into(),
+                Parametric::Bytes(x) => x.to_string().into(),
+                Parametric::Rate(x) => x.to_string().into(),
+                Parametric::Threshold(x) => threshold_text(*x).into(),
+                Parametric::Switch(x) => (*x).into(),
+                Parametric::Word(x) => (*x).into(),
+                Parametric::Automatic => continue,
+            };
+            map.insert((*name).to_owned(), shown);
+        }
+        Some(map.into())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
+        let aliases = (self.0)().iter().flat_map(|d| d.aliases);
+        let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
+        let mut forms = vec![words(&spellings)];
+        for description in (self.0)() {
+            let name = description.name;
+            let kind = if description.aliases.is_empty() {
+                json!({"const": name})
+            } else {
+                let aliases = description.aliases.iter().copied();
+                words(&[name].into_iter().chain(aliases).collect::<Vec<_>>())
+            };
+            let mut entries = vec![entry("kind", kind)];
+            entries.extend(description.parameters.iter().map(|parameter| {
+                let mut schema = parameter_schema(parameter.kind);
+                schema["description"] = parameter.meaning.into();
+                entry(parameter.name, schema)
+            }));
+            let mut schema = object(&entries);
+            schema["required"] = json!(["kind"]);
+            schema["description"] = description.title.into();
+            forms.push(schema);
+        }
+        let allowed = format!(
+            "{}, or a table with `kind` and parameters",
+            names.join(", ")
+        );
+        Grammar::new(json!({ "oneOf": forms }), allowed)
+    }
+}
+
+fn parameter_schema(kind: ParameterKind) -> Value {
+    match kind {
+        ParameterKind::Number { min, max } => {
+            json!({"type": "number", "minimum": min, "maximum": max})
+        }
+        ParameterKind::Time => Time::schema(),
+        ParameterKind::Bytes => Bytes::schema(),
+        ParameterKind::Rate => Rate::schema(),
+        ParameterKind::Threshold => json!({"type": "string"}),
+        ParameterKind::Switch => json!({"type": "boolean"}),
+        ParameterKind::Choice { words: allowed } => words(allowed),
+    }
+}
+
+fn threshold_text(threshold: Threshold) -> String {
+    match threshold {
+        Threshold::Fraction(x) => percentage(x),
+        Threshold::Packets(x) => format!("{x}p"),
+        Threshold::Bytes(x) => x.to_string(),
+        Threshold::Time(x) => x.to_string(),
+    }
+}

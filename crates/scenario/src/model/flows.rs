@@ -1,0 +1,472 @@
+//! Flow groups: who sends what, when, and with which TCP.
+
+use forebay_units::{Bytes, Rate, Time};
+use serde_json::{Map, Value, json};
+
+use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::flow_count::{FlowCount, Flows};
+use crate::model::law::Law;
+use crate::model::law::form::{Drawn, EachFlow};
+use crate::model::stack::{Stack, StackKeys};
+use crate::model::workload::{AnyWorkload, Workload};
+use crate::text::cursor::Cursor;
+use crate::text::form::{Maybe, Packets, Table, Text, Within};
+use crate::text::grammar::Grammar;
+use crate::text::grammar::KeyText;
+use crate::text::keys::{Context, Form, Part, Section, keys};
+use crate::text::tree::ScenarioError;
+
+keys! {
+    /// A group of flows that share everything but their draws.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FlowGroup {
+        /// Name, unique in the scenario; without one `flows0`, `flows1`, ...
+        name: String = String::new(), always(NAME);
+        /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1. The mean
+        /// where `count_law` says that replications draw it.
+        count: u64 = 1, derived;
+        /// Number of flows, or how replications draw it. Users of a closed loop and servers of an
+        /// incast are counted by their own keys.
+        count_law: FlowCount = FlowCount::Fixed(1), always(Flows, "count");
+        /// By how much delays that change exceed the shortest on the way there and back, on average, in
+        /// seconds: on top of `rtt`.
+        extra_delay: f64 = 0.0, derived;
+        /// Congestion controller; ignored by unresponsive workloads.
+        controller: Algorithm = Algorithm::new(forebay_congestion::default_description()),
+            always(CONTROLLER, "cca");
+        /// Whole two-way propagation time without queueing; must be given unless the workload is
+        /// unresponsive. `{ common = LAW }` draws one time for all flows of a replication.
+        rtt: Law<Time> = Law::Value(Time::ZERO), always(RoundTrip);
+        /// Whether each replication draws one round-trip time for all flows, instead of one per flow.
+        common_rtt: bool = false, derived;
+        /// Full data packet on the wire, headers included.
+        packet: Law<Bytes> = Law::Value(ETHERNET), always(PacketSize);
+        /// What the flows have to send.
+        workload: Workload = Workload::Persistent, always(AnyWorkload);
+        /// When they start. Without it, what repeats itself (`cbr`, `on_off`, `voip`, `periodic`,
+        /// `app_limited`) is under way when the run begins, each flow at a point of its period of its
+        /// own, as in the steady state.
+        start: Law<Time> = Law::Value(Time::ZERO), always(EachFlow);
+        /// Whether the flows are under way when the run begins: the workload repeats itself and no
+        /// `start` is given.
+        under_way: bool = false, derived;
+        /// When they stop sending, where they do.
+        stop: Option<Law<Time>> = None, key(Maybe(EachFlow));
+        /// The TCP implementation's choices.
+        stack: Stack = Stack::RFC, parts(StackKeys);
+        /// Each flow's own access link, where it limits.
+        access: Option<Access> = None, key(Maybe(Table));
+        /// Links crossed, by name; must be given where there are several. Kept as indices into the
+        /// scenario's links.
+        path: Vec<usize> = Vec::new(), always(Path);
+        /// Links that the acknowledgments cross; without any they are not held up.
+        reverse: Vec<usize> = Vec::new(), key(Reverse);
+    }
+}
+
+const NAME: Text = Text {
+    valid: |name| {
+        let letter = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        !name.is_empty() && name.len() <= 64 && name.chars().all(letter)
+    },
+    allowed: "a name of letters, digits, '-' and '_'",
+};
+
+const CONTROLLER: Registered = Registered(forebay_congestion::descriptions);
+
+/// The largest packet that Ethernet takes, headers included.
+const ETHERNET: Bytes = Bytes::new(1500);
+
+/// A packet of speech, G.711 every 20 ms: 160 bytes under RTP, UDP and IP.
+const SPEECH: Bytes = Bytes::new(200);
+
+keys! {
+    /// A flow's own access link.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Access {
+        /// Its rate.
+        rate: Rate = Rate::from_bits_per_second(0), required("\"100Mbps\"", ACCESS_RATE);
+        /// Packets that may wait there; none is unlimited.
+        queue: Option<u64> = None, key(Maybe(ACCESS_QUEUE));
+    }
+}
+
+const ACCESS_RATE: Within<Rate> = Within {
+    least: Rate::from_bits_per_second(1000),
+    most: Rate::from_bits_per_second(u64::MAX),
+    allowed: "a rate of at least 1kbps",
+};
+
+const ACCESS_QUEUE: Packets = Packets {
+    least: 0.0,
+    bare: false,
+    allowed: "packets such as \"50p\"",
+};
+
+impl FlowGroup {
+    /// Payload of a full packet of the group's (mean) size.
+    pub fn payload(&self) -> Bytes {
+        Bytes::new(self.packet.mean().round() as u64).saturating_sub(self.header())
+    }
+
+    /// Header bytes within a packet: those of the stack for TCP, none for unresponsive traffic.
+    pub fn header(&self) -> Bytes {
+        if self.responsive() {
+            self.stack.header
+        } else {
+            Bytes::ZERO
+        }
+    }
+
+    /// Reads the group of this number. The context has the scenario's links and target rate.
+    pub(crate) fn read_numbered(
+        table: &Cursor<'_>,
+        number: usize,
+        context: &Context<'_>,
+    ) -> Result<Self, ScenarioError> {
+        table.only(&Self::names())?;
+        let (workload, preset) = (table.get("workload"), table.get("stack"));
+        let unresponsive = AnyWorkload::is_unresponsive(workload.as_ref());
+        let mut context = Context {
+            unresponsive,
+            preset: preset.as_ref().and_then(Cursor::text).unwrap_or_default(),
+            ..*context
+        };
+        if !unresponsive {
+            // No preset's header depends on the controller, which is read later.
+            context.header = StackKeys::stack(table, &Self::defaults().controller)?.header;
+        }
+        let packet = match table.get("packet") {
+            Some(packet) => PacketSize.read(&packet, &context)?,
+            None if AnyWorkload::is_speech(workload.as_ref()) => Law::Value(SPEECH),
+            None => Law::Value(ETHERNET),
+        };
+        context.packet = Bytes::new(packet.mean().round() as u64);
+        context.payload = context.packet.saturating_sub(context.header);
+
+        let mut group = Self::defaults();
+        group.packet = packet;
+        group.controller = group.controller.within(context.preset);
+        group.update(table, &context)?;
+        if group.name.is_empty() {
+            group.name = format!("flows{number}");
+        }
+        group.count_law = read_count(table, &group.workload)?;
+        group.count = group.count_law.nominal();
+        group.common_rtt = table
+            .get("rtt")
+            .is_some_and(|rtt| rtt.get("common").is_some());
+        group.under_way = group.workload.repeats() && table.get("start").is_none();
+        group.check_given(table, &context)?;
+        group.check_lists(table)?;
+        Ok(group)
+    }
+
+    /// Completes and checks what keys say only together.
+    fn check_given(
+        &mut self,
+        table: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        if table.get("rtt").is_none() && !context.unresponsive {
+            return Err(table.error_found("no `rtt`", "rtt = \"100ms\""));
+        }
+        if table.get("path").is_none() {
+            if context.links.len() != 1 {
+                let allowed = format!("path = [names out of {}]", context.links.join(", "));
+                return Err(table.error_found("no `path`", allowed));
+            }
+            self.path = vec![0];
+        }
+        if self.under_way
+            && let Some(law) = self.workload.endless_period()
+        {
+            let at = table.get("workload").unwrap_or_else(|| table.clone());
+            let allowed = "a mean that is finite (a `shape` above 1, or a `maximum`), or a `start` for the flows";
+            return Err(at.error_found(format!("`{law}` of infinite mean"), allowed));
+        }
+        Ok(())
+    }
+
+    /// Checks that laws fit the number of flows: lists its value, no lists where it is drawn.
+    fn check_lists(&self, table: &Cursor<'_>) -> Result<(), ScenarioError> {
+        let check = Check {
+            count: matches!(self.count_law, FlowCount::Fixed(_)).then_some(self.count),
+            table,
+        };
+        check.law(&self.rtt, "rtt")?;
+        check.law(&self.start, "start")?;
+        check.law(&self.packet, "packet")?;
+        if let Some(stop) = &self.stop {
+            check.law(stop, "stop")?;
+        }
+        match &self.workload {
+            Workload::Finite { size } => check.law(size, "workload"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The canonical form of the group.
+    pub(crate) fn shown(&self, context: &Context<'_>) -> Map<String, Value> {
+        let count = self.count_law.shown();
+        let context = Context {
+            count: Some(&count),
+            ..*context
+        };
+        let mut map = self.write(&context);
+        if matches!(
+            self.workload,
+            Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
+        ) {
+            map.shift_remove("count");
+        }
+        if self.under_way {
+            map.shift_remove("start");
+        }
+        if self.common_rtt
+            && let Some(rtt) = map.get_mut("rtt")
+        {
+            *rtt = json!({ "common": rtt });
+        }
+        map
+    }
+}
+
+/// The number of flows that laws have to fit: none where it is drawn.
+struct Check<'a> {
+    count: Option<u64>,
+    table: &'a Cursor<'a>,
+}
+
+impl Check<'_> {
+    fn law<T: crate::model::law::Quantity>(
+        &self,
+        law: &Law<T>,
+        key: &str,
+    ) -> Result<(), ScenarioError> {
+        let at = self.table.get(key).unwrap_or_else(|| self.table.clone());
+        match self.count {
+            Some(count) => law.check_count(count, &at),
+            None => law.check_unlisted(&at),
+        }
+    }
+}
+
+/// The number of flows: its own key, or what the workload says.
+fn read_count(table: &Cursor<'_>, workload: &Workload) -> Result<FlowCount, ScenarioError> {
+    let given = table.get("count");
+    let count = given.as_ref().map(FlowCount::read).transpose()?;
+    let users = table.get("workload").and_then(|at| AnyWorkload::users(&at));
+    let users = users.transpose()?;
+    match (workload, count, given, users) {
+        (Workload::ClosedLoop { .. }, Some(count), Some(cursor), Some(users)) if count != users => {
+            Err(cursor.error("no `count` beside `users`"))
+        }
+        (Workload::Incast { .. }, Some(count), Some(cursor), Some(servers)) if count != servers => {
+            Err(cursor.error("no `count` beside `servers`"))
+        }
+        (Workload::ClosedLoop { .. } | Workload::Incast { .. }, .., Some(count)) => Ok(count),
+        (Workload::OpenLoop { .. }, Some(count), Some(cursor), _)
+            if count != FlowCount::Fixed(1) =>
+        {
+            Err(cursor.error("no `count` for open-loop arrivals: flows come as they come"))
+        }
+        (_, count, ..) => Ok(count.unwrap_or(FlowCount::Fixed(1))),
+    }
+}
+
+impl FlowGroup {
+    /// Whether the flows react to congestion.
+    pub fn responsive(&self) -> bool {
+        !matches!(
+            self.workload,
+            Workload::Poisson { .. } | Workload::Cbr { .. } | Workload::OnOff { .. }
+        )
+    }
+
+    /// Whether the flows always have data to send and react to congestion.
+    // Asked for each packet lost; a comparison of whole workloads would be a call.
+    #[inline]
+    pub fn persistent(&self) -> bool {
+        matches!(self.workload, Workload::Persistent)
+    }
+
+    /// Mean load offered by the arrivals of an open loop, headers included, in bits per second; none
+    /// for other groups.
+    pub fn open_loop_rate(&self) -> Option<f64> {
+        let Workload::OpenLoop { interarrival, size } = &self.workload else {
+            return None;
+        };
+        let packets = size.mean_units(self.payload().get().max(1) as f64);
+        Some(packets * self.packet.mean() * 8.0 / interarrival.mean())
+    }
+
+    /// Mean load offered by an unresponsive group, in bits per second; none for a responsive one.
+    pub fn unresponsive_rate(&self) -> Option<f64> {
+        match &self.workload {
+            Workload::Poisson { rate } | Workload::Cbr { rate } => {
+                Some(rate.as_bits_per_second() as f64)
+            }
+            Workload::OnOff { peak, on, off } => {
+                let (on, off) = (on.mean(), off.mean());
+                Some(peak.as_bits_per_second() as f64 * self.count as f64 * on / (on + off))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Part<FlowGroup> for StackKeys {
+    fn names(&self) -> Vec<&'static str> {
+        let mut names = vec!["stack"];
+        names.extend(Stack::names());
+        names
+    }
+
+    fn read(
+        &self,
+        group: &mut FlowGroup,
+        table: &Cursor<'_>,
+        _: &Context<'_>,
+    ) -> Result<(), ScenarioError> {
+        group.stack = Self::stack(table, &group.controller)?;
+        Ok(())
+    }
+
+    fn write(&self, group: &FlowGroup, context: &Context<'_>, map: &mut Map<String, Value>) {
+        map.extend(group.stack.write(context));
+    }
+
+    fn texts(&self) -> Vec<KeyText> {
+        Self::described()
+    }
+}
+
+/// The form of `packet`: within it `p` is an Ethernet packet.
+struct PacketSize;
+
+impl Form<Law<Bytes>> for PacketSize {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<Bytes>, ScenarioError> {
+        let ethernet = Context {
+            payload: ETHERNET,
+            ..*context
+        };
+        let law: Law<Bytes> = EachFlow.read(at, &ethernet)?;
+        let smallest = context.header.get() + 1;
+        if law.infimum() < smallest as f64 || law.supremum() > 65535.0 {
+            return Err(at.error(format!("sizes from {smallest}B to 65535B")));
+        }
+        Ok(law)
+    }
+
+    fn write(&self, law: &Law<Bytes>, context: &Context<'_>) -> Option<Value> {
+        EachFlow.write(law, context)
+    }
+
+    fn grammar(&self) -> Grammar {
+        let law = Form::<Law<Bytes>>::grammar(&EachFlow);
+        Grammar {
+            allowed: "a law of sizes from above `header` to 65535B".into(),
+            ..law
+        }
+    }
+}
+
+/// The form of `rtt`: a law, or one that all flows of a replication have in common. Unresponsive
+/// groups may have none, which is zero.
+struct RoundTrip;
+
+impl Form<Law<Time>> for RoundTrip {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<Time>, ScenarioError> {
+        let common = at.get("common");
+        if common.is_some() {
+            at.only(&["common"])?;
+        }
+        let law_at = common.as_ref().unwrap_or(at);
+        let law: Law<Time> = if common.is_some() {
+            Drawn.read(law_at, context)?
+        } else {
+            EachFlow.read(law_at, context)?
+        };
+        let (low, high) = (law.infimum(), law.supremum());
+        let bounded = high <= 1000.0 || high.is_infinite();
+        if bounded && (low > 0.0 || high.is_infinite()) {
+            Ok(law)
+        } else {
+            Err(law_at.error("round-trip times above 0s and at most 1000s"))
+        }
+    }
+
+    fn write(&self, law: &Law<Time>, context: &Context<'_>) -> Option<Value> {
+        if *law == Law::Value(Time::ZERO) {
+            return None;
+        }
+        EachFlow.write(law, context)
+    }
+
+    fn grammar(&self) -> Grammar {
+        let law = Form::<Law<Time>>::grammar(&EachFlow);
+        Grammar {
+            allowed: "a law of times above 0s and at most 1000s, or { common = law }".into(),
+            ..law
+        }
+    }
+}
+
+/// The form of `path`: names of links, each once.
+struct Path;
+
+impl Form<Vec<usize>> for Path {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Vec<usize>, ScenarioError> {
+        let allowed = format!(
+            "a list of one to 15 different names out of {}",
+            context.links.join(", ")
+        );
+        let items = at.items().filter(|items| (1..=15).contains(&items.len()));
+        let mut indices = Vec::new();
+        for item in items.ok_or_else(|| at.error(allowed.as_str()))? {
+            let found = context
+                .links
+                .iter()
+                .position(|name| item.text() == Some(name));
+            if let (None, Some(text)) = (found, item.text()) {
+                let known = context.links.iter().map(|name| &**name);
+                return Err(item.unknown("link", text, known));
+            }
+            let found = found.filter(|found| !indices.contains(found));
+            indices.push(found.ok_or_else(|| item.error(allowed.as_str()))?);
+        }
+        Ok(indices)
+    }
+
+    fn write(&self, path: &Vec<usize>, context: &Context<'_>) -> Option<Value> {
+        let names = path.iter().filter_map(|&link| context.links.get(link));
+        Some(names.map(String::as_str).collect())
+    }
+
+    fn grammar(&self) -> Grammar {
+        let schema =
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 15});
+        Grammar::new(schema, "a list of one to 15 different names of links")
+    }
+}
+
+/// The form of `reverse`: a path, where somebody acknowledges.
+struct Reverse;
+
+impl Form<Vec<usize>> for Reverse {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Vec<usize>, ScenarioError> {
+        if context.unresponsive {
+            return Err(at.error("no `reverse`: nobody acknowledges"));
+        }
+        Path.read(at, context)
+    }
+
+    fn write(&self, path: &Vec<usize>, context: &Context<'_>) -> Option<Value> {
+        Path.write(path, context)
+    }
+
+    fn grammar(&self) -> Grammar {
+        Path.grammar()
+    }
+}

@@ -1,0 +1,429 @@
+//! The choices of a TCP implementation: presets of them, and the keys of a flow group that change
+//! one each.
+
+use forebay_units::{Bytes, Time};
+use serde_json::{Value, json};
+
+use crate::model::algorithm::{Algorithm, time_based};
+use crate::text::cursor::Cursor;
+use crate::text::form::words;
+use crate::text::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
+use crate::text::grammar::{Grammar, KeyText};
+use crate::text::keys::{Context, Form, Section, keys};
+use crate::text::tree::ScenarioError;
+
+keys! {
+    /// The choices of a TCP implementation. A preset sets them all; keys of the group change some.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Stack: const {
+        /// How losses are found and repaired.
+        recovery: Recovery = Recovery::Sack, always(Words);
+        /// How the window falls in recovery with SACK; none is the recovery's own way.
+        reduction: Option<Reduction> = None, key(Maybe(Words));
+        /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4), for
+        /// recovery without SACK.
+        partial_ack_timer: PartialAckTimer = PartialAckTimer::First, always(Words);
+        /// Whether a fast retransmission restarts the retransmission timer, for recovery without SACK: ns-2 does,
+        /// and RFC 6298 section 5 names new data and acknowledgments of new data only.
+        fast_retransmit_timer: FastRetransmitTimer = FastRetransmitTimer::Keep, key(Words);
+        /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+        timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
+        /// Lower bound of the retransmission timeout.
+        min_rto: Time = Time::from_secs(1), always(TIMEOUT);
+        /// Retransmission timeout before a round trip was measured, the lower bound at least.
+        initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
+        /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
+        clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
+        /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
+        ack_counting: AckCounting = AckCounting::Packets, key(Words);
+        /// The receiver's acknowledgments.
+        delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
+        /// Initial window in packets (RFC 6928).
+        initial_window: f64 = 10.0, always(WINDOW);
+        /// Initial slow-start threshold in packets; none is unlimited.
+        initial_ssthresh: Option<f64> = None, key(Maybe(THRESHOLD));
+        /// The receiver's window in packets; none is unlimited.
+        receive_window: Option<f64> = None, key(Maybe(WINDOW));
+        /// Header bytes in each packet.
+        header: Bytes = Bytes::new(40), always(HEADER);
+        /// Whether each round-trip time is measured by a timestamp (RFC 7323) or one packet per round.
+        timestamps: bool = false, always(Switch);
+        /// Whether a connection begins with a SYN of header size and its answer.
+        handshake: bool = false, always(Switch);
+        /// Whether packets are spread over the round trip even where the controller does not ask.
+        pacing: bool = false, always(Switch);
+        /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does;
+        /// for recovery `rack`.
+        offload: bool = false, always(Switch);
+        /// Whether a burst takes in what follows where a buffer of 64 KiB ends (Linux 6.10:
+        /// tcp_grow_skb); older ones end there.
+        offload_grows: bool = false, key(Switch);
+        /// Whether packets are ECN-capable (RFC 3168).
+        ecn: bool = false, always(Switch);
+        /// Whether a timeout is tested for being spurious before more than a packet is sent again
+        /// (RFC 5682).
+        frto: bool = false, key(Switch);
+        /// Whether behind a pause longer than the retransmission timeout the window starts again from
+        /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
+        slow_start_after_idle: bool = true, key(Switch);
+        /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each time.
+        processing: Processing = Processing::Packet, key(ProcessingKey);
+    }
+}
+
+const TIMEOUT: Within<Time> = Within {
+    least: Time::from_micros(1),
+    most: Time::from_secs(60),
+    allowed: "a time from 1us to 60s",
+};
+
+const UP_TO_A_SECOND: Within<Time> = Within {
+    least: Time::ZERO,
+    most: Time::from_secs(1),
+    allowed: "a time up to 1s",
+};
+
+const WINDOW: Packets = Packets::window(1.0, "packets from 1 to 1e9, as in \"10p\"");
+
+const THRESHOLD: Packets = Packets::window(2.0, "packets from 2 to 1e9, as in \"10p\"");
+
+const HEADER: Within<Bytes> = Within {
+    least: Bytes::ZERO,
+    most: Bytes::new(1000),
+    allowed: "at most 1000B",
+};
+
+keys! {
+    /// When a receiver acknowledges (RFC 5681 section 4.2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DelayedAck: const {
+        /// Packets per acknowledgment; 1 acknowledges each.
+        packets: u32 = 1, always(Whole(1, 1000));
+        /// Longest time an acknowledgment waits.
+        timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
+        /// Whether the last packet of a burst that left at once, and the last one written, is
+        /// acknowledged at once (Linux 6.7: PSH).
+        push: bool = false, key(Switch);
+        /// Acknowledgments at the beginning that wait for nothing (Linux: 16, TCP_MAX_QUICKACKS).
+        quick: u32 = 0, key(Whole(0, 1000));
+        /// Longest time that packets beyond a hole wait to be acknowledged together, the first three
+        /// apart (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
+        sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
+        /// Time for which the receiver's network card gathers packets; consecutive ones it hands up
+        /// as one (GRO), 64 KiB at most. 0s is none.
+        gro: Time = Time::ZERO, key(UP_TO_A_SECOND);
+    }
+}
+
+impl DelayedAck {
+    /// Each packet is acknowledged at once.
+    pub const AT_ONCE: Self = Self::without_keys();
+}
+
+/// The time that hosts take before they deal with what arrives, drawn uniformly each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processing {
+    /// It varies by the time of one packet on the slowest link of the path, and its mean is part of the round trip.
+    /// Floyd and Jacobson 1992 (section 3.2) add that much to a simulation, so that no flow loses all packets because of
+    /// its phase.
+    Packet,
+    /// From zero up to this time, beyond the round trip and beyond [`Processing::Packet`]. What arrives meanwhile is
+    /// dealt with at the same moment. Zero is exact, without either.
+    UpTo(Time),
+}
+
+impl Processing {
+    /// The word for [`Processing::Packet`].
+    const PACKET: &'static str = "packet";
+    const ALLOWED: &'static str = "\"packet\" or a time up to 1s";
+
+    /// Whether it varies at all.
+    pub const fn varies(self) -> bool {
+        !matches!(self, Self::UpTo(Time::ZERO))
+    }
+
+    /// The longest time beyond the round trip.
+    pub const fn beyond(self) -> Time {
+        match self {
+            Self::Packet => Time::ZERO,
+            Self::UpTo(longest) => longest,
+        }
+    }
+}
+
+/// The form of `processing`.
+struct ProcessingKey;
+
+impl Form<Processing> for ProcessingKey {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Processing, ScenarioError> {
+        if at.text() == Some(Processing::PACKET) {
+            return Ok(Processing::Packet);
+        }
+        let longest = UP_TO_A_SECOND.read(at, context);
+        longest
+            .map(Processing::UpTo)
+            .map_err(|_| at.error(Processing::ALLOWED))
+    }
+
+    fn write(&self, value: &Processing, context: &Context<'_>) -> Option<Value> {
+        match value {
+            Processing::Packet => Some(Processing::PACKET.into()),
+            Processing::UpTo(longest) => UP_TO_A_SECOND.write(longest, context),
+        }
+    }
+
+    fn grammar(&self) -> Grammar {
+        let time = UP_TO_A_SECOND.grammar().schema;
+        let schema = json!({"anyOf": [{"const": Processing::PACKET}, time]});
+        Grammar::new(schema, Processing::ALLOWED)
+    }
+}
+
+words! {
+    /// How losses are repaired.
+    pub enum Recovery {
+        /// Fast recovery without SACK (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgments (RFC 6675).
+        Sack = "sack",
+        /// Selective acknowledgments with a count of packets under way that holds each loss until its
+        /// repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
+        Pipe = "pipe",
+        /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
+        /// furthest arrival is lost, repetitions included (ns-2's Linux agents).
+        Fack = "fack",
+        /// Time-based loss detection with tail loss probes (RFC 8985).
+        Rack = "rack",
+    }
+}
+
+words! {
+    /// How the window falls in a recovery with selective acknowledgments.
+    pub enum Reduction {
+        /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
+        AtOnce = "at_once",
+        /// In proportion to what arrives: proportional rate reduction (RFC 9937).
+        Prr = "prr",
+        /// By a packet for every second acknowledgment: rate halving (Linux up to 3.1).
+        RateHalving = "rate_halving",
+    }
+}
+
+words! {
+    /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+    pub enum TimeoutCut {
+        /// Only the first one: the threshold is that of the last window that the path took.
+        First = "first",
+        /// Every one, so that it is two packets from the second on (ns-2).
+        Every = "every",
+    }
+}
+
+words! {
+    /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4).
+    pub enum PartialAckTimer {
+        /// Only the first one of a recovery ("impatient").
+        First = "first",
+        /// Every one ("slow-but-steady", patient).
+        Every = "every",
+    }
+}
+
+words! {
+    /// Effect of a fast retransmission on the retransmission timer, in recovery without SACK.
+    pub enum FastRetransmitTimer {
+        /// It goes on: only acknowledgments of new data restart it (RFC 6298 section 5, RFC 6582 section 3.2).
+        Keep = "keep",
+        /// It is restarted, so that the repair has a whole timeout to be acknowledged (ns-2: tcp-newreno.cc).
+        Restart = "restart",
+    }
+}
+
+words! {
+    /// Unit of the window's growth outside of fast recovery.
+    pub enum AckCounting {
+        /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
+        Packets = "packets",
+        /// The acknowledgments, each as if for one packet (RFC 5681 section 3.1 allows it; ns-2's `opencwnd`): with one
+        /// for b packets the window grows b times as slowly, as in the formulas of Padhye et al. 1998.
+        Acknowledgments = "acks",
+    }
+}
+
+impl Stack {
+    /// The least that a packet of headers alone takes: IPv4 without options.
+    const BARE: Bytes = Bytes::new(20);
+
+    /// How the window falls in recovery: as chosen, or as the recovery's implementations do it.
+    pub fn reduction(&self) -> Reduction {
+        self.reduction.unwrap_or(match self.recovery {
+            Recovery::Rack => Reduction::Prr,
+            Recovery::Fack => Reduction::RateHalving,
+            Recovery::NewReno | Recovery::Sack | Recovery::Pipe => Reduction::AtOnce,
+        })
+    }
+
+    /// How the receiver acknowledges: without SACK each packet beyond a hole at once
+    /// (`__tcp_ack_snd_check`).
+    pub fn acknowledgments(&self) -> DelayedAck {
+        let selective = self.recovery != Recovery::NewReno;
+        DelayedAck {
+            sack_delay: if selective {
+                self.delayed_ack.sack_delay
+            } else {
+                Time::ZERO
+            },
+            ..self.delayed_ack
+        }
+    }
+
+    /// What the window falls to behind a long pause, where it does.
+    pub fn restart_window(&self) -> Option<f64> {
+        self.slow_start_after_idle.then_some(self.initial_window)
+    }
+
+    /// Bytes of a SYN: a bare header, also where data packets count none.
+    pub fn syn(&self) -> Bytes {
+        self.header.max(Self::BARE)
+    }
+
+    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets
+    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged. The processing time of
+    /// the hosts varies by that of a packet, as that of a real host does ([`Processing::Packet`]).
+    pub const RFC: Self = Self::without_keys();
+
+    /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
+    /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
+    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
+    /// by acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
+    pub const NS2: Self = Self {
+        recovery: Recovery::NewReno,
+        fast_retransmit_timer: FastRetransmitTimer::Restart,
+        timeout_cut: TimeoutCut::Every,
+        ack_counting: AckCounting::Acknowledgments,
+        min_rto: Time::from_millis(200),
+        initial_rto: Time::from_secs(3),
+        clock: Time::from_millis(10),
+        initial_window: 2.0,
+        handshake: true,
+        processing: Processing::UpTo(Time::ZERO),
+        ..Self::RFC
+    };
+
+    /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
+    /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
+    /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
+    /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
+    pub const LINUX: Self = Self {
+        recovery: Recovery::Rack,
+        min_rto: Time::from_millis(200),
+        clock: Time::from_micros(1),
+        delayed_ack: DelayedAck {
+            packets: 2,
+            timeout: Time::from_millis(40),
+            push: true,
+            quick: 16,
+            sack_delay: Time::from_millis(1),
+            gro: Time::ZERO,
+        },
+        header: Bytes::new(52),
+        timestamps: true,
+        handshake: true,
+        offload: true,
+        offload_grows: true,
+        frto: true,
+        ..Self::RFC
+    };
+}
+
+words! {
+    /// The presets that `stack` names.
+    pub(crate) enum Preset {
+        /// The RFCs: SACK, or RACK for BBR; ten packets initially, a minimum timeout of 1 s.
+        Rfc = "rfc",
+        /// The one-way TCP agents of ns-2.35.
+        Ns2 = "ns2",
+        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgments, offload, F-RTO.
+        Linux = "linux",
+    }
+}
+
+impl Preset {
+    /// The choices of a group with this controller.
+    ///
+    /// RFC 6675 does not detect the loss of a retransmission, so that a controller that keeps its rate at
+    /// losses waits for a timeout at each. Preset `rfc` gives such controllers the detection of their
+    /// implementations: Linux has RACK alone for connections with SACK (`tcp_recovery` of ip-sysctl.rst).
+    /// draft-ietf-ccwg-bbr names RACK and the detection of QUIC and demands neither.
+    pub(crate) fn stack(self, controller: &Algorithm) -> Stack {
+        match self {
+            Self::Rfc if controller.detects_losses_by_time() => Stack {
+                recovery: Recovery::Rack,
+                ..Stack::RFC
+            },
+            Self::Rfc => Stack::RFC,
+            Self::Ns2 => Stack::NS2,
+            Self::Linux => Stack::LINUX,
+        }
+    }
+}
+
+/// `stack`, and the keys that change what it sets: all in the table of the flow group.
+pub(crate) struct StackKeys;
+
+impl StackKeys {
+    /// The texts of `stack` and of all keys of a stack.
+    pub(crate) fn described() -> Vec<KeyText> {
+        let words = Form::<Preset>::grammar(&Words);
+        let schema = json!({"enum": Preset::words(), "default": "rfc"});
+        let grammar = Grammar { schema, ..words };
+        let meaning = "Preset of a TCP implementation; each of the following keys changes one of its choices.";
+        let mut preset = KeyText::of("stack", meaning, grammar);
+        preset.default = "rfc".into();
+        let mut texts = vec![preset];
+        texts.extend(Stack::texts());
+        if let Some(recovery) = texts.iter_mut().find(|text| text.name == "recovery") {
+            let known = forebay_congestion::descriptions().iter();
+            let names = known.filter(|it| time_based(it.name));
+            let names: Vec<String> = names.map(|it| format!("`{}`", it.name)).collect();
+            let (last, others) = names.split_last().expect("BBR is registered");
+            let others = others.join(", ");
+            recovery.add(&format!(
+                "In preset `rfc` it is `rack` for {others} and {last}, whose implementations detect lost retransmissions \
+                    by time (RFC 8985, RFC 9002)."
+            ));
+        }
+        texts
+    }
+
+    /// The stack of the group in `table`, which has this controller.
+    pub(crate) fn stack(
+        table: &Cursor<'_>,
+        controller: &Algorithm,
+    ) -> Result<Stack, ScenarioError> {
+        let context = Context::default();
+        let preset = match table.get("stack") {
+            Some(preset) => Words.read(&preset, &context)?,
+            None => Preset::Rfc,
+        };
+        let mut stack = preset.stack(controller);
+        let [recovery, rest @ ..] = Stack::PARTS else {
+            return Ok(stack);
+        };
+        recovery.read(&mut stack, table, &context)?;
+        if let Some(at) = table.get("reduction") {
+            let own = match stack.recovery {
+                Recovery::NewReno => Some("\"newreno\", which deflates the window"),
+                Recovery::Pipe => Some("\"pipe\", which counts what is under way itself"),
+                Recovery::Sack | Recovery::Fack | Recovery::Rack => None,
+            };
+            if let Some(own) = own {
+                return Err(at.error(format!("no `reduction` with recovery = {own}")));
+            }
+        }
+        for part in rest {
+            part.read(&mut stack, table, &context)?;
+        }
+        Ok(stack)
+    }
+}

@@ -1,0 +1,333 @@
+//! Changes to a scenario from outside of its file: which argument asked for them, and how they
+//! enter the tree. What they put there remembers the argument, so that a mistake points at it.
+
+use std::sync::Arc;
+
+use crate::text::naming::{Unknown, american, american_key, shortened};
+use crate::text::tree::{Content, Format, Mistake, Node, Place, ScenarioError, Source};
+
+/// A change to a scenario: `key = value` with a dotted key ("link.buffer", "flows.bulk.cca").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Dotted key. A flow group or link is named by its name or its number.
+    pub key: String,
+    /// The value as TOML, or as bare text where it is not TOML (`100p`).
+    pub value: String,
+    /// The argument or option that asks for it: what a mistake points at.
+    argument: Arc<str>,
+    /// The key as it was written there; empty where the argument says it already.
+    written: String,
+}
+
+impl Override {
+    /// Reads `key=value`.
+    ///
+    /// ```
+    /// use forebay_scenario::Override;
+    ///
+    /// let change = Override::parse("link.buffer = 50p")?;
+    /// assert_eq!((change.key.as_str(), change.value.as_str()), ("link.buffer", "50p"));
+    /// assert!(Override::parse("link.buffer").is_err());
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A text without `=`, or without a key before it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        Self::asked_by("overrides", text)
+    }
+
+    /// Reads `key=value` out of this argument.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn asked_by(argument: &str, text: &str) -> Result<Self, ScenarioError> {
+        let parts = text
+            .split_once('=')
+            .map(|(key, value)| (key.trim(), value.trim()));
+        match parts {
+            Some((key, value)) if !key.is_empty() => Ok(Self {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                argument: argument.into(),
+                written: key.to_owned(),
+            }),
+            _ => Err(ScenarioError {
+                source: Source::Argument(argument.into()),
+                key: String::new(),
+                mistake: Box::new(Mistake::value(
+                    format!("`{}`", shortened(text)),
+                    "key=value, as in link.buffer=100p",
+                )),
+            }),
+        }
+    }
+
+    /// The change that an argument stands for whose user writes no key: `--also 20p`.
+    pub fn of(argument: &str, key: &str, value: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            argument: argument.into(),
+            // A goal is written with its metric.
+            written: key.strip_prefix("goal.").unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Whether defaults of a group follow from what it changes: its preset of a stack or its controller.
+    pub(crate) fn chooses_defaults(&self) -> bool {
+        let mut parts = self.key.split('.');
+        parts.next() == Some("flows") && matches!(parts.nth(1), Some("stack" | "cca"))
+    }
+
+    /// The argument that asks for it.
+    pub fn argument(&self) -> &str {
+        &self.argument
+    }
+
+    fn place(&self) -> Place {
+        Place::Argument(self.argument.clone(), self.written.clone())
+    }
+
+    fn error(&self, mistake: Mistake) -> ScenarioError {
+        ScenarioError {
+            source: Source::Argument(self.argument.clone()),
+            key: self.written.clone(),
+            mistake: Box::new(mistake),
+        }
+    }
+
+    /// The value as a node that remembers where it comes from.
+    fn node(&self) -> Node {
+        let parsed = format!("x = {}", self.value);
+        let read = Node::read(&parsed, Format::Toml, "").ok();
+        let value = read.and_then(|mut node| node.entries_mut().and_then(Vec::pop));
+        let mut node = value.map_or_else(
+            || Node::of(Content::Text(self.value.clone()), Place::Nowhere),
+            |(_, node)| node,
+        );
+        node.asked_at(&self.argument, &self.written);
+        node
+    }
+}
+
+impl Node {
+    /// Applies one override, creating tables on the way.
+    pub(crate) fn apply(&mut self, change: &Override) -> Result<(), ScenarioError> {
+        self.put_where_it_says(change)?;
+        let mut parts = change.key.split('.');
+        if parts.next() == Some("flows")
+            && let Some(group) = parts.next()
+            && parts.next() == Some("workload")
+        {
+            self.drop_former_counts(group);
+        }
+        Ok(())
+    }
+
+    /// Drops the `count` of groups with this name or number, or of all ("*"), whose workload says how many flows there
+    /// are, so that changed users or servers do not contradict the former number. A count that an argument asks for
+    /// remains.
+    fn drop_former_counts(&mut self, group: &str) {
+        let mut entries = self.entries_mut().into_iter().flatten();
+        let flows = entries.find(|(key, _)| key == "flows");
+        let Some(Content::List(groups)) = flows.map(|(_, node)| &mut node.content) else {
+            return;
+        };
+        for (at, node) in groups.iter_mut().enumerate() {
+            let changed = group == "*" || node.name() == Some(group) || at.to_string() == group;
+            let counted = [("closed_loop", "users"), ("incast", "servers")];
+            let states_a_number = counted.iter().any(|(kind, number)| {
+                let body = node
+                    .find("workload")
+                    .and_then(|workload| workload.find(kind));
+                body.is_some_and(|body| body.find(number).is_some())
+            });
+            if changed
+                && states_a_number
+                && let Content::Table(entries) = &mut node.content
+            {
+                entries.retain(|(key, count)| {
+                    key != "count" || matches!(count.place, Place::Argument(..))
+                });
+            }
+        }
+    }
+
+    /// Puts the value at its key.
+    fn put_where_it_says(&mut self, change: &Override) -> Result<(), ScenarioError> {
+        let value = change.node();
+        let mut parts: Vec<&str> = change.key.split('.').collect();
+        if parts[0] == "goal" && parts.len() > 2 {
+            // A goal on a group's metric is one key with a dot in it.
+            parts = vec!["goal", &change.key["goal.".len()..]];
+        }
+        if parts[0] == "link" && self.find("link").is_none() && self.find("links").is_some() {
+            parts[0] = "links";
+            let links = self.find("links");
+            let target = links.and_then(Node::target_name).unwrap_or_default();
+            let path: Vec<&str> = ["links", &target]
+                .iter()
+                .chain(&parts[1..])
+                .copied()
+                .collect();
+            return self.put(&path, value, change);
+        }
+        if let [list, "*", rest @ ..] = &parts[..] {
+            return self.put_in_each(list, rest, &value, change);
+        }
+        self.put(&parts, value, change)
+    }
+
+    /// The same change in every table of a list, as in `flows.*.min_rto`.
+    fn put_in_each(
+        &mut self,
+        list: &str,
+        rest: &[&str],
+        value: &Self,
+        change: &Override,
+    ) -> Result<(), ScenarioError> {
+        let items = match self.find(list).map(|node| &node.content) {
+            Some(Content::List(items)) => items.len(),
+            _ => 0,
+        };
+        if items == 0 || rest.is_empty() {
+            let allowed = "LIST.*.KEY with a list of tables, as in flows.*.rtt";
+            return Err(change.error(Mistake::value(
+                format!("`{}`", shortened(&change.key)),
+                allowed,
+            )));
+        }
+        for at in 0..items {
+            let at = at.to_string();
+            let path: Vec<&str> = [list, &at].iter().chain(rest).copied().collect();
+            self.put(&path, value.clone(), change)?;
+        }
+        Ok(())
+    }
+
+    /// Puts `value` at the end of `path`.
+    fn put(&mut self, path: &[&str], value: Self, change: &Override) -> Result<(), ScenarioError> {
+        let Some((last, parents)) = path.split_last() else {
+            let allowed = "key=value, as in link.buffer=100p";
+            return Err(change.error(Mistake::value("no key", allowed)));
+        };
+        let mut node = self;
+        for part in parents {
+            node = node.child(part, change)?;
+        }
+        match &mut node.content {
+            Content::Table(entries) => {
+                let last = american_key(last);
+                match entries.iter_mut().find(|(key, _)| *key == last) {
+                    Some(entry) => entry.1 = value,
+                    None => entries.push((last.into_owned(), value)),
+                }
+                Ok(())
+            }
+            Content::List(items) => {
+                let at =
+                    index(items, last, &change.key).map_err(|mistake| change.error(mistake))?;
+                items[at] = value;
+                Ok(())
+            }
+            other => Err(change.error(no_key_within(last, other))),
+        }
+    }
+
+    /// The child `part` of a table (created where missing) or of a list (by name or number).
+    fn child(&mut self, part: &str, change: &Override) -> Result<&mut Self, ScenarioError> {
+        match &mut self.content {
+            Content::Table(entries) => {
+                let part = american(part);
+                let steps = part == "rate" || part == "delay";
+                let known = entries.iter().position(|(key, _)| *key == part);
+                let at = known.unwrap_or_else(|| {
+                    let table = Self::of(Content::Table(Vec::new()), change.place());
+                    entries.push((part.into_owned(), table));
+                    entries.len() - 1
+                });
+                let child = &mut entries[at].1;
+                if let Content::Text(kind) = &child.content {
+                    // `queue = "red"` is short for `queue = { kind = "red" }`; of a rate or a delay steps take the place.
+                    let kind = Self::of(Content::Text(kind.clone()), child.place.clone());
+                    let kind = (!steps).then(|| ("kind".into(), kind));
+                    child.content = Content::Table(kind.into_iter().collect());
+                }
+                Ok(child)
+            }
+            Content::List(items) => {
+                let at =
+                    index(items, part, &change.key).map_err(|mistake| change.error(mistake))?;
+                Ok(&mut items[at])
+            }
+            other => Err(change.error(no_key_within(part, other))),
+        }
+    }
+
+    /// Lets this and everything in it come from an argument, under the key that was written there.
+    fn asked_at(&mut self, argument: &Arc<str>, key: &str) {
+        self.place = Place::Argument(argument.clone(), key.to_owned());
+        match &mut self.content {
+            Content::List(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    item.asked_at(argument, &format!("{key}[{at}]"));
+                }
+            }
+            Content::Table(entries) => {
+                for (name, item) in entries {
+                    let dot = if key.is_empty() { "" } else { "." };
+                    item.asked_at(argument, &format!("{key}{dot}{name}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The name (or number) of the link marked as target in a list of links.
+    fn target_name(&self) -> Option<String> {
+        let Content::List(items) = &self.content else {
+            return None;
+        };
+        let is_target = |item: &Self| {
+            let target = item.find("target");
+            target.is_some_and(|target| target.content == Content::Bool(true))
+        };
+        let at = items.iter().position(is_target).unwrap_or(0);
+        let name = items.get(at)?.name();
+        Some(name.map_or_else(|| at.to_string(), str::to_owned))
+    }
+}
+
+/// That a plain value has no `part`.
+fn no_key_within(part: &str, value: &Content) -> Mistake {
+    let found = format!("`{}` within {}", shortened(part), value.shown());
+    Mistake::value(found, "a key of a table")
+}
+
+/// Where `part` of a key, a name or a number, stands in a list.
+fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
+    let named = items.iter().position(|item| item.name() == Some(part));
+    let numbered = || part.parse().ok().filter(|&at: &usize| at < items.len());
+    named.or_else(numbered).ok_or_else(|| {
+        let names: Vec<&str> = items.iter().filter_map(Node::name).collect();
+        if names.is_empty() {
+            let last = items.len().saturating_sub(1);
+            Mistake::value(
+                format!("`{}`", shortened(part)),
+                format!("a number from 0 to {last}"),
+            )
+        } else {
+            // The key has the list's name before the part.
+            let lists = key.split('.').zip(key.split('.').skip(1));
+            let list = lists.into_iter().find(|(_, name)| *name == part);
+            let what = match list.map(|(list, _)| list) {
+                Some("flows") => "group",
+                Some("memories") => "memory",
+                Some("classes") => "class",
+                _ => "link",
+            };
+            Mistake::Name(Unknown::among(what, part, names))
+        }
+    })
+}
