@@ -580,6 +580,6 @@ impl Registered for Bbr3Controller {
 }
 
 #[cfg(test)]
-mod appendix;
+mod appendix_tests;
 #[cfg(test)]
 mod tests;

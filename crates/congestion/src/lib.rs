@@ -17,7 +17,7 @@ pub mod bic;
 mod bottleneck;
 pub mod classic;
 #[cfg(test)]
-mod composition;
+mod composition_tests;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;

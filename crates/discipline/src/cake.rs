@@ -18,7 +18,7 @@ use crate::flow_queues::Longest;
 use crate::flow_scheduler::{FlowScheduler, Place, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// A sojourn time that no packet reaches.
 const NEVER: Time = Time::from_secs(3600);

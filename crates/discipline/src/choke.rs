@@ -14,8 +14,8 @@ use forebay_units::parameter::{Description, Evidence, Parameters};
 use crate::admission::{AdmissionControl, Arrival, Verdict};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
+use crate::queue_discipline::QueueDiscipline;
 use crate::red::Red;
-use crate::registry::QueueDiscipline;
 
 /// The discipline `choke`.
 #[derive(Clone, Debug)]

@@ -21,9 +21,8 @@ use crate::fq_pie::FqPie;
 use crate::packet::Packet;
 use crate::pie::Pie;
 use crate::port::{Backlog, Limit, OfClass, Port, Setting, Shared};
-use crate::registry::{
-    Admission, Discipline, Queue, QueueDiscipline, Storage, discipline, storage,
-};
+use crate::queue_discipline::{QueueDiscipline, Storage};
+use crate::registry::{Admission, Discipline, Queue, discipline, storage};
 
 /// The largest number of classes of a link.
 pub const MAX_CLASSES: usize = 256;

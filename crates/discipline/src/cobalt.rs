@@ -13,7 +13,7 @@ use forebay_units::parameter::{
 use crate::codel::{INTERVAL, TARGET};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// Parameter values of COBALT.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use forebay_units::parameter::{
 
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::queue_discipline::QueueDiscipline;
 
 /// Target and interval (RFC 8289 section 4).
 #[derive(Clone, Copy, Debug)]

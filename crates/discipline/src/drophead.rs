@@ -8,7 +8,7 @@ use forebay_units::parameter::{Description, Parameters};
 
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::queue_discipline::QueueDiscipline;
 
 /// The discipline `drophead`.
 #[derive(Clone, Debug)]

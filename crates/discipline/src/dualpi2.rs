@@ -17,7 +17,7 @@ use forebay_units::parameter::{
 use crate::packet::{Ecn, Packet};
 use crate::pie::next_tick;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// DualPI2 (RFC 9332 appendix A).
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use forebay_random::{GOLDEN_GAMMA, mix};
 
 use crate::packet::Packet;
 use crate::port::Backlog;
-use crate::registry::Storage;
+use crate::queue_discipline::Storage;
 
 /// Marks the absence of a packet, queue or place.
 const NONE: u32 = u32::MAX;

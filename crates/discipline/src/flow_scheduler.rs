@@ -7,7 +7,7 @@ use forebay_units::parameter::{Parameter, ParameterKind, Parameters, Value};
 
 use crate::flow_queues::{FlowQueues, Longest, QueueList};
 use crate::packet::Packet;
-use crate::registry::Storage;
+use crate::queue_discipline::Storage;
 
 /// The parameter `flows`.
 pub(crate) const FLOWS: Parameter = Parameter {

@@ -10,7 +10,7 @@ use crate::flow_queues::{FlowQueues, Longest, hashed};
 use crate::flow_scheduler::{FLOWS, FlowScheduler, Member, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// The discipline `fq_codel`.
 #[derive(Clone, Debug)]

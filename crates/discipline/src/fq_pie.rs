@@ -13,7 +13,7 @@ use crate::flow_scheduler::{FLOWS, FlowScheduler, QUANTUM, quantum};
 use crate::packet::Packet;
 use crate::pie::{Control, PARAMETERS, Tuning};
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 #[derive(Clone, Copy, Debug)]
 struct SubQueue {

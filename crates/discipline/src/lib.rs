@@ -28,8 +28,6 @@
 //! ```
 
 mod admission;
-#[cfg(test)]
-mod by_the_book;
 mod cake;
 mod choke;
 mod classes;
@@ -49,7 +47,10 @@ mod packet;
 mod pie;
 mod port;
 mod priority;
+mod queue_discipline;
 mod red;
+#[cfg(test)]
+mod reference_tests;
 mod registry;
 mod sfq;
 mod step;
@@ -59,8 +60,6 @@ pub use admission::{AdmissionControl, Arrival, Fifo, Verdict};
 pub use classes::{ClassSetting, Classes, MAX_CLASSES};
 pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, OfClass, Port, Setting, Shared};
+pub use queue_discipline::{PacketQueue, QueueDiscipline, QueueWork, Storage};
 pub use red::{Beyond, DropCurve};
-pub use registry::{
-    Admission, Discipline, PacketQueue, Queue, QueueDiscipline, QueueWork, Storage, descriptions,
-    discipline, storage,
-};
+pub use registry::{Admission, Discipline, Queue, descriptions, discipline, storage};

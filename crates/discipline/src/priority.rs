@@ -7,7 +7,7 @@ use forebay_units::parameter::{Description, Parameter, ParameterKind, Parameters
 
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::QueueDiscipline;
+use crate::queue_discipline::QueueDiscipline;
 
 /// The packet that a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

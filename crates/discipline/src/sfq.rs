@@ -9,7 +9,7 @@ use forebay_units::{Bytes, Time};
 use crate::flow_queues::{FlowQueues, Longest, QueueList, hashed};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// The end of the longest queue that loses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

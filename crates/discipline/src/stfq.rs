@@ -12,7 +12,7 @@ use forebay_units::parameter::{
 use crate::flow_queues::{FlowQueues, Longest};
 use crate::packet::Packet;
 use crate::port::{Backlog, Limit, Port, Setting};
-use crate::registry::{QueueDiscipline, Storage};
+use crate::queue_discipline::{QueueDiscipline, Storage};
 
 /// The packet that a full buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

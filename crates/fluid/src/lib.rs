@@ -20,7 +20,7 @@ mod answer;
 mod capacity;
 mod changing;
 #[cfg(test)]
-mod convergence;
+mod convergence_tests;
 mod coupled;
 mod dense;
 mod domain;

@@ -25,14 +25,12 @@
 
 mod ack;
 #[cfg(test)]
-mod behavior;
+mod behavior_tests;
 mod bitmap;
-#[cfg(test)]
-mod by_the_rfcs;
 mod card;
 mod compression;
 #[cfg(test)]
-mod contract;
+mod contract_tests;
 mod control_block;
 mod delivery_rate;
 mod exchange;
@@ -40,13 +38,15 @@ mod frto;
 mod ledger;
 mod marks;
 #[cfg(test)]
-mod ns2_agents;
+mod ns2_agent_tests;
 mod offload;
 mod pacing;
 mod receiver;
 mod recovery;
 mod reduction;
 mod reported;
+#[cfg(test)]
+mod rfc_reference_tests;
 mod ring;
 mod round_trip;
 mod scoreboard;

@@ -10,12 +10,12 @@ mod connection;
 mod demand;
 mod ends;
 #[cfg(test)]
-mod equality;
+mod equality_tests;
 mod hosts;
 #[cfg(test)]
-mod links_and_marks;
+mod link_and_mark_tests;
 #[cfg(test)]
-mod random_scenarios;
+mod random_scenario_tests;
 mod reverse;
 mod stepwise;
 mod trail;

@@ -3,7 +3,7 @@
 use forebay_scenario::FlowGroup;
 use forebay_units::{Bytes, Rate, Time};
 
-use crate::event::AccessWait;
+use crate::calendar::event::AccessWait;
 use crate::ids::LaneId;
 
 /// A flow's own access link: packets leave it one after the other.

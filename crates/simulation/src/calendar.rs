@@ -5,6 +5,7 @@
 //! go into a wheel of time buckets. Timers and other rare events sit in a heap. The order is that of (time, tag)
 //! whatever the structure: it never depends on the order of insertion.
 
+pub(crate) mod event;
 mod lanes;
 mod wheel;
 
@@ -16,7 +17,7 @@ use forebay_units::Time;
 use self::lanes::Lanes;
 pub use self::lanes::MAX_LANES;
 use self::wheel::Wheel;
-use crate::event::{Event, NEVER};
+use crate::calendar::event::{Event, NEVER};
 use crate::ids::LaneId;
 
 /// Where deliveries wait.
@@ -177,7 +178,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind;
+    use crate::calendar::event::Kind;
     use crate::ids::ResponsiveId;
     use proptest::prelude::*;
 

@@ -6,8 +6,8 @@ use forebay_units::Time;
 
 use crate::access::AccessLink;
 use crate::calendar::Calendar;
+use crate::calendar::event::{Event, Mark};
 use crate::ends::{Direction, Ends, Progress};
-use crate::event::{Event, Mark};
 use crate::ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
 };

@@ -4,12 +4,12 @@ use forebay_discipline::{Label, Packet};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
+use crate::calendar::event::{Event, Kind, KindNumber, Mark};
 use crate::ends::Ends;
-use crate::event::{Event, Kind, KindNumber, Mark};
 use crate::flow::{Flows, InFlight, Transit};
-use crate::host_timing::Lead;
 use crate::ids::{FlowId, LaneId, LinkId};
-use crate::statistics::Account;
+use crate::link::host_timing::Lead;
+use crate::link::statistics::Account;
 
 /// One hop of a group's path: a link, and what is behind it.
 #[derive(Clone, Copy, Debug)]

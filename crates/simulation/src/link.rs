@@ -2,6 +2,26 @@
 //! arrives ([`crate::fifo`], [`crate::gated`]); a discipline that holds its packets has an event for
 //! each departure ([`crate::queued`]).
 
+pub(crate) mod admission_link;
+pub(crate) mod bursts;
+pub(crate) mod delivery_trace;
+pub(crate) mod drain_time;
+pub(crate) mod fifo;
+pub(crate) mod flush_on_outage;
+pub(crate) mod host_timing;
+pub(crate) mod media;
+pub(crate) mod medium;
+pub(crate) mod memory;
+pub(crate) mod piecewise_rate;
+pub(crate) mod policer;
+pub(crate) mod queued;
+pub(crate) mod scheduler;
+pub(crate) mod service_curve;
+pub(crate) mod shaper;
+pub(crate) mod statistics;
+pub(crate) mod token_bucket;
+pub(crate) mod transmitter;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -12,13 +32,13 @@ use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Law, Link as LinkSpec, Scenario};
 use forebay_units::{Opportunities, Rate, RateSteps, Time};
 
-use crate::fifo::{FifoLink, limit_of};
-use crate::gated::GatedLink;
-use crate::medium::Medium;
-use crate::queued::QueuedLink;
-use crate::statistics::LinkStatistics;
-use crate::transmitter::{Transmitter, Usage};
-use crate::turns::Turns;
+use crate::link::admission_link::GatedLink;
+use crate::link::fifo::{FifoLink, limit_of};
+use crate::link::medium::Medium;
+use crate::link::queued::QueuedLink;
+use crate::link::scheduler::Turns;
+use crate::link::statistics::LinkStatistics;
+use crate::link::transmitter::{Transmitter, Usage};
 
 /// Any link.
 // Each packet asks which it is: a tag of its own is quicker to compare than a niche.

@@ -15,21 +15,21 @@ use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;
 
+use crate::calendar::event::{Event, Mark};
 use crate::codepoint::codepoint;
+use crate::departure::{AtTheEnd, Loss, Onward, Recorded, cross};
 use crate::ends::Ends;
-use crate::event::{Event, Mark};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::host_timing::{HostTiming, InOrder, after};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
+use crate::link::host_timing::{HostTiming, InOrder, after};
+use crate::link::medium::Medium;
+use crate::link::memory::Memories;
+use crate::link::policer::Policer;
+use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
-use crate::medium::Medium;
-use crate::memory::Memories;
-use crate::outlet::{AtTheEnd, Loss, Onward, Recorded, cross};
-use crate::policer::Policer;
-use crate::recorder::{Fate, Observed, Recorder};
+use crate::measure::recorder::{Fate, Observed, Recorder};
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
-use crate::statistics::Account;
 use crate::timeline::Timeline;
 
 /// The links and the paths over them.

@@ -11,15 +11,15 @@ use forebay_units::Time;
 
 use crate::ends::Ends;
 use crate::flow::{Counts, Flow, Unresponsive};
-use crate::group::Group;
 use crate::histogram::Histogram;
-use crate::hosts::Hosts;
 use crate::ids::GroupId;
 use crate::link::Link;
-use crate::sampler::WINDOW_UNIT;
+use crate::link::statistics::{Account, Waits};
+use crate::measure::sampler::WINDOW_UNIT;
+use crate::measure::transfers::{SLOWDOWN_UNIT, Transfers};
 use crate::simulation::Simulation;
-use crate::statistics::{Account, Waits};
-use crate::transfers::{SLOWDOWN_UNIT, Transfers};
+use crate::traffic::group::Group;
+use crate::traffic::hosts::Hosts;
 
 /// The report of a finished run.
 pub fn report<'a, H: Hosts<'a>>(

@@ -3,20 +3,20 @@
 use forebay_scenario::{Cancel, Scenario, Seed};
 use forebay_units::{Rate, Time};
 
+use crate::calendar::event::{Control, Event, Kind, Occasion};
 use crate::ends::Ends;
-use crate::event::{Control, Event, Kind, Occasion};
-use crate::falls::Falls;
 use crate::flow::Arriving;
-use crate::host_timing::HostTiming;
-use crate::hosts::Hosts;
-use crate::lanes;
+use crate::lane_assignment;
 use crate::link::Departures;
+use crate::link::drain_time::Falls;
+use crate::link::host_timing::HostTiming;
+use crate::measure::probe::{Onlooker, Seen};
+use crate::measure::recorder::Recorder;
 use crate::network::Network;
-use crate::onlooker::{Onlooker, Seen};
-use crate::recorder::Recorder;
 use crate::refusal::{Refusal, heed, too_large};
 use crate::timeline::Timeline;
 use crate::traffic::Traffic;
+use crate::traffic::hosts::Hosts;
 
 /// The most packets under way: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
@@ -65,7 +65,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         };
         let mut network = Network::new(scenario, (seed, departures), timings)?;
         let mut traffic = Traffic::new(scenario, (seed, hosts), &network)?;
-        let mut calendar = lanes::calendar(scenario, &mut network, &mut traffic, departures);
+        let mut calendar =
+            lane_assignment::calendar(scenario, &mut network, &mut traffic, departures);
         traffic.schedule_starts(&mut calendar)?;
         calendar.push(Event::control(run.warmup, Control::WarmupEnd));
         let recorder = Recorder::new(scenario);

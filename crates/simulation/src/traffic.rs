@@ -1,7 +1,13 @@
 //! The traffic: what the users of the network have to send, and when. Flows of all groups, sources
 //! without congestion control, and the transfers of users, arrivals and incasts.
 
-mod lives;
+pub(crate) mod delivery_lanes;
+pub(crate) mod group;
+pub(crate) mod hosts;
+pub(crate) mod incast;
+mod lifecycle;
+pub(crate) mod on_periods;
+pub(crate) mod source;
 
 use std::cmp::Reverse;
 
@@ -10,19 +16,19 @@ use forebay_scenario::{Scenario, Workload};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::delivery_lanes::{DeliveryLanes, way};
+use crate::calendar::event::{Event, Kind, Mark};
 use crate::ends::Ends;
-use crate::event::{Event, Kind, Mark};
 use crate::flow::{Arriving, Flow, InFlight, Transit, Unresponsive};
-use crate::group::Group;
-use crate::host_timing::earliness;
-use crate::hosts::{Completed, Hosts, Place, Turn, WayBack};
 use crate::ids::{FlowId, GroupId, ResponsiveId, SourceId, UnresponsiveId};
+use crate::link::host_timing::earliness;
+use crate::measure::recorder::Recorder;
 use crate::network::Network;
-use crate::recorder::Recorder;
 use crate::refusal::Refusal;
-use crate::source::{Source, SourceSetup, TooManyPeriods};
 use crate::timeline::Timeline;
+use crate::traffic::delivery_lanes::{DeliveryLanes, way};
+use crate::traffic::group::Group;
+use crate::traffic::hosts::{Completed, Hosts, Place, Turn, WayBack};
+use crate::traffic::source::{Source, SourceSetup, TooManyPeriods};
 
 /// Everything that sends.
 #[derive(Debug)]

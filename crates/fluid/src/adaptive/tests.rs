@@ -3,7 +3,7 @@
 
 use super::step::Method;
 use super::*;
-use crate::convergence::smooth;
+use crate::convergence_tests::smooth;
 
 /// Step sizes from a tenth of a millisecond to seconds.
 fn steps() -> impl Iterator<Item = f64> {

@@ -5,7 +5,7 @@ use forebay_simulation::{Event, Hosts, Kind, ResponsiveId, Simulation, Turn};
 use forebay_units::Time;
 
 use crate::connection::Next;
-use crate::equality::scenario;
+use crate::equality_tests::scenario;
 use crate::hosts::SimulatedHosts;
 
 const ONE: &str = r#"

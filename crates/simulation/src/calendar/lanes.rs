@@ -2,7 +2,7 @@
 
 use forebay_units::Time;
 
-use crate::event::{Event, NEVER};
+use crate::calendar::event::{Event, NEVER};
 use crate::ids::LaneId;
 
 /// A ring of events in rising order, its capacity a power of two.

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use forebay_units::Time;
 
-use crate::event::{Event, NEVER};
+use crate::calendar::event::{Event, NEVER};
 use crate::prefetch::prefetch;
 
 /// Events in one chunk.

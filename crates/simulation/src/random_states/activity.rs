@@ -6,8 +6,8 @@ use forebay_scenario::{FlowGroup, Law};
 use forebay_units::Time;
 
 use super::state::MOST_PERIODS;
-use crate::draws::Draws;
-use crate::on_periods::{OnPeriod, OnPeriods};
+use crate::sampling::Draws;
+use crate::traffic::on_periods::{OnPeriod, OnPeriods};
 
 /// The number of flows of a group in a replication, and their random numbers.
 pub(crate) fn flows(spec: &FlowGroup, number: u64, seed: Seed) -> (u64, Draws) {

@@ -10,8 +10,8 @@ use super::state::{
     Found, MOST_EVENTS, MOST_FLOWS, MOST_PERIODS, Rarer, StateKind, Window, is_constant, of_any,
     rarest, rarest_of, seconds,
 };
-use crate::draws::Draws;
-use crate::on_periods::OnPeriods;
+use crate::sampling::Draws;
+use crate::traffic::on_periods::OnPeriods;
 
 /// The most flows of which the draws of single flows matter.
 const FEW_FLOWS: u64 = 8;

@@ -7,7 +7,7 @@ use forebay_units::{Rate, Time};
 
 use super::activity;
 use super::state::{Found, MOST_EVENTS, MOST_FLOWS, StateKind, Window, is_constant};
-use crate::on_periods::OnPeriods;
+use crate::traffic::on_periods::OnPeriods;
 
 /// The overload of the target link, if its rate is constant, if at least two sources change with time, at least
 /// one of them at random, and if all sources together can exceed the rate.

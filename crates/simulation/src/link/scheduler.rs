@@ -5,13 +5,13 @@ use forebay_random::{Purpose, Stream};
 use forebay_scenario::{Link as LinkSpec, Medium, Seed};
 use forebay_units::{Bytes, Time};
 
-use crate::flushing::Flushing;
-use crate::media::cellular::Slotted;
-use crate::media::docsis::Granted;
-use crate::media::wifi::Contending;
-use crate::opportune::Opportune;
-use crate::shaper::Shaper;
-use crate::transmitter::{Transmitter, Usage};
+use crate::link::delivery_trace::Opportune;
+use crate::link::flush_on_outage::Flushing;
+use crate::link::media::cellular::Slotted;
+use crate::link::media::docsis::Granted;
+use crate::link::media::wifi::Contending;
+use crate::link::shaper::Shaper;
+use crate::link::transmitter::{Transmitter, Usage};
 
 /// What says when a queue is asked for packets, and when they have left. Turns come one after the
 /// other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
@@ -186,9 +186,9 @@ pub(crate) mod testing {
     use super::*;
     use crate::calendar::Calendar;
     use crate::ids::LinkId;
-    use crate::queued::{Discarded, Outlet, QueuedLink, Service};
-    use crate::statistics::Account;
-    use crate::transmitter::Transmitter;
+    use crate::link::queued::{Discarded, Outlet, QueuedLink, Service};
+    use crate::link::statistics::Account;
+    use crate::link::transmitter::Transmitter;
     use forebay_discipline::{Ecn, Label, Limit, Packet, Port, Setting, discipline};
     use forebay_units::Rate;
     use forebay_units::parameter::Parameters;

@@ -6,11 +6,11 @@ use forebay_discipline::{Backlog, Packet, PacketQueue, Port, Queue, QueueWork, S
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
-use crate::event::Event;
+use crate::calendar::event::Event;
 use crate::ids::{LaneId, LinkId};
-use crate::statistics::{Account, LinkStatistics};
-use crate::transmitter::{Transmitter, Usage};
-use crate::turns::Turns;
+use crate::link::scheduler::Turns;
+use crate::link::statistics::{Account, LinkStatistics};
+use crate::link::transmitter::{Transmitter, Usage};
 
 /// The most packets that may wait: 4 GB of 32 bytes each.
 const MAX_WAITING: u64 = 1 << 27;

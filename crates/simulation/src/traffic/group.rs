@@ -4,11 +4,11 @@ use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{FlowGroup, Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
-use crate::draws::Draws;
 use crate::ids::ResponsiveId;
-use crate::incast::Rounds;
+use crate::measure::transfers::Transfers;
 use crate::refusal::{Refusal, unsupported};
-use crate::transfers::Transfers;
+use crate::sampling::Draws;
+use crate::traffic::incast::Rounds;
 
 /// Draws and totals of one group.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;
 
-use crate::host_timing::varies;
 use crate::ids::{LaneId, LinkId};
+use crate::link::host_timing::varies;
 
 /// The way from the last link to the hosts: that link, the delay from there, and whether the hosts vary it.
 pub(crate) type Way = (LinkId, Time, bool);

@@ -213,7 +213,7 @@ fn length(wire: u32) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transmitter::Transmitter;
+    use crate::link::transmitter::Transmitter;
 
     use proptest::prelude::*;
 

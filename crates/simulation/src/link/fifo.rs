@@ -7,8 +7,8 @@ use forebay_discipline::{Arrival, Backlog, Limit};
 use forebay_scenario::BufferLimit;
 use forebay_units::{Time, Work};
 
-use crate::statistics::{Account, LinkStatistics};
-use crate::transmitter::{Transmitter, Usage};
+use crate::link::statistics::{Account, LinkStatistics};
+use crate::link::transmitter::{Transmitter, Usage};
 
 /// A link with a first-in-first-out queue that drops arrivals at its limit.
 #[derive(Clone, Debug)]

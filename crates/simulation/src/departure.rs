@@ -6,12 +6,12 @@ use forebay_units::Time;
 use crate::ends::{Direction, Ends};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::host_timing::{InOrder, Lead};
 use crate::ids::{FlowId, LinkId};
-use crate::medium::Medium;
-use crate::queued::{Discarded, Outlet, Service};
-use crate::recorder::{Fate, Observed, Recorder};
-use crate::statistics::Account;
+use crate::link::host_timing::{InOrder, Lead};
+use crate::link::medium::Medium;
+use crate::link::queued::{Discarded, Outlet, Service};
+use crate::link::statistics::Account;
+use crate::measure::recorder::{Fate, Observed, Recorder};
 use crate::timeline::Timeline;
 
 /// A packet that is lost.

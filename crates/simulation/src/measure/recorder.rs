@@ -10,18 +10,18 @@ use forebay_scenario::{
 };
 use forebay_units::{Bytes, Time};
 
+use crate::calendar::event::Mark;
 use crate::codepoint::codepoint;
-use crate::congestion_events::CongestionEvents;
 use crate::ends::{Direction, Ends, Identity};
-use crate::event::Mark;
 use crate::flow::{Flow, Flows, InFlight, Transit};
 use crate::ids::{FlowId, GroupId, ResponsiveId};
 use crate::link::Link;
-use crate::loss_phases::LossPhases;
-use crate::onlooker::{Happening, Onlooker, Sighting};
-use crate::sampler::Sampler;
-use crate::transfers;
-use crate::transmitter::{Transmitter, Usage};
+use crate::link::transmitter::{Transmitter, Usage};
+use crate::measure::congestion_events::CongestionEvents;
+use crate::measure::loss_phases::LossPhases;
+use crate::measure::probe::{Happening, Onlooker, Sighting};
+use crate::measure::sampler::Sampler;
+use crate::measure::transfers;
 
 /// What is recorded of a run.
 #[derive(Debug)]

@@ -3,14 +3,14 @@
 use forebay_scenario::Scenario;
 use forebay_units::Time;
 
+use crate::calendar::event::{Event, Kind};
 use crate::ends::Ends;
-use crate::event::{Event, Kind};
 use crate::flow::Flows;
-use crate::group::Group;
 use crate::ids::{ResponsiveId, Route};
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::timeline::Timeline;
+use crate::traffic::group::Group;
 
 /// All senders and receivers. An engine says what they are.
 pub trait Hosts<'a> {

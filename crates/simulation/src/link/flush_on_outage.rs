@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use forebay_units::Time;
 
-use crate::transmitter::Transmitter;
+use crate::link::transmitter::Transmitter;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Flushing {
         }
     }
 
-    /// See [`crate::turns::Turns::next`]: when the packet before has left, or when an outage begins before
+    /// See [`crate::link::scheduler::Turns::next`]: when the packet before has left, or when an outage begins before
     /// that. An outage that finds nobody waiting has nothing to empty.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.transmitter.busy_until.max(now);
@@ -50,13 +50,13 @@ impl Flushing {
         &self.transmitter
     }
 
-    /// See [`crate::turns::Turns::load`].
+    /// See [`crate::link::scheduler::Turns::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         self.loaded = size;
         false
     }
 
-    /// See [`crate::turns::Turns::go`].
+    /// See [`crate::link::scheduler::Turns::go`].
     pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         let idle = !self.transmitter.occupied(now);
         departures.push(self.transmitter.take(now, self.loaded, idle));
@@ -67,8 +67,8 @@ impl Flushing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::Turns;
-    use crate::turns::testing::{Left, play};
+    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_units::{Rate, RateSteps};
     use std::sync::Arc;

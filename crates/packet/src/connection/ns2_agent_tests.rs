@@ -5,7 +5,7 @@ use forebay_congestion::packet::LossState;
 use forebay_scenario::{FastRetransmitTimer, Recovery, Stack};
 use forebay_units::Time;
 
-use super::behavior::Wire;
+use super::behavior_tests::Wire;
 
 /// Packets 0 to 6 are lost, and of their repetitions the first again.
 #[test]

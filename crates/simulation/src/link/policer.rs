@@ -4,7 +4,7 @@
 use forebay_scenario::{Policer as PolicerSpec, Yellow};
 use forebay_units::{Bytes, Rate, Time};
 
-use crate::token_bucket::TokenBucket;
+use crate::link::token_bucket::TokenBucket;
 
 /// What a meter finds a packet to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,7 @@ impl Opportune {
         }
     }
 
-    /// See [`crate::turns::Turns::next`].
+    /// See [`crate::link::scheduler::Turns::next`].
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let first = self.opportunities.until(now);
         if self.current < first {
@@ -55,7 +55,7 @@ impl Opportune {
         self.together < self.left
     }
 
-    /// See [`crate::turns::Turns::go`].
+    /// See [`crate::link::scheduler::Turns::go`].
     pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
         self.together = 0;
         for size in self.loaded.drain(..) {
@@ -88,7 +88,7 @@ impl Opportune {
         }
     }
 
-    /// See [`crate::turns::Turns::time_to_send`].
+    /// See [`crate::link::scheduler::Turns::time_to_send`].
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         let first = self.opportunities.until(now);
         let headers = packets.saturating_mul(u64::from(Opportunities::HEADER));
@@ -105,8 +105,8 @@ impl Opportune {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::Turns;
-    use crate::turns::testing::{Left, play};
+    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use proptest::prelude::*;
 

@@ -5,9 +5,9 @@
 use forebay_discipline::{Backlog, Limit, Packet, Shared};
 use forebay_scenario::Scenario;
 
-use crate::fifo::limit_of;
 use crate::ids::LinkId;
 use crate::link::Link;
+use crate::link::fifo::limit_of;
 
 /// A memory and the links whose packets wait in it.
 #[derive(Clone, Debug)]

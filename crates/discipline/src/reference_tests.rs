@@ -14,7 +14,7 @@ use crate::packet::Packet;
 use crate::packet::testing::packet;
 use crate::port::Limit;
 use crate::port::testing::{port, setting};
-use crate::registry::QueueDiscipline;
+use crate::queue_discipline::QueueDiscipline;
 
 const QUANTUM: i64 = 1200;
 const BATCH: usize = 5;

@@ -7,7 +7,7 @@ use forebay_simulation::{
 };
 use forebay_units::Time;
 
-use crate::equality::{run, scenario, simulation};
+use crate::equality_tests::{run, scenario, simulation};
 
 /// Two links; senders say that they understand marks.
 const CAPABLE: &str = r#"

@@ -8,9 +8,9 @@
 use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
 use forebay_units::{Bytes, Time, Work};
 
-use crate::backlogged::{Backlogged, Bucket};
-use crate::token_bucket::TokenBucket;
-use crate::transmitter::{Transmitter, Usage};
+use crate::link::service_curve::{Backlogged, Bucket};
+use crate::link::token_bucket::TokenBucket;
+use crate::link::transmitter::{Transmitter, Usage};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl Shaper {
         &self.line
     }
 
-    /// See [`crate::turns::Turns::next`]: when the packet before has left, and nothing is owed.
+    /// See [`crate::link::scheduler::Turns::next`]: when the packet before has left, and nothing is owed.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.line.busy_until.max(now);
         if self.kind == ShaperKind::Tbf {
@@ -138,7 +138,7 @@ impl Shaper {
         free.max(self.tokens.ready(Bytes::ZERO))
     }
 
-    /// See [`crate::turns::Turns::ready`].
+    /// See [`crate::link::scheduler::Turns::ready`].
     pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
         self.settle();
         match self.kind {
@@ -147,13 +147,13 @@ impl Shaper {
         }
     }
 
-    /// See [`crate::turns::Turns::load`].
+    /// See [`crate::link::scheduler::Turns::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         self.loaded = size;
         false
     }
 
-    /// See [`crate::turns::Turns::go`].
+    /// See [`crate::link::scheduler::Turns::go`].
     pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         let start = self.ready(now, self.loaded);
         let idle = !self.line.occupied(start);
@@ -269,8 +269,8 @@ impl Shaper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::Turns;
-    use crate::turns::testing::{Left, play};
+    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_units::{Rate, RateSteps};
     use proptest::prelude::*;

@@ -3,8 +3,8 @@
 use forebay_discipline::{Admission, Packet, Port, Shared, Verdict};
 use forebay_units::Time;
 
-use crate::fifo::FifoLink;
-use crate::statistics::Account;
+use crate::link::fifo::FifoLink;
+use crate::link::statistics::Account;
 
 /// A first-in-first-out link with a discipline that decides at arrival.
 #[derive(Clone, Debug)]
@@ -53,8 +53,8 @@ mod tests {
     use forebay_scenario::{Format, Scenario, Seed};
     use forebay_units::Time;
 
+    use crate::link::statistics::Account;
     use crate::link::{Departures, Link, LinkSetup};
-    use crate::statistics::Account;
 
     /// A link that marks whatever finds it busy marks a packet that comes marked no second time.
     #[test]

@@ -5,13 +5,13 @@ use forebay_scenario::Workload;
 use forebay_units::{Bytes, Rate, Time};
 
 use super::Traffic;
-use crate::event::{Event, Kind};
+use crate::calendar::event::{Event, Kind};
 use crate::flow::Transfer;
-use crate::hosts::{Hosts, Opening, Turn};
 use crate::ids::GroupId;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::timeline::Timeline;
+use crate::traffic::hosts::{Hosts, Opening, Turn};
 
 impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     /// A flow starts, or a user asks again, or an application has written on.

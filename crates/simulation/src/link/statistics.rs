@@ -3,9 +3,9 @@
 
 use forebay_units::Time;
 
-use crate::bursts::Bursts;
 use crate::histogram::Histogram;
-use crate::transmitter::Usage;
+use crate::link::bursts::Bursts;
+use crate::link::transmitter::Usage;
 
 /// Whose waits at a link are counted together: at the target those of a flow group's packets, elsewhere
 /// all.
@@ -170,7 +170,7 @@ impl LinkStatistics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transmitter::Transmitter;
+    use crate::link::transmitter::Transmitter;
     use forebay_units::Rate;
 
     /// What happened before the warm-up's end shows in nothing that is measured after it.

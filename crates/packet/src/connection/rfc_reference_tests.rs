@@ -10,7 +10,7 @@ use forebay_scenario::{Recovery, Stack};
 use forebay_units::Time;
 use proptest::prelude::*;
 
-use super::behavior::Wire;
+use super::behavior_tests::Wire;
 
 /// Duplicate acknowledgments, or packets beyond, that make a packet lost (RFC 5681, RFC 6675).
 const DUP_THRESH: usize = 3;

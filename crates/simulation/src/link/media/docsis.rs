@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use forebay_scenario::Docsis;
 use forebay_units::Time;
 
-use crate::transmitter::Transmitter;
+use crate::link::transmitter::Transmitter;
 
 /// A modem with its requests.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Granted {
         self.docsis.map.saturating_mul(interval)
     }
 
-    /// See [`crate::turns::Turns::next`].
+    /// See [`crate::link::scheduler::Turns::next`].
     pub(crate) fn next(&mut self, now: Time) -> Time {
         self.begin(now.as_picos().div_ceil(self.docsis.map.as_picos()))
     }
@@ -81,7 +81,7 @@ impl Granted {
         self.transmitter.busy_until < self.begin(self.interval + 1)
     }
 
-    /// See [`crate::turns::Turns::load`].
+    /// See [`crate::link::scheduler::Turns::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         let now = self.begin(self.interval);
         let idle = !self.transmitter.occupied(now);
@@ -90,7 +90,7 @@ impl Granted {
         self.allowance > 0 && self.has_time()
     }
 
-    /// See [`crate::turns::Turns::go`].
+    /// See [`crate::link::scheduler::Turns::go`].
     pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
         departures.append(&mut self.departures);
         if self.has_time() {
@@ -109,8 +109,8 @@ impl Granted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::turns::Turns;
-    use crate::turns::testing::{Left, play};
+    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_scenario::{Format, Medium, Scenario};
 

@@ -5,14 +5,14 @@ use forebay_scenario::{Law, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Calendar, MAX_LANES};
-use crate::delivery_lanes::{DeliveryLanes, Way, way};
 use crate::flow::Flow;
 use crate::hop::Hop;
-use crate::hosts::Hosts;
 use crate::ids::{LaneId, LinkId};
 use crate::link::{Departures, Link, in_turn};
 use crate::network::Network;
 use crate::traffic::Traffic;
+use crate::traffic::delivery_lanes::{DeliveryLanes, Way, way};
+use crate::traffic::hosts::Hosts;
 
 /// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that
 /// send which lane is theirs.

@@ -4,10 +4,10 @@ use forebay_random::{Purpose, Stream};
 use forebay_scenario::{FlowGroup, Law, Workload};
 use forebay_units::{Rate, Time};
 
-use crate::draws::Draws;
 use crate::ids::{GroupId, LaneId, UnresponsiveId};
-use crate::on_periods::{OnPeriod, OnPeriods};
 use crate::refusal::{Refusal, too_large};
+use crate::sampling::Draws;
+use crate::traffic::on_periods::{OnPeriod, OnPeriods};
 
 /// A source of unresponsive packets: a whole group (Poisson, CBR) or one flow (on-off).
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forebay_scenario::Link as LinkSpec;
 use forebay_units::{Bytes, Rate, RateSteps, Time, Work};
 
-use crate::stepping::Stepping;
+use crate::link::piecewise_rate::Stepping;
 
 /// A transmitter: its rate, and until when it is busy.
 #[derive(Clone, Debug)]
