@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from forebay import _core
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "python" / "forebay"
@@ -25,7 +26,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("bounds", "build", "display", "metric", "numeric", "plain", "untrusted", "warning"),
     ("files", "journal", "locks", "models", "observed_bounds", "report", "rules", "statistics", "tables"),
     ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),
-    ("cautions", "real_time"),
+    ("engines",),
+    ("cautions",),
     ("scenario",),
     ("atlas", "configuration", "measurement"),
     ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
@@ -190,3 +192,13 @@ def test_circles_and_upward_arrows_are_seen() -> None:
     assert circle(graph | {"low.two": []}) == []
     assert circle({"one": ["one"]}) == ["one"]
     assert upward(graph, (("low",), ("high", "beside"))) == ["low.two -> high.one", "high.one -> beside.one"]
+
+
+def test_code_asks_an_engine_for_capabilities_and_compares_no_engine_name() -> None:
+    names = {engine.name for engine in _core.engines()}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare) and not name.startswith("checks."):
+                sides = [node.left, *node.comparators]
+                compared = {side.value for side in sides if isinstance(side, ast.Constant)}
+                assert not compared & names, f"{name}:{node.lineno}"

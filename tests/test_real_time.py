@@ -40,10 +40,10 @@ from forebay.commands.terminal import progress_bar
 from forebay.comparison import comparison
 from forebay.comparison.answers import Answer, Comparison
 from forebay.comparison.comparison import runs_in_real_time
+from forebay.engines import Pace, forecast, in_real_time, real_time_engines, run_s
 from forebay.formatting import clock_time
 from forebay.measurement.precision import Precision, run_to_precision
 from forebay.plain import plain
-from forebay.real_time import Pace, forecast, in_real_time, real_time_engines, run_s
 from forebay.report import Cost, Estimate, Lateness
 from forebay.search import measurements
 from forebay.sweeps.bundling import bundle, replay

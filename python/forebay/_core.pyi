@@ -155,6 +155,8 @@ class Engine:
     replicates: bool
     traces: bool
     real_time: bool
+    simulates_hosts: bool
+    assumes_losses: bool
     models: list[str]
 
 @final

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from forebay import _core, formatting
+from forebay.engines import simulates_hosts
 from forebay.warning import Kind, Warning
 
 __all__ = ["cautions", "exact", "phase_effects", "rare_states"]
@@ -70,7 +71,7 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
     list of Warning
         One for each affected group; none for engines without packets.
     """
-    if engine != "packet":
+    if not simulates_hosts(engine):
         return []
     tables = json.loads(scenario.canonical_json())
     if len(tables["links"]) > 1:

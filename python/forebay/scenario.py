@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, Protocol
 from forebay import _core, display
 from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.cautions import cautions
+from forebay.engines import check_alone
 from forebay.errors import InputError
 from forebay.goals import Goal, distinct
 from forebay.link_files import changes_of_files
-from forebay.real_time import check_alone
 from forebay.report import BufferSize, Report
 from forebay.shipped import FOLDER, SIGN, shipped
 

@@ -98,6 +98,8 @@ impl Engine for ClosedFormEngine {
                 replicates: false,
                 traces: false,
                 real_time: false,
+                simulates_hosts: false,
+                assumes_losses: false,
                 models: || rules().iter().map(|rule| rule.name()).collect(),
             }
         }

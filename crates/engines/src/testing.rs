@@ -23,6 +23,8 @@ pub(crate) const fn described(name: &'static str) -> EngineDescription {
         replicates: true,
         traces: false,
         real_time: false,
+        simulates_hosts: false,
+        assumes_losses: false,
         models: Vec::new,
     }
 }

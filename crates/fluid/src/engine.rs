@@ -90,6 +90,8 @@ impl Engine for FluidEngine {
                 replicates: true,
                 traces: true,
                 real_time: false,
+                simulates_hosts: false,
+                assumes_losses: true,
                 models: Vec::new,
             }
         }

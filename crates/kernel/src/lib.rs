@@ -99,6 +99,8 @@ impl Engine for KernelEngine {
                 replicates: true,
                 real_time: true,
                 traces: true,
+                simulates_hosts: false,
+                assumes_losses: false,
                 models: Vec::new,
             }
         }

@@ -52,6 +52,8 @@ impl Engine for PacketEngine {
                 replicates: true,
                 traces: true,
                 real_time: false,
+                simulates_hosts: true,
+                assumes_losses: false,
                 models: Vec::new,
             }
         }

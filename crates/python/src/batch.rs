@@ -30,6 +30,8 @@ pub(crate) struct Engine {
     replicates: bool,
     traces: bool,
     real_time: bool,
+    simulates_hosts: bool,
+    assumes_losses: bool,
     models: Vec<&'static str>,
 }
 
@@ -46,6 +48,8 @@ pub(crate) fn engines() -> Vec<Engine> {
             replicates: description.replicates,
             traces: description.traces,
             real_time: description.real_time,
+            simulates_hosts: description.simulates_hosts,
+            assumes_losses: description.assumes_losses,
             models: (description.models)(),
         }
     });

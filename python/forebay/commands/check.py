@@ -139,7 +139,7 @@ def _least(asked: dict[str, Any]) -> int:
 
 def _each_s(scenario: Scenario, engine: str) -> float | None:
     """Seconds of each run in real time; None of other engines."""
-    from forebay.real_time import in_real_time, run_s
+    from forebay.engines import in_real_time, run_s
 
     return run_s(scenario.core) if in_real_time(engine) else None
 

@@ -119,7 +119,7 @@ def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, job
 def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:
     """Seconds of each run in real time, of which all are told how long they take; None where there are none."""
     from forebay.comparison.comparison import check_engines, runs_in_real_time
-    from forebay.real_time import forecast, run_s
+    from forebay.engines import forecast, run_s
 
     check_engines(asked["engines"])
     if not asked["engines"]:

@@ -1,7 +1,7 @@
 """About how long simulated runs take, said in a line before they begin.
 
 A run of the packet engine costs what its packets cost: a full link for the warm-up and the measured time. An engine in
-real time has a forecast of its own (`forebay.real_time`), and other engines take no time worth a line.
+real time has a forecast of its own (`forebay.engines`), and other engines take no time worth a line.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def _searches(scenario: Scenario, *, quick: bool) -> float:
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
     """Seconds of each replication in real time; None of other engines."""
-    from forebay.real_time import in_real_time, run_s
+    from forebay.engines import in_real_time, run_s
     from forebay.search.waiting import shorter
 
     return run_s((shorter(scenario) if quick else scenario).core) if in_real_time(engine) else None

@@ -15,6 +15,7 @@ from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
 from forebay.commands.verb import OtherSpelling, check_address_space, verb
+from forebay.engines import assumes_losses
 from forebay.errors import InputError
 from forebay.files import check_file
 
@@ -177,7 +178,7 @@ def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
 
 def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
     """Seconds of each run in real time, of which all are told how long they take; None of other engines."""
-    from forebay.real_time import check_alone, forecast, in_real_time, run_s
+    from forebay.engines import check_alone, forecast, in_real_time, run_s
 
     if not in_real_time(wanted.engine):
         return None
@@ -192,7 +193,7 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     """The scenario with the count law of the packet engine's losses."""
     from forebay.measurement.synchronization import fit_synchronization
 
-    if engine != "fluid":
+    if not assumes_losses(engine):
         raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")
     from forebay.formatting import counted
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
 
-    from forebay.real_time import Pace
+    from forebay.engines import Pace
 
 __all__ = ["Bar", "afterwards", "live_line", "progress_bar", "show", "width", "writing"]
 
@@ -177,8 +177,8 @@ def _clock_bar(what: str, each_s: float) -> Iterator[ClockBar]:
     from rich.progress_bar import ProgressBar
     from rich.text import Text
 
+    from forebay.engines import Pace
     from forebay.formatting import clock_time
-    from forebay.real_time import Pace
 
     pace = Pace(each_s)
 

@@ -13,10 +13,10 @@ from forebay.bounds import MOST_REPLICATIONS, whole
 from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
+from forebay.engines import in_real_time, simulates_hosts
 from forebay.errors import ForebayError, InputError, UnsupportedError, UntrustedError
 from forebay.measurement.synchronization import fit_synchronization
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
-from forebay.real_time import in_real_time
 from forebay.report import BufferSize, Estimate, Report
 from forebay.rules import rules
 from forebay.scenario import TARGET, Progress, Scenario, run_jobs
@@ -220,7 +220,7 @@ class _Asked:
 
     def _twin(self, scenario: Scenario, engine: str, runs: Sequence[Report]) -> Twin[BufferSize] | None:
         """The same runs with hosts that vary, if exact hosts stay in phase in them."""
-        if engine != "packet" or not in_phase(runs):
+        if not simulates_hosts(engine) or not in_phase(runs):
             return None
         core = varied(scenario.core)
         work = [_core.Job(core, engine, core.seed, replication) for replication in range(len(runs))]
@@ -231,9 +231,9 @@ def _held_against_packets(
     scenario: Scenario, answers: Iterable[Answer], reports: dict[str, Report]
 ) -> Iterable[Answer]:
     """The same answers; the fluid's with its assumptions as the packet engine measured them."""
-    packet = reports.get("packet")
+    packet = next((report for name, report in reports.items() if simulates_hosts(name)), None)
     for answer in answers:
-        if packet is None or not answer.applies or answer.name == "packet" or in_real_time(answer.name):
+        if packet is None or not answer.applies or reports.get(answer.name) is packet or in_real_time(answer.name):
             yield answer
         else:
             assumptions = fluid_assumptions(scenario, packet, reports[answer.name])

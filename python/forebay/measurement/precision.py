@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from forebay import _core
 from forebay.bounds import MOST_SEED, whole
 from forebay.cautions import cautions
+from forebay.engines import check_alone
 from forebay.errors import InputError, naming
 from forebay.goals import metric_value
 from forebay.metric import unit_of
-from forebay.real_time import check_alone
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.warning import Kind, Warning

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay._core import split_quantity
+from forebay.engines import is_exact
 from forebay.errors import ForebayError, InputError
 from forebay.papers import quantities
 from forebay.papers.claims import Claim, Measured, Verdict, judge
@@ -253,7 +254,7 @@ class Results:
 
     def _exact(self, name: str) -> bool:
         """Whether a run has nothing random: a closed form."""
-        return self._runs[name].engine == "closed_form"
+        return is_exact(self._runs[name].engine)
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The functions that expressions may call."""

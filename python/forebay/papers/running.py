@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay import _core, build
+from forebay.engines import assumes_losses, simulates_hosts
 from forebay.errors import ForebayError, InputError
 from forebay.files import write_whole
 from forebay.hashes import check_hashes, write_hashes
@@ -145,10 +146,10 @@ def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float
         core = cell.of(scenario.core)
         engine = cell.engine(run.engine)
         seconds = math.fsum(core.duration_s)
-        if engine == "packet":
+        if simulates_hosts(engine):
             packets = seconds * core.rate_bps / 8 / core.packet_bytes
             total += run.replications * links * packets / packets_per_second
-        elif engine == "fluid":
+        elif assumes_losses(engine):
             flows = sum(count for _, count, _, _ in core.groups)
             total += run.replications * seconds * flows / FLUID_FLOW_SECONDS_PER_CORE_SECOND
         else:

@@ -14,12 +14,12 @@ from pathlib import Path
 from forebay import _core, statistics
 from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.jitter import Jitter, jittered
+from forebay.engines import check_alone, forecast, in_real_time, run_s
 from forebay.errors import InputError
 from forebay.formatting import counted, duration
 from forebay.goals import Goal, metric_value
 from forebay.measurement.cluster import Cluster, connected
 from forebay.measurement.twin import Twin
-from forebay.real_time import check_alone, forecast, in_real_time, run_s
 from forebay.report import BufferSize, Estimate, Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings

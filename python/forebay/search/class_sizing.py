@@ -31,12 +31,12 @@ from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.display import Told
+from forebay.engines import check_alone, forecast, in_real_time, run_s
 from forebay.errors import InputError
 from forebay.formatting import counted, duration
 from forebay.goals import Goal
 from forebay.measurement.cluster import Cluster, connected
 from forebay.plain import plain
-from forebay.real_time import check_alone, forecast, in_real_time, run_s
 from forebay.report import BufferSize, Report
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings

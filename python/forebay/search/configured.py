@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from forebay import statistics
-from forebay.real_time import in_real_time
+from forebay.engines import in_real_time
 from forebay.report import Report
 from forebay.search.answer import GoalVerdict
 from forebay.search.check_report import together

@@ -12,6 +12,7 @@ from typing import Any
 from forebay import statistics
 from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
+from forebay.engines import simulates_hosts
 from forebay.formatting import duration
 from forebay.goals import Goal, metric_value
 from forebay.measurement.twin import Twin
@@ -649,6 +650,6 @@ def _of_warmup(finished: Finished) -> list[Warning]:
 
     buffer, engine = finished.outcome.buffer, finished.measure.engine
     unwaited = any(note.kind in {Kind.QUICK, Kind.TIME_OVER} for note in finished.outcome.notes)
-    if buffer is None or engine != "packet" or unwaited:
+    if buffer is None or not simulates_hosts(engine) or unwaited:
         return []
     return warmup_warnings(finished.knob.turned(finished.scenario, buffer), engine)

@@ -16,6 +16,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.cautions import exact
+from forebay.engines import simulates_hosts
 from forebay.report import Report
 
 __all__ = ["Step", "are_observations", "different", "enough", "in_step", "outcomes"]
@@ -80,7 +81,7 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     reports : sequence of Report
         Replications at the buffer that is spoken of.
     """
-    if engine != "packet":
+    if not simulates_hosts(engine):
         return None
     tables = json.loads(scenario.canonical_json())
     groups: list[Mapping[str, Any]] = tables["flows"]

@@ -19,11 +19,11 @@ from forebay.configuration.configuring import Configuration, check, configure, u
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
+from forebay.engines import check_alone, forecast, in_real_time, run_s, simulates_hosts
 from forebay.errors import InputError
 from forebay.goals import Goal, check_bounds, named, split_goal
 from forebay.measurement.cluster import Cluster, connected
 from forebay.metric import find
-from forebay.real_time import check_alone, forecast, in_real_time, run_s
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
@@ -237,7 +237,7 @@ def recommend(
                 patience.shared(len(questions)),
                 _told(known, chosen[len(found)][0]),
                 resumption,
-                threads(jobs) if engine == "packet" and scheduler is None else None,
+                threads(jobs) if simulates_hosts(engine) and scheduler is None else None,
             )
             found.append(_searched(question, search, best_of))
         best, alternatives = compared([choice for choice, _ in chosen], [answer for _, answer in found], asked_for)
@@ -365,7 +365,7 @@ def _found(question: _Question, search: _Search) -> Finished:
         plan = _plan(looked, varied, asked, of_rules, search.terms)
         if in_real_time(measure.engine):
             plan = dataclasses.replace(plan, most_fresh=min(plan.most_fresh, USUAL))
-        if kind is QuickLook and measure.engine == "packet" and varied.is_target:
+        if kind is QuickLook and simulates_hosts(measure.engine) and varied.is_target:
             plan = dataclasses.replace(plan, prior=prior(looked, looked.goals))
         looking = kind(measure, looked.goals or [ANY], plan, measure.expect, known)
         return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied, question.runs)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay import _core
+from forebay.engines import in_real_time, run_s
 from forebay.errors import InputError
 from forebay.formatting import clock_time
-from forebay.real_time import in_real_time, run_s
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings

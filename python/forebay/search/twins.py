@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forebay.engines import simulates_hosts
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
 from forebay.warning import Kind, Warning
 
@@ -72,7 +73,7 @@ def twin_at(
     tuple of (Twin or None, Measurements or None)
         The twin, and its measurements if it ran. No twin if fewer than two runs ended in time.
     """
-    if measure.engine != "packet" or not in_phase(reports):
+    if not simulates_hosts(measure.engine) or not in_phase(reports):
         return None, None
     chosen = {id(report) for report in reports}
     place = measure.knob.snapped(place)

@@ -34,11 +34,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core, build
+from forebay.engines import real_time_engines
 from forebay.errors import InputError
 from forebay.files import write_whole
 from forebay.formatting import counted
 from forebay.plain import plain
-from forebay.real_time import real_time_engines
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, sweep

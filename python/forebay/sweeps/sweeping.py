@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _core, bounds, build, journal
 from forebay.display import Shown
+from forebay.engines import check_alone, real_time_engines, run_s
 from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
 from forebay.files import write_whole
 from forebay.formatting import clock_time, counted, size
 from forebay.locks import alone_in
 from forebay.measurement.cluster import Cluster, connected
-from forebay.real_time import check_alone, real_time_engines, run_s
 from forebay.report import Report
 from forebay.scenario import Progress, Scenario, threads
 from forebay.sweeps.axes import Axis

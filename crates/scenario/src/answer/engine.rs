@@ -57,6 +57,10 @@ pub struct EngineDescription {
     /// Whether a run takes as long as it says by this machine's clock. Whatever runs beside it
     /// would falsify it, and equal seeds give similar reports instead of equal ones.
     pub real_time: bool,
+    /// Whether it simulates hosts and each of their packets.
+    pub simulates_hosts: bool,
+    /// Whether it assumes which share of the flows loses at a congestion event, instead of simulating it.
+    pub assumes_losses: bool,
     /// Names of the models among which one may choose; none where there is only the engine.
     pub models: fn() -> Vec<&'static str>,
 }

@@ -1,6 +1,6 @@
-"""Engines that run in real time: the duration of their runs, and the requests that they refuse.
+"""Capabilities of engines, and the limits of those that run in real time.
 
-A run of such an engine takes as long as its scenario by this machine's clock, and other work would falsify it.
+A run in real time takes as long as its scenario by this machine's clock, and other work would falsify it.
 `_core.run_batch` runs such jobs one at a time.
 """
 
@@ -13,7 +13,17 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.formatting import clock_time, counted
 
-__all__ = ["Pace", "check_alone", "forecast", "in_real_time", "real_time_engines", "run_s"]
+__all__ = [
+    "Pace",
+    "assumes_losses",
+    "check_alone",
+    "forecast",
+    "in_real_time",
+    "is_exact",
+    "real_time_engines",
+    "run_s",
+    "simulates_hosts",
+]
 
 
 def real_time_engines() -> frozenset[str]:
@@ -24,6 +34,21 @@ def real_time_engines() -> frozenset[str]:
 def in_real_time(engine: str) -> bool:
     """Whether the engine of this name runs in real time; an unknown one does not."""
     return engine in real_time_engines()
+
+
+def simulates_hosts(engine: str) -> bool:
+    """Whether the engine of this name simulates hosts and each of their packets."""
+    return any(each.name == engine and each.simulates_hosts for each in _core.engines())
+
+
+def assumes_losses(engine: str) -> bool:
+    """Whether the engine of this name assumes which share of the flows loses at a congestion event."""
+    return any(each.name == engine and each.assumes_losses for each in _core.engines())
+
+
+def is_exact(engine: str) -> bool:
+    """Whether nothing is random in the answer of the engine of this name."""
+    return any(each.name == engine and not each.replicates for each in _core.engines())
 
 
 def run_s(scenario: _core.Scenario) -> float:
