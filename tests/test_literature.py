@@ -119,6 +119,7 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
     results = Known(lambda claim: Measured(1.5 * _published(claim), 0.0))
     picture = drawn(results, figure)
     drawing.complete(picture, "the link", [results.judge(claim) for claim in figure.claims])
+    picture.canvas.draw()
     texts = [text.get_text() for axis in picture.axes for text in axis.texts]
     points = {
         (marker, float(x), float(y))

@@ -15,7 +15,6 @@ from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
 from forebay.commands.verb import OtherSpelling, check_address_space, verb
-from forebay.engines import assumes_losses
 from forebay.errors import InputError
 from forebay.files import check_file
 
@@ -191,6 +190,7 @@ def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
     """The scenario with the count law of the packet engine's losses."""
+    from forebay.engines import assumes_losses
     from forebay.measurement.synchronization import fit_synchronization
 
     if not assumes_losses(engine):

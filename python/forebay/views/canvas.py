@@ -203,6 +203,8 @@ def add_foot(made: Picture, inches: float, below: float) -> Axes:
     made.set_size_inches(width, height)
     made.foot = inches
     head(made, made.heading[1])
+    if not made.axes:
+        made.set_layout_engine("none")  # the other one warns if it has no panel
     for each in made.legends:
         each.set_bbox_to_anchor((0, inches / height, 1, before / height), transform=made.transFigure)
     side = 2 * MARGIN / width
