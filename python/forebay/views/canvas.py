@@ -98,7 +98,7 @@ class Picture(Figure):
 
     #: The text objects of the headline, and the headline that they show.
     heading: tuple[list[Text], Headline]
-    #: Height of the panel of `add_foot`, in inches.
+    #: Height below the panels that belongs to `add_foot`, in inches.
     foot: float = 0.0
 
     def draw(self, renderer: RendererBase) -> None:
@@ -200,8 +200,11 @@ def add_foot(made: Picture, inches: float, below: float) -> Axes:
     """
     width, before = (float(each) for each in made.get_size_inches())
     height = before + inches
+    # The layout makes no room for a legend that is anchored.
+    made.canvas.draw()
+    legends = max((each.get_window_extent().y1 / made.dpi for each in made.legends), default=0.0)
     made.set_size_inches(width, height)
-    made.foot = inches
+    made.foot = inches + legends
     head(made, made.heading[1])
     if not made.axes:
         made.set_layout_engine("none")  # the other one warns if it has no panel
