@@ -53,8 +53,8 @@ SHARED = ("conftest.py", "cycles.py", "damages.py", "oracle.py")
 
 #: The test files that concern each module.
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "goals": ("goals_laws", "several_goals", "judgment", "search"),
-    "statistics": ("statistics_laws", "statistics", "search_laws"),
+    "inputs.goals": ("goals_laws", "several_goals", "judgment", "search"),
+    "results.statistics": ("statistics_laws", "statistics", "search_laws"),
     "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
     "search.approach": ("crossing", "search"),
     "search.check_report": ("check",),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from forebay.comparison.assumptions import BURST, burst_packets
 from forebay.comparison.comparison import FITTED, compare
-from forebay.files import between, write_whole
-from forebay.formatting import markdown_table
-from forebay.report import Estimate
+from forebay.storage.files import between, write_whole
+from forebay.text.formatting import markdown_table
+from forebay.results.report import Estimate
 from forebay.scenario import Scenario
 from forebay.views import plots
 from forebay.views.comparison_picture import draw_comparison

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forebay.files import between, write_whole
-from forebay.formatting import markdown_table
+from forebay.storage.files import between, write_whole
+from forebay.text.formatting import markdown_table
 from forebay.scenario import Scenario
-from forebay.warning import Kind
+from forebay.results.warning import Kind
 
 PAGE = Path(__file__).parent / "fluid.md"
 RATES = ("10Mbps", "100Mbps")

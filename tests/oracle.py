@@ -6,8 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.judging import Verdict
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search

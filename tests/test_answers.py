@@ -15,16 +15,16 @@ from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Port
 from forebay.explanation import FIELDS, names
-from forebay.goals import split_goal
+from forebay.inputs.goals import split_goal
 from forebay.measurement.batches import run_in_batches
-from forebay.metric import find, key_among, unit_of
-from forebay.plain import plain
+from forebay.results.metric import find, key_among, unit_of
+from forebay.results.serialization import plain
+from forebay.results.warning import Kind
 from forebay.search.answer import Recommendation
 from forebay.search.findings import Finished, warnings
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
-from forebay.warning import Kind
 from tests.conftest import ROOT, SMALL, forebay
 
 PAIR = "utilization,queue_delay_p99"

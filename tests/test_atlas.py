@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from forebay import journal
 from forebay.atlas.rows import Row, read, write
 from forebay.checks.atlas import making
 from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
@@ -23,9 +22,10 @@ from forebay.checks.atlas.fitting import fitted
 from forebay.checks.atlas.judging import Verdict, judged, tally
 from forebay.checks.atlas.making import computed
 from forebay.checks.atlas.page import FITS, FOUND, RULES, renew
-from forebay.files import within
 from forebay.search.recommendation import reach
-from forebay.untrusted import DamagedError
+from forebay.storage import journal
+from forebay.storage.files import within
+from forebay.storage.safe_io import DamagedError
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import ForebayError, InputError, UnsupportedError
-from forebay.legible import LONGEST, legible
+from forebay.sanitize import LONGEST, legible
 from tests.attacks import campaign
 from tests.attacks.laws import ACTING, check_sentence
 from tests.attacks.mutation import Mutation

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, _core
-from forebay.cautions import phase_effects
 from forebay.measurement.batches import run_in_batches
+from forebay.phase_effects import phase_effects
 from forebay.scenario import run_jobs
 from tests.conftest import SMALL, forebay
 

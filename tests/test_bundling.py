@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from forebay.storage.tables import read_table, write_table
 from forebay.sweeps.bundling import TABLES, replay
-from forebay.tables import read_table, write_table
 from tests.conftest import SMALL, forebay
 
 QUICK = SMALL.replace('measure = "30s"', 'measure = "4s"').replace('warmup  = "5s"', 'warmup = "1s"')

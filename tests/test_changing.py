@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from forebay import Scenario, compare, formatting, recommend
+from forebay import Scenario, compare, recommend
+from forebay.text import formatting
 from forebay.views.comparison_tables import comparison_view
 from forebay.views.recommendation_text import recommendation_text
 from forebay.views.reports import report_view

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import forebay as package
-from forebay import Scenario, check, statistics
+from forebay import Scenario, check
 from forebay.errors import InputError
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
+from forebay.results.warning import Kind
 from forebay.search import checking
 from forebay.search.check_report import CheckReport, together
 from forebay.search.checked_buffers import checked_buffers
@@ -25,7 +27,6 @@ from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import Plan
 from forebay.search.sequential_test import FIRST, SequentialTest, looks_for
-from forebay.warning import Kind
 from tests.conftest import SMALL, forebay, without_costs
 
 HIGH, LOW = Goal("utilization", ">=", 0.9), Goal("loss_rate", "<=", 0.01)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from forebay import InputError, Scenario, recommend
-from forebay.goals import Goal
-from forebay.report import Estimate
+from forebay.inputs.goals import Goal
+from forebay.results.report import Estimate
 from forebay.search.answer import Conflict, CurvePoint, JudgedGoal, Side
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan

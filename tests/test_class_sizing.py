@@ -13,7 +13,8 @@ from rich.console import Console
 
 from forebay import ClassSizing, Scenario, Warning, _core, size_classes
 from forebay.errors import InputError
-from forebay.goals import metric_value
+from forebay.inputs.goals import metric_value
+from forebay.results.warning import Kind
 from forebay.scenario import run_jobs
 from forebay.search.class_sizing import _classes
 from forebay.search.joint_buffers import SERIES, JointBuffers, with_sizes
@@ -21,7 +22,6 @@ from forebay.search.measurements import Measurements
 from forebay.views.answer_sentences import asked
 from forebay.views.class_sizing_text import class_sizing_text, link_line, paragraphs, sentence
 from forebay.views.wording import count
-from forebay.warning import Kind
 from tests.conftest import forebay
 
 #: Calls before downloads on a slow link.

@@ -20,12 +20,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forebay import ForebayError, InputError, Scenario, _core, build, journal, recommend, sweep
+from forebay import ForebayError, InputError, Scenario, _core, recommend, sweep
 from forebay.measurement import cluster
 from forebay.measurement.cluster import Cluster, Replication, Room
 from forebay.papers import running
 from forebay.papers.catalog import Run
 from forebay.scenario import run_jobs
+from forebay.storage import build, journal
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.remote import lines_of, pack

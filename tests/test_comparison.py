@@ -11,7 +11,7 @@ from forebay import Scenario
 from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer
 from forebay.comparison.comparison import FITTED, buffers, compare
-from forebay.report import Estimate
+from forebay.results.report import Estimate
 
 from .conftest import ROOT, SMALL, forebay
 

@@ -16,8 +16,8 @@ from forebay.checks.coverage.families import CASES, FAMILIES, USEFUL
 from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, verdict
 from forebay.checks.coverage.systems import PLAN, SYSTEMS, System
 from forebay.checks.coverage.truth import SEED, Truth, of_means
-from forebay.goals import Goal, metric_value
-from forebay.report import Report
+from forebay.inputs.goals import Goal, metric_value
+from forebay.results.report import Report
 from forebay.scenario import run_jobs
 
 #: Searches of each scenario and of each system in the sample.

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.approach import CERTAIN, MOST, Approach
 from forebay.search.crossing import (
     DOUBT,

@@ -19,23 +19,24 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forebay import InputError, Scenario, _core, build, journal, sweep
+from forebay import InputError, Scenario, _core, sweep
 from forebay.checks import reference
 from forebay.checks.reference import file_of
 from forebay.measurement.traces import write_traces
 from forebay.papers import catalog, running
 from forebay.papers.catalog import Run
 from forebay.papers.gallery import left_in
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.search.resumption import Resumption
+from forebay.storage import build, journal
+from forebay.storage.safe_io import DamagedError, content, document, lines, unpack
+from forebay.storage.tables import read_table, write_table
 from forebay.sweeps import bundling
 from forebay.sweeps.batches import Batches
 from forebay.sweeps.bundling import bundle, replay
 from forebay.sweeps.jobs import Job, jobs_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
-from forebay.tables import read_table, write_table
-from forebay.untrusted import DamagedError, content, document, lines, unpack
 from forebay.views.pictures import draw
 from tests.conftest import ROOT, SMALL
 from tests.damages import DAMAGES, Damage, damages, flipped, in_one_line, refused

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from forebay import Scenario, recommend
-from forebay.goals import Goal
-from forebay.report import Estimate
+from forebay.inputs.goals import Goal
+from forebay.results.report import Estimate
 from forebay.search.answer import CurvePoint, Held, Recommendation
 from forebay.views import plots
 from forebay.views.decision import is_exact, likely, may_meet, measured

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import pytest
 
 from forebay import Scenario, recommend
+from forebay.results.warning import Kind
 from forebay.search.delay_bound import FIRST_IN_FIRST_OUT, delay_bounds
 from forebay.search.knob import knob
 from forebay.search.recommendation import varied_key
-from forebay.warning import Kind
 
 #: Twice what the link carries, in packets of two sizes, and flows that react.
 OVERLOAD = """

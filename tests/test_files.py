@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import InputError
-from forebay.files import between, whole, write_whole
+from forebay.storage.files import between, whole, write_whole
 
 MARKS = ("<!-- begin -->", "<!-- end -->")
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from forebay import InputError, Scenario, recommend, statistics
+from forebay import InputError, Scenario, recommend
 from forebay.configuration.jitter import Jitter, jittered
-from forebay.goals import Goal
-from forebay.report import BufferSize, Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import BufferSize, Report
+from forebay.results.warning import Kind, Warning
 from forebay.rules import Rule
 from forebay.search import findings, recommendation
 from forebay.search.findings import Finished
@@ -24,7 +26,6 @@ from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
 from forebay.search.words import Words
-from forebay.warning import Kind, Warning
 from tests.conftest import SMALL
 
 SCENARIO = Scenario.parse(SMALL)

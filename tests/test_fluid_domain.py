@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.warning import Kind
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
 

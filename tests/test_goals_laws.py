@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.errors import ContradictionError, InputError
-from forebay.goals import (
+from forebay.inputs.goals import (
     Goal,
     check_bounds,
     distinct,
@@ -23,7 +23,7 @@ from forebay.goals import (
     parts_of_key,
     split_goal,
 )
-from forebay.report import Report
+from forebay.results.report import Report
 
 SENSES = (">=", "<=")
 

@@ -16,8 +16,8 @@ import pytest
 from forebay import Scenario
 from forebay.checks.home_link import HOME, MARKS, SETTINGS, draw, read, table
 from forebay.checks.home_programs import OBJECT_BYTES, OBJECTS, Answering, Loads, Server
-from forebay.files import within
 from forebay.measurement.emulation import stand_in
+from forebay.storage.files import within
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "emulate.md"

@@ -11,9 +11,9 @@ import pytest
 
 from forebay import Report, Scenario, _core, recommend
 from forebay.configuration.jitter import jittered, time_text
-from forebay.formatting import confidence
+from forebay.results.warning import Kind
 from forebay.search.independence import Step, different, in_step
-from forebay.warning import Kind
+from forebay.text.formatting import confidence
 from tests.conftest import forebay
 
 TEXT = """\

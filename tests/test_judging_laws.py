@@ -11,10 +11,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from forebay import Scenario, statistics
-from forebay.goals import Goal
-from forebay.metric import unit_of
-from forebay.report import Report
+from forebay import Scenario
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.metric import unit_of
+from forebay.results.report import Report
 from forebay.search.independence import Step, different, enough, in_step, outcomes
 from forebay.search.judging import AverageJudge, ShareJudge, Verdict
 from forebay.search.judgment import Judgment, Miss, worst_miss

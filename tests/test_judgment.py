@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 import forebay
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.rules import Assumption, Holds, Rule, rules
 from forebay.scenario import Scenario
 from forebay.search.interpolation import on_curve, share_between

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from forebay import InputError, _core, journal
+from forebay import InputError, _core
 from forebay.checks import kernel_against_packets as beside
 from forebay.checks import reference, reference_rows
 from forebay.checks.kernel_runs import FILE, Asked, KernelRuns, Ran, Refused
@@ -20,9 +20,10 @@ from forebay.checks.pairs import CAUSES, SCENARIOS
 from forebay.checks.reference import Judge, finding
 from forebay.checks.reference_rows import experiments_of, given_experiments, row_of
 from forebay.checks.rows import Number, Row, linux_row, read_folder
-from forebay.files import within
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.storage import journal
+from forebay.storage.files import within
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"

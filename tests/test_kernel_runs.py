@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from forebay import InputError, UnavailableError, journal
+from forebay import InputError, UnavailableError
 from forebay.checks.kernel_runs import ATTEMPTS, FILE, Asked, KernelRuns, Ran, Refused, asked_s, lasting
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario
+from forebay.storage import journal
 
 #: What a run is of; the packet engine answers for the kernel's.
 TABLES: dict[str, Any] = {

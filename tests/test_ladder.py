@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import Scenario, recommend
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
+from forebay.results.warning import Kind
 from forebay.search.judging import Verdict
 from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, Scatter, extrapolated, factors
 from forebay.search.plan import Plan
 from forebay.search.scaling import LEAST_FLOWS, largest_factor, scaled
-from forebay.warning import Kind
 from tests.test_search import Link, delay, utilization
 
 PLAN = Plan(smallest=1, largest=1000, ceiling=8000)

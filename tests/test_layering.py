@@ -20,14 +20,13 @@ PACKAGE = ROOT / "python" / "forebay"
 #: The floors from the ground up, the rooms of one floor beside each other. A room is a subpackage, or a module that is
 #: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_core", "interruption", "legible"),
+    ("_core", "interruption", "sanitize"),
     ("errors",),
     ("extras",),
-    ("bounds", "build", "display", "metric", "numeric", "plain", "untrusted", "warning"),
-    ("files", "journal", "locks", "models", "observed_bounds", "report", "rules", "statistics", "tables"),
-    ("formatting", "goals", "hashes", "quantity", "link_files", "shipped"),
+    ("models", "results", "rules", "storage"),
+    ("inputs", "text"),
     ("engines",),
-    ("cautions",),
+    ("phase_effects",),
     ("scenario",),
     ("atlas", "configuration", "measurement"),
     ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
@@ -36,6 +35,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("commands",),
     ("__init__", "command_line"),
 )
+
+#: The largest number of modules outside of packages.
+LOOSE = 12
 
 Arrows = Mapping[str, Iterable[str]]
 
@@ -55,7 +57,8 @@ def named(node: ast.AST, known: Iterable[str]) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         assert node.level == 0, "imports inside of the package name the whole way"
-        # `from forebay.views import plots` is the module plots, `from forebay.report import Report` the module report.
+        # `from forebay.views import plots` is the module plots, `from forebay.scenario import Scenario` the module
+        # scenario.
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if node.value.removeprefix("forebay.") in known:
@@ -126,6 +129,11 @@ def test_every_module_has_a_floor() -> None:
     assert rooms == {room for floor in FLOORS for room in floor}
 
 
+def test_few_modules_are_outside_of_packages() -> None:
+    loose = [path.stem for path in PACKAGE.glob("*.py")]
+    assert len(loose) <= LOOSE, sorted(loose)
+
+
 def test_subpackages_import_nothing_by_themselves() -> None:
     """Importing a module also runs its packages: they must not lead anywhere."""
     packages = {name: path for name, path in modules().items() if path.name == "__init__.py" and name != "__init__"}
@@ -143,7 +151,7 @@ def test_importing_the_package_stays_cheap() -> None:
     assert {name for name in loaded("import forebay") if name.startswith("forebay")} == {
         "forebay",
         "forebay.errors",
-        "forebay.legible",
+        "forebay.sanitize",
     }
 
 
@@ -157,7 +165,7 @@ def test_the_command_line_starts_with_click_alone() -> None:
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
     assert foreign <= {"forebay", "click", "colorama"}
     own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
-    light = ("command_line", "commands", "errors", "files", "interruption", "legible", "bounds")
+    light = ("command_line", "commands", "errors", "inputs", "interruption", "sanitize", "storage")
     assert own == {f"forebay.{name}" for name in light}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
-from forebay.link_files import MOST_BYTES, MOST_ROWS
+from forebay.inputs.link_traces import MOST_BYTES, MOST_ROWS
 from tests.conftest import forebay
 
 TEXT = """

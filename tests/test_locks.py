@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from forebay import InputError, Scenario, locks, sweep
-from forebay.locks import FILE, alone_in
+from forebay import InputError, Scenario, sweep
 from forebay.papers.reproduction import reproduce
+from forebay.storage import locks
+from forebay.storage.locks import FILE, alone_in
 from tests.conftest import SMALL, forebay
 
 HOLD = """
 import sys, time
 from pathlib import Path
 from typing import Any
-from forebay.locks import alone_in
+from forebay.storage.locks import alone_in
 with alone_in(Path(sys.argv[1]), "a sweep"):
     print("taken", flush=True)
     time.sleep(60)

@@ -10,7 +10,7 @@ import pytest
 
 from forebay import InputError, Scenario, UnsupportedError, _core, recommend
 from forebay.errors import ContradictionError
-from forebay.metric import find
+from forebay.results.metric import find
 from forebay.search.measurable import ENGINES, measurable
 from tests.conftest import SMALL, forebay
 

@@ -18,9 +18,9 @@ import pytest
 
 import forebay
 from forebay import InputError, Report, Scenario, compare, recommend, sweep
-from forebay.quantity import Scale, scale_of
-from forebay.report import Estimate, GroupReport, Metrics, Named
-from forebay.warning import Kind, Warning
+from forebay.results.report import Estimate, GroupReport, Metrics, Named
+from forebay.results.warning import Kind, Warning
+from forebay.text.quantity import Scale, scale_of
 from tests.conftest import ROOT, SMALL
 from tests.test_pages import HARMLESS, HOSTILE, Reading
 

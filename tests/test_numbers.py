@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from forebay import InputError, Scenario, _core, check, compare, recommend, reproduce, sweep
-from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, real, whole
 from forebay.commands.program import cli
 from forebay.commands.values import Whole as WholeOption
+from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, real, whole
 from forebay.measurement.batches import run_in_batches
 from forebay.measurement.precision import Precision, run_to_precision
 from forebay.measurement.synchronization import fit_synchronization

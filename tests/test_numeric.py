@@ -1,4 +1,4 @@
-"""Estimates calculate, compare and print as their means do (`forebay.numeric`)."""
+"""Estimates calculate, compare and print as their means do (`forebay.results.numeric`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import Scenario
-from forebay.report import Estimate
+from forebay.results.report import Estimate
 from tests.conftest import SMALL
 
 NUMBERS = st.floats(-1e6, 1e6).filter(lambda number: abs(number) > 1e-6)

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.formatting import bandwidth
 from forebay.observation.apart import apart_ns
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
@@ -21,6 +20,7 @@ from forebay.observation.link_rate import CEILING, Bins, Gaps, link_rate
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
+from forebay.text.formatting import bandwidth
 from forebay.views.observation_words import answer
 from tests.observations import made
 from tests.test_observe_estimates import stream, windows

@@ -16,10 +16,10 @@ import pytest
 
 from forebay.checks.observed_places import LINKS, Seen, places_table, restamped, seen
 from forebay.errors import InputError
+from forebay.inputs.observed_bounds import bounds_of
 from forebay.observation.finding import ConstantRate, Finding, PoissonPackets
 from forebay.observation.observing import observe
 from forebay.observation.writing import scenario_text
-from forebay.observed_bounds import bounds_of
 from tests.conftest import forebay
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario
+from forebay.inputs.observed_bounds import bounds_of, taken_for_values
 from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
@@ -36,7 +37,6 @@ from forebay.observation.load import load_of
 from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile
 from forebay.observation.writing import assumptions, scenario_text
-from forebay.observed_bounds import bounds_of, taken_for_values
 from forebay.views.observation_words import answer, group_cells
 from tests.observations import BUFFER, RATE, busy_bins, made, saying
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from forebay import InputError, Scenario, recommend
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.observing import Observing
 from forebay.search.optimum import Best, Optimizing, _vertex
 from forebay.search.plan import Plan

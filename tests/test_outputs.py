@@ -15,7 +15,7 @@ from rich.progress import Progress
 from forebay.commands.program import main
 from forebay.commands.terminal import Bar
 from forebay.errors import InputError
-from forebay.files import check_file, check_folder
+from forebay.storage.files import check_file, check_folder
 from tests.conftest import SMALL
 
 HTML, ZIP = "x.html", "x.zip"

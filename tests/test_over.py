@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, _core, compare, recommend
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import TARGET, run_jobs
 from forebay.search.knob import Knob, knob
 from forebay.search.plan import Plan

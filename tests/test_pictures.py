@@ -18,7 +18,7 @@ import pytest
 
 from forebay import Report, Scenario, compare, recommend, sweep
 from forebay.comparison.answers import Comparison
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.papers import drawing
 from forebay.papers.catalog import load
 from forebay.search.answer import Recommendation

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from forebay import Scenario, recommend
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.search import findings
 from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.port_warnings import port_warnings
 from forebay.search.smallest import Search
-from forebay.warning import Kind, Warning
 
 #: Ten flows of one group and thirty of another, each persistent; a tenth of the fair shares is 25 and 75 Mb/s.
 PORT = """

@@ -14,7 +14,7 @@ from forebay.atlas import prior as priors
 from forebay.atlas.prior import Place, between, prior
 from forebay.atlas.rows import Row, write
 from forebay.checks.atlas.cells import Cell
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook

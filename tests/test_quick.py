@@ -13,8 +13,9 @@ import pytest
 
 from forebay import Scenario, recommend
 from forebay.atlas.prior import Place, Prior
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
+from forebay.results.warning import Kind
 from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
@@ -22,7 +23,6 @@ from forebay.search.plan import LOWER_END, Outcome, Plan
 from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
 from forebay.search.smallest import Search
 from forebay.search.waiting import LEAST_PART, Patience, shorter
-from forebay.warning import Kind
 from tests.conftest import SMALL, forebay
 from tests.test_search import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay import Scenario, _core, cautions
+from forebay import Scenario, _core
+from forebay import phase_effects as cautions
 from tests.conftest import ROOT
 
 FLOOD = """

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from forebay import InputError, Scenario, recommend
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.plan import Outcome
 from forebay.search.ranged import Named, Ranged, ranged
 from forebay.search.recommendation import _plan_of_range, _Terms

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from forebay import Scenario, recommend
+from forebay.results.warning import URGENT, Kind
 from forebay.search.rare_states import MOST_PACKETS, MOST_TIMES, lengthened
-from forebay.warning import URGENT, Kind
 from tests.conftest import ROOT, SMALL, forebay
 
 #: A rate that falls once a minute, and runs of eight seconds.

@@ -41,17 +41,17 @@ from forebay.comparison import comparison
 from forebay.comparison.answers import Answer, Comparison
 from forebay.comparison.comparison import runs_in_real_time
 from forebay.engines import Pace, forecast, in_real_time, real_time_engines, run_s
-from forebay.formatting import clock_time
 from forebay.measurement.precision import Precision, run_to_precision
-from forebay.plain import plain
-from forebay.report import Cost, Estimate, Lateness
+from forebay.results.report import Cost, Estimate, Lateness
+from forebay.results.serialization import plain
+from forebay.results.warning import Kind
 from forebay.search import measurements
 from forebay.sweeps.bundling import bundle, replay
 from forebay.sweeps.jobs import jobs_of, row_of
 from forebay.sweeps.sweeping import load
+from forebay.text.formatting import clock_time
 from forebay.views.comparison_tables import comparison_view
 from forebay.views.reports import report_view
-from forebay.warning import Kind
 
 from .conftest import ROOT, SMALL
 from .test_words import called

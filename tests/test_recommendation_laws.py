@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, UnsupportedError
-from forebay.report import BufferSize, Estimate
+from forebay.results.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.measurements import Measurements

@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from forebay import journal
 from forebay.errors import ForebayError, InputError
 from forebay.papers import catalog, quantities, running
 from forebay.papers.catalog import PAPERS, Figure, Run, load, select
@@ -29,6 +28,7 @@ from forebay.papers.page import write_page
 from forebay.papers.renewal import MARKS, main, renew, verdicts
 from forebay.papers.reproduction import reproduce
 from forebay.papers.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
+from forebay.storage import journal
 from forebay.sweeps.axes import Axis, cells
 from tests.conftest import SMALL, forebay
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from forebay import InputError, Recommendation, Scenario, _core, recommend
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
 from forebay.search.measurements import Measurements

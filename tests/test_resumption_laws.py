@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from forebay import InputError, Scenario, _core, journal, recommend
+from forebay import InputError, Scenario, _core, recommend
 from forebay.errors import Interrupted
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
 from forebay.search.measurements import Measurements
 from forebay.search.resumption import Kept, Resumption, cache_directory
+from forebay.storage import journal
 from tests.conftest import SMALL
 
 

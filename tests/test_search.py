@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from forebay.errors import InputError
-from forebay.goals import Goal, metric_value
-from forebay.report import Report
+from forebay.inputs.goals import Goal, metric_value
+from forebay.results.report import Report
+from forebay.results.warning import Kind
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished, judged_goals
 from forebay.search.independence import different, enough
@@ -24,7 +25,6 @@ from forebay.search.observing import FILLS
 from forebay.search.plan import LOWER_END, Plan
 from forebay.search.recommendation import with_goals
 from forebay.search.smallest import USUAL, Search
-from forebay.warning import Kind
 from tests.conftest import SMALL
 
 if TYPE_CHECKING:

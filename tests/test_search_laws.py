@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
+from forebay.results.warning import Kind
 from forebay.search.judging import AverageJudge, ShareJudge, Verdict
 from forebay.search.plan import Plan, without_gaps
 from forebay.search.smallest import Search, _between
-from forebay.warning import Kind
 from tests.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
 
 # Fresh replications ----------------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from forebay import Scenario, Warning, recommend
-from forebay.report import BufferSize, Estimate
+from forebay.results.report import BufferSize, Estimate
+from forebay.results.warning import Kind
 from forebay.search.answer import CurvePoint, GoalAt, Island, LowerEnd, Recommendation
 from forebay.views.goal_table import goal_rows, region
 from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.reports import report_view
-from forebay.warning import Kind
 from tests.conftest import SMALL
 
 GOALS = ["utilization>=90%", "queue_delay_p99<=150ms", "bulk.loss_rate<=20%", "background.queue_delay_p99<=1s"]

@@ -14,8 +14,8 @@ from forebay.commands.program import main
 from forebay.configuration.drafting import Wishes, draft
 from forebay.configuration.jitter import jittered
 from forebay.errors import ContradictionError, InputError
-from forebay.goals import Goal, distinct, named, parts_of_key, split_goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal, distinct, named, parts_of_key, split_goal
+from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.search.judging import AverageJudge, ShareJudge
 from forebay.search.judgment import worst_miss

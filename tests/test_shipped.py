@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
+from forebay.inputs.bundled_scenarios import shipped, shipped_names
 from forebay.laboratory.page import is_built
-from forebay.shipped import shipped, shipped_names
 from tests.conftest import ROOT, SMALL, forebay, without_costs
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))

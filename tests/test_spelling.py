@@ -18,7 +18,7 @@ BRITISH = re.compile(
 )
 #: Where they stay: spellings that users may write, names in other programs' tables and pages, other people's texts.
 KEPT = (
-    (r"crates/scenario/(src/naming|src/node|tests/all/scenario)\.rs", r""),
+    (r"crates/scenario/(src/text/naming|src/text/tree|tests/all/scenario)\.rs", r""),
     (r"crates/closed_form/", r'named\(|^\s*"[a-z0-9 -]*utilisation[a-z ]*",$'),
     (r"python/forebay/commands/run\.py|tests/released/", r"--fit-synchronisation"),
     (r"python/forebay/checks/(rows|reference_rows)\.py|tests/test_kernel_\w+\.py", r"utilisation_ratio"),

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay import InputError, Scenario, formatting
-from forebay.goals import Goal, metric_value
-from forebay.metric import NEVER_S
-from forebay.report import BufferSize, Estimate, Report
+from forebay import InputError, Scenario
+from forebay.inputs.goals import Goal, metric_value
+from forebay.results.metric import NEVER_S
+from forebay.results.report import BufferSize, Estimate, Report
 from forebay.scenario import TARGET
 from forebay.search import findings
 from forebay.search.answer import CurvePoint, GoalAt
@@ -25,6 +25,7 @@ from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
 from forebay.search.recommendation import _held
 from forebay.search.smallest import Search
+from forebay.text import formatting
 from forebay.views.answer_sentences import recommended
 from forebay.views.goal_table import GoalRow, region, verdict_cell
 from tests.conftest import SMALL

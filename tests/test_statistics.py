@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from forebay import statistics
+from forebay.results import statistics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from forebay import statistics
-from forebay.statistics import Interval
+from forebay.results import statistics
+from forebay.results.statistics import Interval
 
 CONFIDENCES = (0.5, 0.8, 0.95, 0.999)
 

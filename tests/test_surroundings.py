@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, sweep
-from forebay.legible import LONGEST, legible
 from forebay.measurement.cluster import Cluster
+from forebay.sanitize import LONGEST, legible
 from tests.conftest import SMALL
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from forebay import InputError, Scenario, feasible_map, recommend
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.feasible import FeasibleMap
 from forebay.search.judging import Verdict
 from forebay.search.survey import BUDGET, COARSE, LOOKS, STEPS, Place, Survey

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay import InputError, Scenario, journal, sweep
-from forebay.statistics import mean_interval
+from forebay import InputError, Scenario, sweep
+from forebay.results.statistics import mean_interval
+from forebay.storage import journal
 from forebay.sweeps import batches
 from forebay.sweeps.axes import Axis, cells
 from forebay.sweeps.jobs import jobs_of

@@ -19,7 +19,7 @@ from forebay.commands.program import main
 from forebay.commands.streams import say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.configuration.drafting import Wishes, draft
-from forebay.legible import LONGEST, legible, legible_lines
+from forebay.sanitize import LONGEST, legible, legible_lines
 from forebay.views import canvas
 from forebay.views.headline import Headline
 from forebay.views.pictures import draw

@@ -11,13 +11,13 @@ import pytest
 
 from forebay import Scenario, check, compare, recommend, sweep
 from forebay.errors import Interrupted
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.search.measurements import Measurements
 from forebay.search.twins import VariedHosts, one_message
 from forebay.sweeps.simultaneous_events import PHRASE
-from forebay.warning import Kind, Warning
 from tests.conftest import forebay
 
 #: Two flows of 20 ms and two of 100 ms, whose hosts are exact: phases decide which of them lose.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario, _core, recommend
-from forebay.formatting import confidence
 from forebay.scenario import run_jobs
 from forebay.search.sensitivity import vary
+from forebay.text.formatting import confidence
 from tests.conftest import forebay
 
 TEXT = """\

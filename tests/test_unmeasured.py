@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.observed_bounds import Bound
+from forebay.inputs.observed_bounds import Bound
 from tests.conftest import forebay
 
 LINK = """

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from forebay import Scenario, recommend
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QuickLook
 from forebay.search.smallest import Search

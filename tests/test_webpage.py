@@ -15,17 +15,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from forebay import Scenario, Warning, formatting, recommend
-from forebay.report import Estimate
+from forebay import Scenario, Warning, recommend
+from forebay.results.report import Estimate
+from forebay.results.warning import Kind
 from forebay.search.answer import Gap, Held, Island
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
+from forebay.text import formatting
 from forebay.views import webpage
 from forebay.views.opening import opening
 from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.scales import Axis
 from forebay.views.traffic import law as in_words
-from forebay.warning import Kind
 from tests.conftest import ROOT, SMALL, forebay, show
 
 #: Elements without an end tag.

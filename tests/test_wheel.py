@@ -22,7 +22,7 @@ import pytest
 
 from forebay import _core
 from forebay.commands.version import REQUIRED
-from forebay.shipped import shipped_names
+from forebay.inputs.bundled_scenarios import shipped_names
 from tests.conftest import ROOT, Answer, forebay, without_costs
 
 pytestmark = pytest.mark.slow

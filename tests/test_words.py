@@ -22,7 +22,7 @@ from forebay.commands.terminal import width
 from forebay.commands.verb import EXITS, Verb
 from forebay.errors import naming
 from forebay.explanation import FIELDS, glossary, meanings, names, setting_keys
-from forebay.formatting import counted
+from forebay.text.formatting import counted
 from forebay.views.heading import Paragraph
 from forebay.views.manual import escaped
 from tests.conftest import ROOT, SMALL, Answer, forebay

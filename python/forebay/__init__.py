@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
-    from forebay.report import BufferSize, Cost, Estimate, GroupReport, LinkReport, Report
+    from forebay.results.report import BufferSize, Cost, Estimate, GroupReport, LinkReport, Report
+    from forebay.results.warning import Warning
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
     from forebay.search.check_report import CheckReport
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
     from forebay.sweeps.sweeping import Sweep, sweep
-    from forebay.warning import Warning
 
 __all__ = [
     "Axis",
@@ -96,25 +96,25 @@ __all__ = [
 #: Module of each public name: NumPy, SciPy and Matplotlib load only when they are needed.
 _HOMES = {
     "Axis": "forebay.sweeps.axes",
-    "BufferSize": "forebay.report",
+    "BufferSize": "forebay.results.report",
     "CheckReport": "forebay.search.check_report",
     "ClassSizing": "forebay.search.class_sizing",
     "Comparison": "forebay.comparison.answers",
     "Configuration": "forebay.configuration.verbs",
-    "Cost": "forebay.report",
+    "Cost": "forebay.results.report",
     "Emulated": "forebay.measurement.emulating",
-    "Estimate": "forebay.report",
+    "Estimate": "forebay.results.report",
     "Explanation": "forebay.explanation",
     "Gallery": "forebay.papers.gallery",
-    "GroupReport": "forebay.report",
-    "LinkReport": "forebay.report",
+    "GroupReport": "forebay.results.report",
+    "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
     "Recommendation": "forebay.search.answer",
-    "Report": "forebay.report",
+    "Report": "forebay.results.report",
     "Scenario": "forebay.scenario",
     "Sweep": "forebay.sweeps.sweeping",
     "Translation": "forebay.configuration.verbs",
-    "Warning": "forebay.warning",
+    "Warning": "forebay.results.warning",
     "__version__": "forebay._core",
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
@@ -143,14 +143,14 @@ def __getattr__(name: str) -> Any:
 
 
 def _notebook() -> Any:
-    """The module that shows answers in notebooks; `forebay.display` requests it."""
+    """The module that shows answers in notebooks; `forebay.results.notebook_repr` requests it."""
     from importlib import import_module
 
     return import_module("forebay.views.notebook")
 
 
 def _laboratory(scenario: Any, height: int | None) -> Any:
-    """The widget that shows the laboratory in notebooks; `forebay.display` requests it."""
+    """The widget that shows the laboratory in notebooks; `forebay.results.notebook_repr` requests it."""
     from importlib import import_module
 
     from forebay.extras import need

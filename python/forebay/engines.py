@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.formatting import clock_time, counted
+from forebay.text.formatting import clock_time, counted
 
 __all__ = [
     "Pace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from forebay.legible import legible
+from forebay.sanitize import legible
 
 __all__ = [
     "ContradictionError",

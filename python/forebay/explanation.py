@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.plain import plain
+from forebay.results.serialization import plain
 
 __all__ = [
     "Explanation",

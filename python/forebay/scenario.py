@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from forebay import _core, display
-from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
-from forebay.cautions import cautions
+from forebay import _core
 from forebay.engines import check_alone
 from forebay.errors import InputError
-from forebay.goals import Goal, distinct
-from forebay.link_files import changes_of_files
-from forebay.report import BufferSize, Report
-from forebay.shipped import FOLDER, SIGN, shipped
+from forebay.inputs.bundled_scenarios import FOLDER, SIGN, shipped
+from forebay.inputs.goals import Goal, distinct
+from forebay.inputs.link_traces import changes_of_files
+from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
+from forebay.phase_effects import cautions
+from forebay.results import notebook_repr as display
+from forebay.results.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
 
@@ -297,7 +298,7 @@ class Scenario:
         -------
         Report
             Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and those of
-            `forebay.cautions`: coincidences of round trips, and rare declared states.
+            `forebay.phase_effects`: coincidences of round trips, and rare declared states.
         """
         count = self.core.replications if replications is None else replications
         count = whole(count, (1, MOST_REPLICATIONS), "replications")

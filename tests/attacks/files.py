@@ -18,16 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import journal
-from forebay.hashes import check_hashes, write_hashes
-from forebay.plain import plain
+from forebay.results.serialization import plain
 from forebay.scenario import Scenario
+from forebay.storage import journal
+from forebay.storage.hashes import check_hashes, write_hashes
+from forebay.storage.safe_io import DamagedError, document
 from forebay.sweeps import bundling
 from forebay.sweeps.batches import Batches
 from forebay.sweeps.bundling import MEMBERS
 from forebay.sweeps.jobs import Job, jobs_of
 from forebay.sweeps.manifest import Manifest
-from forebay.untrusted import DamagedError, document
 from tests.attacks.laws import check_sentence, refused
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def cell(raw: bytes) -> None:
 
 def table(raw: bytes) -> None:
     """A table is refused or read, whatever its seal seals."""
-    from forebay import tables
+    from forebay.storage import tables
 
     with _file("t.parquet", raw) as path:
         with path.open("rb") as file:

@@ -11,7 +11,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes
 from forebay.errors import ForebayError, UnsupportedError
-from forebay.goals import check_bounds, named, split_goal
+from forebay.inputs.goals import check_bounds, named, split_goal
 from forebay.scenario import Scenario, utf8
 from forebay.search.knob import knob
 from forebay.sweeps.axes import MOST_VALUES, Axis
@@ -96,7 +96,7 @@ def _start() -> Scenario:
 def options(raw: bytes) -> None:
     """Values of options, whichever they are meant for."""
     from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING, Share, Size, Whole
-    from forebay.formatting import share
+    from forebay.text.formatting import share
 
     text = raw.decode("utf-8", errors="replace").replace("\0", "")
     with refused():

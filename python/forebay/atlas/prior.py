@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row, read
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.scenario import Scenario
-from forebay.untrusted import DamagedError
+from forebay.storage.safe_io import DamagedError
 
 __all__ = ["Place", "Prior", "between", "prior"]
 

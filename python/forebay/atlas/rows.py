@@ -13,8 +13,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from forebay.files import write_whole
-from forebay.untrusted import DamagedError, content
+from forebay.storage.files import write_whole
+from forebay.storage.safe_io import DamagedError, content
 
 __all__ = ["CONTROLLERS", "PACKET_BITS", "TABLE", "Row", "read", "write"]
 

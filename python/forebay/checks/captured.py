@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forebay import formatting
 from forebay.checks import captured_programs
 from forebay.checks.captured_cases import CASES, Case
 from forebay.checks.captured_programs import NAMES
@@ -34,6 +33,7 @@ from forebay.observation.estimate import Estimate
 from forebay.observation.interpretation import Observed
 from forebay.observation.limits import Limit
 from forebay.observation.streams import Place
+from forebay.text import formatting
 
 __all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
 

@@ -15,20 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, formatting
+from forebay import _core
 from forebay.checks.observed_cases import CASES, Case
 from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
+from forebay.inputs.observed_bounds import beginnings, bounds_of
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.interpretation import interpret
 from forebay.observation.joining import finding_of
 from forebay.observation.writing import scenario_text
-from forebay.observed_bounds import beginnings, bounds_of
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.recommendation import recommend
+from forebay.text import formatting
 
 __all__ = ["ASKED", "Circle", "circle", "main", "table"]
 

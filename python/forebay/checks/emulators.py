@@ -24,8 +24,8 @@ from pathlib import Path
 
 from forebay.checks.kernel import KernelError, play
 from forebay.checks.probe import Task
-from forebay.files import between, write_whole
-from forebay.formatting import markdown_table
+from forebay.storage.files import between, write_whole
+from forebay.text.formatting import markdown_table
 
 __all__ = ["EMULATORS", "MARKS", "Regularity", "main", "measured", "regularity"]
 

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.files import write_whole
-from forebay.untrusted import DamagedError, content, document
+from forebay.storage.files import write_whole
+from forebay.storage.safe_io import DamagedError, content, document
 
 __all__ = [
     "Bias",

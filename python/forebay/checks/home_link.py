@@ -20,14 +20,14 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from forebay import formatting
 from forebay.checks import home_programs
 from forebay.errors import ForebayError
-from forebay.files import between, write_whole
 from forebay.measurement.emulation import stand_in
 from forebay.measurement.programs import Emulation, Side, end
-from forebay.plain import plain
+from forebay.results.serialization import plain
 from forebay.scenario import Scenario
+from forebay.storage.files import between, write_whole
+from forebay.text import formatting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

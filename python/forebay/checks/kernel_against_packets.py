@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, formatting
+from forebay import _core
 from forebay.checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran, Refused
 from forebay.checks.pairs import CAUSES, SCENARIOS
 from forebay.errors import ForebayError, InputError
-from forebay.files import between, write_whole
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.storage.files import between, write_whole
+from forebay.text import formatting
 
 __all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
 

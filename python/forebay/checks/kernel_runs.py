@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, journal
-from forebay.build import fingerprint
+from forebay import _core
 from forebay.errors import ForebayError, InputError, UnavailableError, UntrustedError
-from forebay.locks import alone_in
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.storage import journal
+from forebay.storage.build import fingerprint
+from forebay.storage.locks import alone_in
 
 __all__ = ["ATTEMPTS", "Asked", "KernelRuns", "Ran", "Refused", "asked_s", "attempt", "lasting", "missing"]
 

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import formatting
 from forebay.errors import ForebayError, InputError
-from forebay.files import between, write_whole
-from forebay.goals import parts_of_key
-from forebay.metric import find
-from forebay.plain import plain
-from forebay.report import BufferSize
+from forebay.inputs.goals import parts_of_key
+from forebay.results.metric import find
+from forebay.results.report import BufferSize
+from forebay.results.serialization import plain
 from forebay.search.answer import Recommendation
 from forebay.search.judgment import Miss
+from forebay.storage.files import between, write_whole
+from forebay.text import formatting
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forebay.formatting import size
+from forebay.text.formatting import size
 
 __all__ = ["Measured", "measure"]
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from forebay import _core, formatting
+from forebay import _core
 from forebay.checks.observed_cases import CASES, Case
 from forebay.checks.observed_draws import DEVELOPED_ON, JUDGED_ON, drawn
 from forebay.checks.observed_places import LINKS, places_table, seen_at_all_places
@@ -31,8 +31,9 @@ from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Observed
 from forebay.observation.limits import Limit
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.scenario import Scenario, run_jobs
+from forebay.text import formatting
 
 __all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, formatting
+from forebay import _core
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import observe_captures
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.scenario import Scenario, run_jobs
+from forebay.text import formatting
 
 __all__ = [
     "LINKS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from forebay.files import between, write_whole
+from forebay.storage.files import between, write_whole
 
 __all__ = ["asked", "print_or_write"]
 

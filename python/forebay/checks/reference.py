@@ -28,9 +28,9 @@ from forebay.checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Refused
 from forebay.checks.rows import Number, Row, read_folder
 from forebay.checks.summary import print_summary
 from forebay.errors import ForebayError, InputError, UnavailableError
-from forebay.report import Estimate, Report
+from forebay.results.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
-from forebay.untrusted import DamagedError, content, document
+from forebay.storage.safe_io import DamagedError, content, document
 
 __all__ = ["KINDS", "Judge", "Tally", "compare", "file_of", "finding", "main"]
 

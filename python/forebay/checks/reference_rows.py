@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.build import fingerprint
 from forebay.checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran
 from forebay.checks.rows import LINUX_CONTROLLERS, Row, linux_row
 from forebay.errors import ForebayError, InputError
-from forebay.files import write_whole
 from forebay.scenario import Scenario
-from forebay.untrusted import content, document
+from forebay.storage.build import fingerprint
+from forebay.storage.files import write_whole
+from forebay.storage.safe_io import content, document
 
 __all__ = ["Experiment", "experiments_of", "given_experiments", "main", "row_of"]
 

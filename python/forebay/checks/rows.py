@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
-from forebay.legible import legible
-from forebay.metric import find
-from forebay.untrusted import content, document
+from forebay.results.metric import find
+from forebay.sanitize import legible
+from forebay.storage.safe_io import content, document
 
 __all__ = ["LINUX_CONTROLLERS", "Number", "Row", "linux_row", "read_folder"]
 

@@ -18,8 +18,8 @@ from forebay.checks.kernel import KernelError, Played, play
 from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import Port, Shaper
-from forebay.formatting import markdown_table
 from forebay.scenario import Scenario
+from forebay.text.formatting import markdown_table
 
 __all__ = ["CASES", "Case", "Pair", "Simulated", "main", "run", "simulated"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from forebay.checks.findings import Bias, Change, Finding, Share, biases, changes, settled, shares, total
-from forebay.formatting import markdown_table
+from forebay.text.formatting import markdown_table
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -20,10 +20,10 @@ from forebay import _core
 from forebay.checks import reference, summary
 from forebay.checks.findings import Finding, Tally, read, settled
 from forebay.errors import ForebayError
-from forebay.files import between, within, write_whole
-from forebay.formatting import markdown_table
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
+from forebay.storage.files import between, within, write_whole
+from forebay.text.formatting import markdown_table
 
 __all__ = [
     "CHECKS",

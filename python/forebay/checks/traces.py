@@ -9,7 +9,7 @@ import random
 import sys
 from pathlib import Path
 
-from forebay.files import write_whole
+from forebay.storage.files import write_whole
 
 __all__ = ["lte"]
 

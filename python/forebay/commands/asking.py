@@ -10,7 +10,7 @@ import click
 
 from forebay.configuration import drafting
 from forebay.errors import InputError
-from forebay.formatting import share
+from forebay.text.formatting import share
 
 __all__ = ["answers"]
 

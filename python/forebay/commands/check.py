@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forebay.bounds import MOST_REPLICATIONS
 from forebay.commands.estimate import announced
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
@@ -32,6 +31,7 @@ from forebay.commands.terminal import progress_bar, show
 from forebay.commands.values import Share, Whole
 from forebay.commands.verb import verb
 from forebay.errors import Interrupted
+from forebay.inputs.validation import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
     from forebay.scenario import Scenario
@@ -131,7 +131,7 @@ def _is_of_the_target(buffer: str) -> bool:
 
 def _least(asked: dict[str, Any]) -> int:
     """The fewest runs that a check makes."""
-    from forebay.statistics import runs_for_confidence
+    from forebay.results.statistics import runs_for_confidence
 
     first: int = asked["replications"] or runs_for_confidence(asked["confidence"])
     return first * max(1, len(asked["buffers"]))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from forebay.commands.streams import remark
 from forebay.commands.terminal import writing
 from forebay.errors import MissingPackageError
-from forebay.files import check_file, write_whole
+from forebay.storage.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,13 +22,13 @@ from forebay.commands.terminal import afterwards, live_line, show
 from forebay.commands.values import Names, OutputFolder, Time
 from forebay.commands.verb import verb
 from forebay.errors import InputError
-from forebay.files import check_file
 from forebay.interruption import EXIT_CODE
+from forebay.storage.files import check_file
 
 if TYPE_CHECKING:
     from forebay.measurement.emulation import StandIn
     from forebay.measurement.programs import Emulation, Side
-    from forebay.report import Report
+    from forebay.results.report import Report
 
 __all__ = ["emulate"]
 

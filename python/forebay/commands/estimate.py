@@ -152,8 +152,8 @@ def announce(work: Work, jobs: int | None) -> None:
 
 def _line(work: Work, jobs: int | None) -> str:
     """The estimate in words; nothing where the work takes no time worth a line."""
-    from forebay.formatting import counted
     from forebay.scenario import threads
+    from forebay.text.formatting import counted
 
     cores = threads(jobs)
     seconds = work.seconds(cores)

@@ -31,8 +31,8 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     page is one file that fetches nothing: it works offline, and as an attachment, and other files that the scenario
     names are taken into it. Everything is simulated in the browser, by the same engines.
     """
-    from forebay.files import check_file, write_whole
     from forebay.laboratory.page import laboratory_page
+    from forebay.storage.files import check_file, write_whole
 
     if out is not None:
         check_file(out, "out")

@@ -10,7 +10,7 @@ import click
 
 from forebay.commands.streams import say
 from forebay.commands.verb import EXITS, Verb, Verbs
-from forebay.files import write_whole
+from forebay.storage.files import write_whole
 from forebay.views.manual import Page, roff
 
 __all__ = ["page", "pages", "write_pages"]

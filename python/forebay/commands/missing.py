@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from forebay import _core
     from forebay.commands.sources import Source
-    from forebay.observed_bounds import Bound
+    from forebay.inputs.observed_bounds import Bound
     from forebay.scenario import Scenario
 
 __all__ = ["ASSUME_LOWER_BOUNDS", "with_bounds"]
@@ -48,7 +48,7 @@ def with_bounds(
     InputError
         Names the keys without a value.
     """
-    from forebay.observed_bounds import beginnings, bounds_of, missing, taken_for_values
+    from forebay.inputs.observed_bounds import beginnings, bounds_of, missing, taken_for_values
     from forebay.scenario import TARGET
 
     bounds = bounds_of(given.text, given.kind)

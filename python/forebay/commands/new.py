@@ -14,10 +14,10 @@ from forebay.commands.terminal import writing
 from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, SHIPPED, OutputFile, Whole
 from forebay.commands.verb import verb
 from forebay.errors import InputError
-from forebay.files import check_file, write_whole
+from forebay.storage.files import check_file, write_whole
 
 if TYPE_CHECKING:
-    from forebay.shipped import Shipped
+    from forebay.inputs.bundled_scenarios import Shipped
 
 __all__ = ["new"]
 
@@ -130,7 +130,7 @@ def _check_new(file: Path, *, force: bool) -> None:
 
 def _list() -> None:
     """Say the name and the title of every scenario that comes with forebay."""
-    from forebay.shipped import SIGN, shipped, shipped_names
+    from forebay.inputs.bundled_scenarios import SIGN, shipped, shipped_names
 
     names = shipped_names()
     width = max(map(len, names)) + len(SIGN)
@@ -141,7 +141,7 @@ def _list() -> None:
 def _copy(origin: str, file: Path | None, *, force: bool) -> None:
     """Write a scenario of forebay's as it is, with the files that it names."""
     from forebay.errors import naming
-    from forebay.shipped import shipped
+    from forebay.inputs.bundled_scenarios import shipped
 
     with naming("origin"):
         found = shipped(origin)

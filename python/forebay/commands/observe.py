@@ -81,11 +81,11 @@ def observe(
     described. No address leaves: flows are named by their roles.
     """
     from forebay.errors import InputError
-    from forebay.files import check_file, write_whole
     from forebay.observation.busy_hour import Window
     from forebay.observation.finding import finding_json, without_addresses
     from forebay.observation.memory import limited_memory
     from forebay.observation.observing import observe as read
+    from forebay.storage.files import check_file, write_whole
 
     paths = [*inputs, *([sockets] if sockets is not None else [])]
     if not paths:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from forebay.bounds import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 from forebay.commands.values import ENGINE, GOAL, SCENARIO, SETTING, OutputFile, OutputFolder, Size, Time, Whole
+from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 
 __all__ = [
     "AS_JSON",

@@ -10,7 +10,7 @@ from forebay.commands.streams import say
 from forebay.commands.terminal import writing
 from forebay.commands.values import OutputFolder, Readable
 from forebay.commands.verb import verb
-from forebay.files import check_folder
+from forebay.storage.files import check_folder
 
 __all__ = ["plot"]
 

@@ -41,7 +41,7 @@ from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ACCESS, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
 from forebay.errors import InputError, Interrupted
-from forebay.files import write_whole
+from forebay.storage.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from forebay.commands.streams import remark, say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
 from forebay.commands.verb import check_address_space, verb
-from forebay.files import check_folder
+from forebay.storage.files import check_folder
 
 __all__ = ["reproduce"]
 

@@ -16,10 +16,10 @@ from forebay.commands.terminal import afterwards, progress_bar, show
 from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
 from forebay.commands.verb import OtherSpelling, check_address_space, verb
 from forebay.errors import InputError
-from forebay.files import check_file
+from forebay.storage.files import check_file
 
 if TYPE_CHECKING:
-    from forebay.report import Report
+    from forebay.results.report import Report
     from forebay.scenario import Progress, Scenario
 
 __all__ = ["run"]
@@ -195,7 +195,7 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
 
     if not assumes_losses(engine):
         raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")
-    from forebay.formatting import counted
+    from forebay.text.formatting import counted
 
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)

@@ -57,8 +57,8 @@ def source(path: Path) -> Source:
     InputError
         Where nothing can be read, or no text; where there is none of the name.
     """
+    from forebay.inputs.bundled_scenarios import FOLDER, SIGN, shipped
     from forebay.scenario import read
-    from forebay.shipped import FOLDER, SIGN, shipped
 
     if str(path).startswith(SIGN):
         found = shipped(str(path))

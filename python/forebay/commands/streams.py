@@ -10,7 +10,7 @@ import unicodedata
 
 import click
 
-from forebay.legible import legible, legible_lines
+from forebay.sanitize import legible, legible_lines
 
 __all__ = ["open_streams", "remark", "say", "say_json", "say_lines"]
 

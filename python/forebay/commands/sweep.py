@@ -146,7 +146,7 @@ def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
         summary["warnings"] = list(found.warnings)
         say_json(json.dumps(summary, indent=2))
         return
-    from forebay.formatting import counted
+    from forebay.text.formatting import counted
 
     were = "was" if found.reused == 1 else "were"
     say(f"{counted(found.computed, 'run')} computed, {found.reused} {were} there already: {out}/rows.parquet")
@@ -185,7 +185,7 @@ def _tell_differences(found: Replay) -> None:
         say(f"differs: {line}")
     if len(found.differences) > 20:
         say(f"and {len(found.differences) - 20} more; --json lists them all")
-    from forebay.formatting import counted
+    from forebay.text.formatting import counted
 
     same = "every number the same to the last bit" if not found.differences else f"{len(found.differences)} differ"
     say(f"{counted(found.compared, 'result')} compared: {same}")

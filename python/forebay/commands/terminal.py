@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay.commands.streams import say
 from forebay.errors import InputError
-from forebay.legible import legible, legible_lines
+from forebay.sanitize import legible, legible_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -178,7 +178,7 @@ def _clock_bar(what: str, each_s: float) -> Iterator[ClockBar]:
     from rich.text import Text
 
     from forebay.engines import Pace
-    from forebay.formatting import clock_time
+    from forebay.text.formatting import clock_time
 
     pace = Pace(each_s)
 

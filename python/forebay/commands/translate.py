@@ -138,8 +138,8 @@ def _data(found: Translation, multiple: float | None) -> dict[str, Any]:
 
 
 def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[str]:
-    from forebay import formatting
     from forebay.configuration.configuring import link_table
+    from forebay.text import formatting
 
     text = "buffer unknown" if found.bytes is None else formatting.size(found.bytes)
     if found.seconds is not None:

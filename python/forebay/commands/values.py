@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from forebay.errors import InputError
-from forebay.files import check_file, check_folder
+from forebay.storage.files import check_file, check_folder
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any, Any]
@@ -128,7 +128,7 @@ class Share(Value):
         """Read the share."""
         if isinstance(value, float):
             return value
-        from forebay.formatting import share
+        from forebay.text.formatting import share
 
         return share("share" if param is None else param.name or "share", str(value))
 
@@ -157,7 +157,7 @@ class ScenarioFile(Readable):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Take the name, of which a path forgets that it began with ./ and so meant a file."""
-        from forebay.shipped import SIGN
+        from forebay.inputs.bundled_scenarios import SIGN
 
         path = super().convert(value, param, ctx)
         meant = isinstance(value, str) and not value.startswith(SIGN)
@@ -165,7 +165,7 @@ class ScenarioFile(Readable):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Let the shell complete files, and names after the sign."""
-        from forebay.shipped import SIGN
+        from forebay.inputs.bundled_scenarios import SIGN
 
         if not incomplete.startswith(SIGN):
             return super().shell_complete(ctx, param, incomplete)
@@ -294,7 +294,7 @@ def _explained() -> list[str]:
 
 
 def _shipped() -> list[str]:
-    from forebay.shipped import shipped_names
+    from forebay.inputs.bundled_scenarios import shipped_names
 
     return shipped_names()
 

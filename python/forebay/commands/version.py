@@ -18,9 +18,10 @@ def lines() -> Iterator[str]:
     """What forebay runs on, without a word of whose machine it is."""
     import platform
 
-    from forebay import _core, build
+    from forebay import _core
     from forebay.extras import EXTRAS
     from forebay.laboratory.page import is_built
+    from forebay.storage import build
 
     yield f"forebay {_core.__version__}"
     yield f"engines {build.fingerprint()}"

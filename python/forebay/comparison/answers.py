@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from forebay.display import Told
 from forebay.extras import need
-from forebay.plain import plain
-from forebay.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
+from forebay.results.notebook_repr import Told
+from forebay.results.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
+from forebay.results.serialization import plain
 from forebay.rules import Assumption
 
 if TYPE_CHECKING:

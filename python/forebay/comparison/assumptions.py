@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from forebay.results.warning import Kind
 from forebay.rules import Assumption
-from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from forebay.report import Report
+    from forebay.results.report import Report
     from forebay.scenario import Scenario
 
 __all__ = ["burst_packets", "fluid_assumptions"]

@@ -9,15 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from forebay import _core
-from forebay.bounds import MOST_REPLICATIONS, whole
 from forebay.comparison.agreement import agreement
 from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePoint, RuleMark, answer_of
 from forebay.comparison.assumptions import fluid_assumptions
 from forebay.engines import in_real_time, simulates_hosts
 from forebay.errors import ForebayError, InputError, UnsupportedError, UntrustedError
+from forebay.inputs.validation import MOST_REPLICATIONS, whole
 from forebay.measurement.synchronization import fit_synchronization
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
-from forebay.report import BufferSize, Estimate, Report
+from forebay.results.report import BufferSize, Estimate, Report
 from forebay.rules import rules
 from forebay.scenario import TARGET, Progress, Scenario, run_jobs
 

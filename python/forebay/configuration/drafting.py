@@ -12,9 +12,9 @@ from forebay import _core
 from forebay._core import parse_quantity, split_quantity
 from forebay.configuration.jitter import time_text
 from forebay.errors import InputError, naming
-from forebay.formatting import duration, exactly
-from forebay.goals import check_bounds, named, split_goal
+from forebay.inputs.goals import check_bounds, named, split_goal
 from forebay.scenario import Scenario
+from forebay.text.formatting import duration, exactly
 
 __all__ = ["Wishes", "draft"]
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 from forebay.errors import InputError
-from forebay.legible import control
-from forebay.untrusted import DamagedError, document
+from forebay.sanitize import control
+from forebay.storage.safe_io import DamagedError, document
 
 __all__ = [
     "MOST_CHARACTERS",

@@ -7,8 +7,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from forebay import display
 from forebay.laboratory.page import laboratory_page, widget_code
+from forebay.results import notebook_repr as display
 from forebay.scenario import Scenario
 
 __all__ = ["Laboratory"]

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay import _core, statistics
-from forebay.bounds import MOST_SEED, whole
-from forebay.cautions import cautions
+from forebay import _core
 from forebay.errors import InputError
-from forebay.report import Estimate, Report
+from forebay.inputs.validation import MOST_SEED, whole
+from forebay.phase_effects import cautions
+from forebay.results import statistics
+from forebay.results.report import Estimate, Report
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario, run_jobs
-from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

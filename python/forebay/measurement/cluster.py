@@ -24,11 +24,12 @@ from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from forebay import _core, build
+from forebay import _core
 from forebay.errors import ForebayError, InputError, Interrupted
 from forebay.extras import how_to_get
-from forebay.formatting import counted, size
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.storage import build
+from forebay.text.formatting import counted, size
 
 __all__ = ["Answer", "Cluster", "Replication", "connected", "run_here"]
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forebay import _core
-from forebay.bounds import MOST_SEED, real, whole
 from forebay.errors import ForebayError, InputError
+from forebay.inputs.validation import MOST_SEED, real, whole
 from forebay.measurement.emulation import MOST_SECONDS, stand_in
 from forebay.measurement.programs import Emulation, Side, check_program, end, exit_code, words
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario
 
 __all__ = ["WAIT_S", "Emulated", "emulate", "peer_of", "seconds", "side_of"]

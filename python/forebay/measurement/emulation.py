@@ -13,9 +13,9 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.warning import Kind
 
 __all__ = ["ALL", "MOST_SECONDS", "StandIn", "of_link", "stand_in"]
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import _core
-from forebay.bounds import MOST_SEED, whole
-from forebay.cautions import cautions
 from forebay.engines import check_alone
 from forebay.errors import InputError, naming
-from forebay.goals import metric_value
-from forebay.metric import unit_of
-from forebay.report import Report
+from forebay.inputs.goals import metric_value
+from forebay.inputs.validation import MOST_SEED, whole
+from forebay.phase_effects import cautions
+from forebay.results.metric import unit_of
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, run_jobs
-from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -96,7 +96,7 @@ def run_to_precision(
         Report with the number of replications; a warning names the half widths that 1,000 of them did not reach. The
         report has the warnings of `Scenario.run`, too.
     """
-    from forebay.statistics import replications_for
+    from forebay.results.statistics import replications_for
 
     goals = tuple(wanted)
     check_alone(engine, jobs=jobs)
@@ -132,7 +132,7 @@ def run_to_precision(
 
 def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
     """The warning for an interval that is wider than requested; None for one that is not."""
-    from forebay.statistics import mean_interval
+    from forebay.results.statistics import mean_interval
 
     interval = mean_interval([_value(goal, report) for report in reports])
     allowed = goal.absolute if goal.absolute is not None else (goal.relative or 0.0) * abs(interval.mean)

@@ -18,7 +18,7 @@ from pathlib import Path
 from forebay import _core
 from forebay.errors import InputError
 from forebay.measurement.emulation import StandIn, of_link
-from forebay.report import Report
+from forebay.results.report import Report
 
 __all__ = ["Emulation", "Side", "check_program", "end", "exit_code", "words"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import _core
-from forebay.bounds import MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.errors import InputError
+from forebay.inputs.validation import MOST_REPLICATIONS, MOST_SEED, whole
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import run_jobs
-from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.files import whole, write_whole
-from forebay.tables import write_table
+from forebay.storage.files import whole, write_whole
+from forebay.storage.tables import write_table
 
 if TYPE_CHECKING:
-    from forebay.report import Report
+    from forebay.results.report import Report
 
 __all__ = ["FILES", "write_traces"]
 

@@ -13,14 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from forebay import _core, formatting, statistics
-from forebay.cautions import exact
+from forebay import _core
 from forebay.errors import InputError
-from forebay.goals import Goal, metric_value
-from forebay.metric import NEVER_S, find
-from forebay.plain import plain
-from forebay.report import Estimate, Report
-from forebay.warning import Kind, Warning
+from forebay.inputs.goals import Goal, metric_value
+from forebay.phase_effects import exact
+from forebay.results import statistics
+from forebay.results.metric import NEVER_S, find
+from forebay.results.report import Estimate, Report
+from forebay.results.serialization import plain
+from forebay.results.warning import Kind, Warning
+from forebay.text import formatting
 
 __all__ = ["Twin", "TwinMetric", "in_phase", "twin_of", "varied"]
 

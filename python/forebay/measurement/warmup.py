@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from forebay import _core
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario, run_jobs
-from forebay.warning import Kind, Warning
 
 __all__ = ["warmup_warnings"]
 
@@ -32,7 +32,7 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
     """
     import numpy as np
 
-    from forebay.statistics import mser5
+    from forebay.results.statistics import mser5
 
     warmup, measured = scenario.core.duration_s
     every = max((warmup + measured) / SAMPLES, 1e-6)

@@ -110,7 +110,7 @@ def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], sourc
     """By batches where there are many, else Poisson's with the dispersion that was seen."""
     from scipy.special import chdtri
 
-    from forebay.statistics import mean_interval
+    from forebay.results.statistics import mean_interval
 
     count = found.size
     if count >= FEWEST_BATCHED:
@@ -177,7 +177,7 @@ def _judged(gaps: Numbers, dispersion: tuple[Dispersion, ...]) -> tuple[Kind, Fi
 
 
 def _seconds(seconds: float) -> str:
-    from forebay.formatting import duration, exactly
+    from forebay.text.formatting import duration, exactly
 
     return exactly(duration(float(f"{seconds:.2g}")))
 

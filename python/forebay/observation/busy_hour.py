@@ -296,7 +296,7 @@ def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], st
 
 
 def _named(length_s: float) -> str:
-    from forebay.formatting import clock_time
+    from forebay.text.formatting import clock_time
 
     return "hour" if length_s == BUSY_S else clock_time(length_s)
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.formatting import clock_time
 from forebay.observation.apart import apart_ns
 from forebay.observation.doubts import check_clock, check_whole
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
@@ -25,6 +24,7 @@ from forebay.observation.queues import Backlogs
 from forebay.observation.sides import UNORDERED, by_answers, by_losses, by_rates, by_waits
 from forebay.observation.sides import Place as Side
 from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
+from forebay.text.formatting import clock_time
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedDirection, CapturedInterface

@@ -33,7 +33,7 @@ from forebay.observation.opening import text_of
 from forebay.observation.readers.counter_tables import TABLE, TELEMETRY
 from forebay.observation.readers.reader import Head
 from forebay.observation.readers.registry import reader_of
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

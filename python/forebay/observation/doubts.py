@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.errors import InputError
-from forebay.formatting import duration
 from forebay.observation.link_rate import Gaps
+from forebay.text.formatting import duration
 
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedInterface

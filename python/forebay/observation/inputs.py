@@ -6,12 +6,12 @@ import zlib
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.legible import legible
 from forebay.observation.opening import opened
 from forebay.observation.readers.captured import MAGIC
 from forebay.observation.readers.reader import Head, Kind, Reader
 from forebay.observation.readers.registry import reader_of
-from forebay.untrusted import regular
+from forebay.sanitize import legible
+from forebay.storage.safe_io import regular
 
 __all__ = ["Kind", "kind_of", "known_reader", "one_kind"]
 

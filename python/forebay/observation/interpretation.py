@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.errors import InputError
-from forebay.formatting import bandwidth
 from forebay.observation.carried import carried_at_least, sliding
 from forebay.observation.controllers import Family, families, hidden
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
@@ -30,6 +29,7 @@ from forebay.observation.link_rate import (
 from forebay.observation.queues import Backlogs, Queue, queue_limit
 from forebay.observation.round_trips import FLOOR, at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
+from forebay.text.formatting import bandwidth
 
 __all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate
-from forebay.statistics import normal_quantile, student_quantile
+from forebay.results.statistics import normal_quantile, student_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, counted
 from forebay.observation.arrivals import arrivals
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
@@ -46,6 +45,7 @@ from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.streams import Place, Stream
+from forebay.text.formatting import bandwidth, counted
 
 __all__ = ["finding_of"]
 

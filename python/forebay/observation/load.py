@@ -208,7 +208,7 @@ def _in_quadrature(
 
 def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str | None:
     """Why a scale is not told; None where it is."""
-    from forebay.formatting import clock_time, duration
+    from forebay.text.formatting import clock_time, duration
 
     if scale < bin_s * (1 - 1e-9):
         return f"the load is known for every {clock_time(bin_s)}"
@@ -221,7 +221,7 @@ def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str |
 
 def _together(left_out: Mapping[float, str | None]) -> tuple[str, ...]:
     """Scales that are left out for the same reason in one line each: "1 ms and 100 ms: the input lasts 0.1 s"."""
-    from forebay.formatting import clock_time, duration, exactly
+    from forebay.text.formatting import clock_time, duration, exactly
 
     found: dict[str, list[str]] = {}
     for scale, why in left_out.items():
@@ -237,7 +237,7 @@ def _summed(bins: Numbers, factor: int) -> Numbers:
 
 
 def _mean(series: Numbers, unit: str, source: str) -> Estimate:
-    from forebay.statistics import mean_interval
+    from forebay.results.statistics import mean_interval
 
     value = float(np.mean(series))
     batches = np.array_split(series, min(BATCHES, series.size))
@@ -337,7 +337,7 @@ def _burstiness(bins: Numbers, bin_s: float, packet_bytes: float, source: str) -
 
 def _variance(windows: Numbers, source: str, scale: float) -> Estimate | None:
     """Variance with an interval by leaving out one block of neighbors after the other (jackknife of its logarithm)."""
-    from forebay.statistics import student_quantile
+    from forebay.results.statistics import student_quantile
 
     blocks = np.array_split(windows, BATCHES if windows.size >= 2 * BATCHES else windows.size)
     count = np.array([block.size for block in blocks], float)
@@ -367,7 +367,7 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
     """
     from scipy.special import chdtrc
 
-    from forebay.statistics import normal_quantile
+    from forebay.results.statistics import normal_quantile
 
     measure = "a capture of at least ten minutes with a steady load"
     octaves, heights, variances = _octaves(bins)

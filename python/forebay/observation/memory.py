@@ -12,7 +12,7 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.formatting import size
+from forebay.text.formatting import size
 
 __all__ = ["DEFAULT_MEMORY", "check_memory", "limited_memory", "resident", "text_bytes"]
 

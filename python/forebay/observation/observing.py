@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.formatting import counted
 from forebay.observation.busy_hour import BUSY_HOUR, Window
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
@@ -14,6 +13,7 @@ from forebay.observation.inputs import Kind, one_kind
 from forebay.observation.interpretation import interpret
 from forebay.observation.memory import DEFAULT_MEMORY, check_memory, limited_memory
 from forebay.observation.opening import Progress
+from forebay.text.formatting import counted
 
 __all__ = ["observe"]
 

@@ -17,9 +17,9 @@ from typing import BinaryIO, cast
 
 from forebay.errors import InputError
 from forebay.extras import how_to_get
-from forebay.formatting import size as size_of
 from forebay.observation.memory import check_memory, text_bytes
-from forebay.untrusted import regular
+from forebay.storage.safe_io import regular
+from forebay.text.formatting import size as size_of
 
 __all__ = ["MOST_BYTES_OF_LINE", "Lines", "Progress", "blocks", "cells_of", "lines_of", "opened", "text_of"]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from forebay.formatting import bandwidth, clock_time, counted
 from forebay.observation.arrivals import arrivals
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Window, day_of
 from forebay.observation.counters import Counters
@@ -35,6 +34,7 @@ from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.sockets import FEWEST_BYTES, Group, Sockets
 from forebay.observation.words import amount
+from forebay.text.formatting import bandwidth, clock_time, counted
 
 __all__ = ["of_counters", "of_records", "of_sockets"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from forebay.formatting import counted
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.load import FILLED, Load
+from forebay.text.formatting import counted
 
 __all__ = ["Regime", "percent", "regime_of"]
 

@@ -86,7 +86,7 @@ def sizes(sample: Sample, source: str) -> Sizes:
 
 def mean_of(sample: Sample, unit: str, source: str) -> Estimate:
     """Mean of independent values with Student's interval; of heavy tails it is too narrow, as any is."""
-    from forebay.statistics import student_quantile
+    from forebay.results.statistics import student_quantile
 
     count, mean = sample.count, sample.mean
     if count < 2:

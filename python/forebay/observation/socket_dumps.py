@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from forebay.legible import legible
 from forebay.observation.instants import instant
+from forebay.sanitize import legible
 
 __all__ = ["ALLOWED", "Dump", "Socket", "dumps"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from forebay import formatting
 from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown
 from forebay.observation.regime import percent
+from forebay.text import formatting
 
 __all__ = ["ABOUT_INTERVALS", "amount", "because", "evidence", "interval", "told"]
 

@@ -106,7 +106,7 @@ def _named(handle: Any, label: str) -> Any:
 
 def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, **options: Any) -> None:
     """Means over replications (the last axis) with their 95 % interval as a band."""
-    from forebay.statistics import mean_interval
+    from forebay.results.statistics import mean_interval
 
     places = np.asarray(x, float).reshape(-1)
     heights = np.asarray(numbers, float)

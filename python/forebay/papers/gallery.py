@@ -12,7 +12,7 @@ from typing import Any
 
 from forebay.papers.catalog import PAPERS, Figure, Paper
 from forebay.papers.claims import VERDICTS, Measured, Verdict
-from forebay.untrusted import DamagedError, content, document
+from forebay.storage.safe_io import DamagedError, content, document
 
 __all__ = ["FILE", "Drawn", "Gallery", "left_in"]
 

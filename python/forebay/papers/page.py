@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forebay.files import write_whole
 from forebay.papers.claims import SIGNS
+from forebay.storage.files import write_whole
 from forebay.views.pages import render
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
-from forebay.files import between, write_whole
-from forebay.formatting import markdown_table
 from forebay.papers.catalog import PAPERS
 from forebay.papers.claims import SIGNS, VERDICTS, plain
 from forebay.papers.gallery import ALLOWED, FILE
-from forebay.untrusted import DamagedError, content, document
+from forebay.storage.files import between, write_whole
+from forebay.storage.safe_io import DamagedError, content, document
+from forebay.text.formatting import markdown_table
 
 __all__ = ["renew", "verdicts"]
 

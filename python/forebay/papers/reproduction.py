@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import ForebayError, InputError
 from forebay.extras import need
-from forebay.files import write_whole
-from forebay.locks import alone_in
 from forebay.measurement.cluster import Cluster, connected
 from forebay.papers import catalog
 from forebay.papers.catalog import Figure, Paper
 from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
 from forebay.scenario import threads
+from forebay.storage.files import write_whole
+from forebay.storage.locks import alone_in
 from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from forebay.papers import quantities
 from forebay.papers.claims import Claim, Measured, Verdict, judge
 from forebay.papers.expression import evaluate
 from forebay.papers.running import Recording, folder_of, recordings, scenario_of
-from forebay.plain import plain
+from forebay.results.serialization import plain
 from forebay.sweeps.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Results:
         return judge(claim, self._measured(found.reshape(-1)))
 
     def _measured(self, numbers: NDArray[np.float64]) -> Measured:
-        from forebay.statistics import mean_interval
+        from forebay.results.statistics import mean_interval
 
         if numbers.size == 1:
             exact = all(self._exact(name) for name in self._used)

@@ -19,21 +19,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import _core, build
+from forebay import _core
 from forebay.engines import assumes_losses, simulates_hosts
 from forebay.errors import ForebayError, InputError
-from forebay.files import write_whole
-from forebay.hashes import check_hashes, write_hashes
-from forebay.locks import alone_in
 from forebay.measurement.cluster import Answer, Cluster, Replication, run_here
 from forebay.measurement.traces import write_traces
 from forebay.papers.catalog import Run
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario, threads
+from forebay.storage import build
+from forebay.storage.files import write_whole
+from forebay.storage.hashes import check_hashes, write_hashes
+from forebay.storage.locks import alone_in
+from forebay.storage.safe_io import DamagedError, content, document
+from forebay.storage.tables import read_table
 from forebay.sweeps.axes import Axis, cells
 from forebay.sweeps.jobs import identity
-from forebay.tables import read_table
-from forebay.untrusted import DamagedError, content, document
 
 if TYPE_CHECKING:
     import polars as pl

@@ -30,7 +30,7 @@ def duration(seconds: float) -> str:
 
 def announcement(found: Estimate, cores: int) -> str:
     """One line about the work to come."""
-    from forebay.formatting import counted
+    from forebay.text.formatting import counted
 
     what = f"{counted(found.figures, 'figure')}, {counted(found.claims, 'claim')}"
     return (
@@ -85,8 +85,8 @@ def progress(*, quiet: bool) -> Iterator[Callable[[float, float, str], None] | N
 
 def listing() -> str:
     """The list of papers and figures that can be reproduced."""
-    from forebay.formatting import counted
     from forebay.papers import catalog
+    from forebay.text.formatting import counted
 
     lines = []
     for paper, figures in catalog.select("all"):
@@ -149,7 +149,7 @@ def _reasons(verdicts: Sequence[Verdict]) -> Iterator[Text]:
 
 def summary(gallery: Gallery) -> str:
     """The number of claims by verdict, in a line."""
-    from forebay.formatting import counted
+    from forebay.text.formatting import counted
 
     counts = gallery.counts()
     said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items())

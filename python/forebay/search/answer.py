@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from forebay import formatting
 from forebay.configuration.configuring import Configuration
-from forebay.display import Told
 from forebay.extras import need
-from forebay.metric import key_among
-from forebay.plain import plain
-from forebay.report import BufferSize, Estimate, buffer_columns, estimate_columns
+from forebay.results.metric import key_among
+from forebay.results.notebook_repr import Told
+from forebay.results.report import BufferSize, Estimate, buffer_columns, estimate_columns
+from forebay.results.serialization import plain
+from forebay.results.warning import Warning
 from forebay.rules import Assumption
 from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
@@ -21,13 +21,13 @@ from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
 from forebay.search.optimum import Optimum
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting, Value
-from forebay.warning import Warning
+from forebay.text import formatting
 
 if TYPE_CHECKING:
     import polars as pl
 
     from forebay.configuration.jitter import Jitter
-    from forebay.goals import Goal
+    from forebay.inputs.goals import Goal
     from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.crossing import Crossing, Noise, crossing, zero_between
 from forebay.search.judging import Verdict, mean_margin, relative_margins
 

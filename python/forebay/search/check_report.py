@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from forebay import display
-from forebay.goals import Goal
-from forebay.plain import plain
-from forebay.report import BufferSize, Estimate
+from forebay.inputs.goals import Goal
+from forebay.results import notebook_repr as display
+from forebay.results.report import BufferSize, Estimate
+from forebay.results.serialization import plain
+from forebay.results.warning import Warning
 from forebay.search.answer import Evidence, GoalVerdict, Metrics, SearchCost
-from forebay.warning import Warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

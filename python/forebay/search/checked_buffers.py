@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from forebay import _core
 from forebay.errors import InputError, naming
-from forebay.formatting import counted
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
 from forebay.search.knob import Knob, knob
 from forebay.search.words import Words, listed
+from forebay.text.formatting import counted
 
 __all__ = ["Checked", "CheckedBuffers", "checked_buffers", "place_of", "setting_words"]
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
-from forebay import _core, statistics
-from forebay.bounds import MOST_REPLICATIONS, real, whole
+from forebay import _core
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.engines import check_alone, forecast, in_real_time, run_s
 from forebay.errors import InputError
-from forebay.formatting import counted, duration
-from forebay.goals import Goal, metric_value
+from forebay.inputs.goals import Goal, metric_value
+from forebay.inputs.validation import MOST_REPLICATIONS, real, whole
 from forebay.measurement.cluster import Cluster, connected
 from forebay.measurement.twin import Twin
-from forebay.report import BufferSize, Estimate, Report
+from forebay.results import statistics
+from forebay.results.report import BufferSize, Estimate, Report
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import Evidence
@@ -41,7 +42,7 @@ from forebay.search.strata import strata
 from forebay.search.twins import twin_at
 from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import counted, duration
 
 __all__ = ["CheckReport", "check"]
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.errors import InputError
-from forebay.quantity import split_list
-from forebay.report import Estimate
+from forebay.results.report import Estimate
 from forebay.scenario import Scenario
 from forebay.search.named_buffer import NamedBuffer
 from forebay.search.setting import Value
+from forebay.text.quantity import split_list
 
 __all__ = ["Alternative", "Choice", "cases", "choice", "for_each", "of_all"]
 

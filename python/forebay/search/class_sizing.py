@@ -24,20 +24,21 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.bounds import real
 from forebay.configuration.access import Access, asked_access
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
-from forebay.display import Told
 from forebay.engines import check_alone, forecast, in_real_time, run_s
 from forebay.errors import InputError
-from forebay.formatting import counted, duration
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
+from forebay.inputs.validation import real
 from forebay.measurement.cluster import Cluster, connected
-from forebay.plain import plain
-from forebay.report import BufferSize, Report
+from forebay.results.notebook_repr import Told
+from forebay.results.report import BufferSize, Report
+from forebay.results.serialization import plain
+from forebay.results.statistics import runs_for_confidence
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedGoal, Metrics, SearchCost, Verdict
@@ -58,8 +59,7 @@ from forebay.search.smallest import LEAP, Search
 from forebay.search.strata import Strata, strata
 from forebay.search.unmeasured import of_assumptions
 from forebay.search.waiting import Patience, shorter
-from forebay.statistics import runs_for_confidence
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import counted, duration
 
 __all__ = ["ClassSize", "ClassSizing", "size_classes"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from forebay import statistics
 from forebay.engines import in_real_time
-from forebay.report import Report
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.answer import GoalVerdict
 from forebay.search.check_report import together
 from forebay.search.checked_buffers import place_of

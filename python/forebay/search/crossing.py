@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forebay import statistics
+from forebay.results import statistics
 
 __all__ = ["Crossing", "Noise", "Point", "crossing", "line_at", "rises_between", "scatter", "slope_of", "zero_between"]
 

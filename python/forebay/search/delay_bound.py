@@ -13,8 +13,8 @@ from typing import Any
 
 from forebay import _core
 from forebay.configuration.port import FRAMING
-from forebay.goals import Goal
-from forebay.metric import find
+from forebay.inputs.goals import Goal
+from forebay.results.metric import find
 from forebay.scenario import Scenario
 from forebay.search.knob import Knob
 

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forebay.display import Told
 from forebay.extras import need
-from forebay.plain import plain
-from forebay.report import Estimate
+from forebay.results.notebook_repr import Told
+from forebay.results.report import Estimate
+from forebay.results.serialization import plain
+from forebay.results.warning import Warning
 from forebay.search.answer import SearchCost
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
-from forebay.warning import Warning
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.goals import Goal
+    from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
 
 __all__ = ["FeasibleMap", "MapPoint", "Stretch"]

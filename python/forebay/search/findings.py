@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forebay import statistics
-from forebay.cautions import phase_effects
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.engines import simulates_hosts
-from forebay.formatting import duration
-from forebay.goals import Goal, metric_value
+from forebay.inputs.goals import Goal, metric_value
 from forebay.measurement.twin import Twin
-from forebay.metric import NEVER_S
-from forebay.report import Estimate, Report
-from forebay.report import Metrics as Estimates
+from forebay.phase_effects import phase_effects
+from forebay.results import statistics
+from forebay.results.metric import NEVER_S
+from forebay.results.report import Estimate, Report
+from forebay.results.report import Metrics as Estimates
+from forebay.results.warning import Kind, Warning
 from forebay.rules import Rule
 from forebay.scenario import Scenario
 from forebay.search.answer import (
@@ -54,7 +54,7 @@ from forebay.search.ranged import Ranged
 from forebay.search.rare_states import Lengthened
 from forebay.search.thumbs import Thumb
 from forebay.search.twins import one_message, twin_at
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import duration
 
 __all__ = [
     "ConfiguredVerdict",

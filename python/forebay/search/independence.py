@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay import _core
-from forebay.cautions import exact
 from forebay.engines import simulates_hosts
-from forebay.report import Report
+from forebay.phase_effects import exact
+from forebay.results.report import Report
 
 __all__ = ["Step", "are_observations", "different", "enough", "in_step", "outcomes"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from forebay.report import Estimate
+from forebay.results.report import Estimate
 from forebay.search.answer import CurvePoint, Metrics, Value
 
 __all__ = ["neighbors", "on_curve", "point_between", "share_between"]

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forebay import _core
-from forebay.formatting import counted
-from forebay.goals import Goal
-from forebay.report import BufferSize, Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import BufferSize, Report
 from forebay.scenario import Scenario
 from forebay.search.independence import different
 from forebay.search.judging import mean_margin
@@ -21,6 +20,7 @@ from forebay.search.knob import Knob
 from forebay.search.plan import Outcome
 from forebay.search.smallest import Search
 from forebay.search.words import Words, listed
+from forebay.text.formatting import counted
 
 __all__ = ["SERIES", "ClassBuffer", "JointBuffers", "JointSearch", "JointWords", "ScaledBuffers", "with_sizes"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from forebay import statistics
-from forebay.goals import Goal, distinct, metric_value
-from forebay.report import Report
+from forebay.inputs.goals import Goal, distinct, metric_value
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.independence import different, enough, outcomes
 
 __all__ = [

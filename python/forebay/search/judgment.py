@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from forebay import formatting
-from forebay.goals import Goal, distinct, metric_value, parts_of_key
-from forebay.metric import unit_of
-from forebay.report import Report
+from forebay.inputs.goals import Goal, distinct, metric_value, parts_of_key
+from forebay.results.metric import unit_of
+from forebay.results.report import Report
 from forebay.search.judging import ShareJudge
+from forebay.text import formatting
 
 __all__ = ["Judgment", "Miss", "mean_of", "worst_miss", "worst_of"]
 

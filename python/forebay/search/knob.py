@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
 
 __all__ = ["TARGET_LINK", "Knob", "knob"]

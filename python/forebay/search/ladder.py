@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.search.crossing import Noise
 from forebay.search.judging import Verdict
 from forebay.search.observing import ENOUGH, Observing

@@ -9,8 +9,8 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.goals import Goal
-from forebay.metric import Metric, find
+from forebay.inputs.goals import Goal
+from forebay.results.metric import Metric, find
 from forebay.scenario import Scenario
 
 __all__ = ["check_goals", "measurable"]

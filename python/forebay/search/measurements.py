@@ -9,7 +9,7 @@ from typing import Protocol
 
 from forebay import _core
 from forebay.measurement.cluster import Cluster, Replication
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK
 from forebay.search.resumption import Resumption

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from forebay.report import Estimate
+from forebay.results.report import Estimate
 from forebay.search.setting import Value
 
 __all__ = ["AS_CONFIGURED", "GoalVerdict", "NamedBuffer"]

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results.report import Report
 from forebay.search.crossing import Crossing, Noise, crossing, slope_of
 from forebay.search.judging import relative_margins
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay import statistics
-from forebay.goals import Goal, distinct, metric_value
-from forebay.report import Report
+from forebay.inputs.goals import Goal, distinct, metric_value
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.approach import NEAR, SURE
 from forebay.search.crossing import Noise, Point, scatter
 from forebay.search.independence import different, enough

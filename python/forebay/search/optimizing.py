@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from forebay import _core, statistics
+from forebay import _core
 from forebay.errors import InputError, naming
-from forebay.goals import Goal, metric_value
-from forebay.metric import find
-from forebay.report import Estimate
+from forebay.inputs.goals import Goal, metric_value
+from forebay.results import statistics
+from forebay.results.metric import find
+from forebay.results.report import Estimate
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
 from forebay.search.independence import different

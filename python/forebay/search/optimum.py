@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from forebay import statistics
-from forebay.goals import Goal, metric_value
-from forebay.report import Estimate, Report
+from forebay.inputs.goals import Goal, metric_value
+from forebay.results import statistics
+from forebay.results.report import Estimate, Report
 from forebay.search.observing import Observing
 from forebay.search.setting import Value
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from forebay import statistics
 from forebay.atlas.prior import Prior
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
+from forebay.results.warning import Warning
 from forebay.search.judging import AverageJudge, Judge
 from forebay.search.words import Words
-from forebay.warning import Warning
 
 __all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "without_gaps"]
 

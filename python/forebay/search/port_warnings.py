@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 from forebay._core import parse_quantity
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, exactly, value
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
 from forebay.search.judgment import mean_of
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome
 from forebay.search.ranged import Ranged
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import bandwidth, exactly, value
 
 __all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "Searched", "port_warnings"]
 

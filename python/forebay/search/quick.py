@@ -18,16 +18,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forebay import statistics
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
 from forebay.search.judging import Verdict, attempt_share, hopeless, observations
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
-from forebay.warning import Kind, Warning
 
 __all__ = ["QUICK_CONFIDENCE", "QuickLook"]
 

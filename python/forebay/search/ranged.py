@@ -11,10 +11,10 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.quantity import scale_of
 from forebay.scenario import Scenario
 from forebay.search.setting import Range, Setting, unit_words
 from forebay.search.words import Words, listed
+from forebay.text.quantity import scale_of
 
 __all__ = ["Named", "Ranged", "at_key", "ranged"]
 

@@ -14,11 +14,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forebay.report import Estimate
+from forebay.results.report import Estimate
+from forebay.results.statistics import normal_quantile
 from forebay.search.answer import CurvePoint, JudgedGoal, NamedBuffer, Recommendation, Value
 from forebay.search.choice import Alternative, of_all
 from forebay.search.ranged import Ranged
-from forebay.statistics import normal_quantile
 
 __all__ = ["compared"]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forebay.formatting import duration
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import duration
 
 if TYPE_CHECKING:
     from forebay import _core

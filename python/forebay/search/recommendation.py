@@ -13,7 +13,6 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.atlas.prior import prior
-from forebay.bounds import MOST_REPLICATIONS, real, whole
 from forebay.configuration.access import Access, asked_access
 from forebay.configuration.configuring import Configuration, check, configure, unconfigured
 from forebay.configuration.jitter import Jitter, jittered
@@ -21,9 +20,11 @@ from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.engines import check_alone, forecast, in_real_time, run_s, simulates_hosts
 from forebay.errors import InputError
-from forebay.goals import Goal, check_bounds, named, split_goal
+from forebay.inputs.goals import Goal, check_bounds, named, split_goal
+from forebay.inputs.validation import MOST_REPLICATIONS, real, whole
 from forebay.measurement.cluster import Cluster, connected
-from forebay.metric import find
+from forebay.results.metric import find
+from forebay.results.statistics import runs_for_confidence
 from forebay.rules import Rule
 from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
@@ -53,7 +54,6 @@ from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.unmeasured import of_assumptions, resting_on
 from forebay.search.waiting import Patience, shorter
-from forebay.statistics import runs_for_confidence
 
 __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_goals"]
 
@@ -698,7 +698,7 @@ def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], ter
 
 def _looks_at_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:
     """Looks of which the first can refuse, the second accept where every draw holds, the others where some do not."""
-    from forebay.statistics import replications_for_share
+    from forebay.results.statistics import replications_for_share
 
     enough = replications_for_share(fraction, 1 - (1 - confidence) / 4)
     return tuple(sorted({max(first, 8), *(factor * max(enough, first, 8) for factor in (1, 2, 4))}))

@@ -19,9 +19,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from forebay import _core, build, journal
+from forebay import _core
 from forebay.errors import ForebayError, Interrupted, UntrustedError
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.storage import build, journal
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
 

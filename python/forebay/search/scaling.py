@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from forebay.goals import parts_of_key
+from forebay.inputs.goals import parts_of_key
 from forebay.scenario import Scenario
 from forebay.search.sensitivity import listed, scaled_count, scaled_quantities, workload_kind
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay import statistics
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.answer import Evidence, GoalVerdict
 from forebay.search.independence import different
 from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 
 __all__ = ["Range", "Setting", "Value", "unit_words"]
 

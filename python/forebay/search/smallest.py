@@ -33,10 +33,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from forebay import statistics
-from forebay.formatting import confidence as confidence_text
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.search.approach import Approach, beginning
 from forebay.search.crossing import Point, line_at, rises_between, slope_of
 from forebay.search.independence import different, enough
@@ -46,7 +46,7 @@ from forebay.search.noisy_edge import FAR as WINDOW
 from forebay.search.noisy_edge import NOISY, Located, located
 from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import confidence as confidence_text
 
 __all__ = ["USUAL", "Search"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from forebay import statistics
-from forebay.goals import Goal, distinct
-from forebay.report import Report
+from forebay.inputs.goals import Goal, distinct
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.judging import Verdict, mean_margin, relative_margins
 
 __all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"]

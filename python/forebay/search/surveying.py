@@ -13,8 +13,8 @@ from pathlib import Path
 from forebay import _core
 from forebay.engines import in_real_time, run_s
 from forebay.errors import InputError
-from forebay.formatting import clock_time
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.feasible import FeasibleMap, MapPoint
@@ -25,7 +25,7 @@ from forebay.search.recommendation import varied_key, with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.survey import BUDGET, CONFIDENCE, STEPS, Place, Seen, Survey
 from forebay.search.unmeasured import of_assumptions
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import clock_time
 
 __all__ = ["Plane", "feasible_map"]
 

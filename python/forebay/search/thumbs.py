@@ -12,10 +12,10 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, duration
 from forebay.rules import rules
 from forebay.scenario import Scenario
 from forebay.search.ranged import Ranged, at_key
+from forebay.text.formatting import bandwidth, duration
 
 __all__ = ["Thumb", "thumbs"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.metric import find, key_among
-from forebay.report import Estimate
+from forebay.results.metric import find, key_among
+from forebay.results.report import Estimate
 from forebay.search.answer import Front, FrontPoint, Recommendation
 
 __all__ = ["front", "metric_pair"]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forebay.engines import simulates_hosts
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
-from forebay.warning import Kind, Warning
+from forebay.results.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from forebay import _core
-    from forebay.goals import Goal
-    from forebay.report import Report
+    from forebay.inputs.goals import Goal
+    from forebay.results.report import Report
     from forebay.search.measurements import Measurements, Turned
 
 __all__ = ["VariedHosts", "one_message", "twin_at"]

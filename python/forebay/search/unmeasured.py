@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from forebay.results.warning import Kind, Warning
 from forebay.search.named_buffer import AS_CONFIGURED
-from forebay.warning import Kind, Warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forebay.observed_bounds import Bound
+    from forebay.inputs.observed_bounds import Bound
     from forebay.search.answer import Recommendation
 
 __all__ = [

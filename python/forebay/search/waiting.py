@@ -13,10 +13,10 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.formatting import counted, duration
-from forebay.goals import parts_of_key
+from forebay.inputs.goals import parts_of_key
 from forebay.measurement.run_time import run_time
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
 from forebay.search.judging import Verdict
@@ -27,7 +27,7 @@ from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
 from forebay.search.scaling import largest_factor, scaled
 from forebay.search.smallest import Search
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import counted, duration
 
 __all__ = ["Patience", "shorter"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forebay.formatting import counted
+from forebay.text.formatting import counted
 
 __all__ = ["Words", "listed"]
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from forebay import _core
 from forebay._core import split_quantity
 from forebay.errors import InputError
-from forebay.quantity import split_list
+from forebay.text.quantity import split_list
 
 __all__ = ["Axis", "Cell", "cells"]
 

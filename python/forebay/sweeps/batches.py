@@ -16,11 +16,11 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from forebay import journal
-from forebay.files import sync, write_whole
-from forebay.formatting import counted
+from forebay.storage import journal
+from forebay.storage.files import sync, write_whole
+from forebay.storage.safe_io import DamagedError, content
 from forebay.sweeps.jobs import Job, Row
-from forebay.untrusted import DamagedError, content
+from forebay.text.formatting import counted
 
 __all__ = ["Batches", "refusal"]
 

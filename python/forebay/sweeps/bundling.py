@@ -33,17 +33,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core, build
+from forebay import _core
 from forebay.engines import real_time_engines
 from forebay.errors import InputError
-from forebay.files import write_whole
-from forebay.formatting import counted
-from forebay.plain import plain
+from forebay.results.serialization import plain
+from forebay.storage import build
+from forebay.storage.files import write_whole
+from forebay.storage.safe_io import DamagedError, content, document, lines, shown, unpack, unpacked
+from forebay.storage.tables import read_table
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import Sweep, sweep
-from forebay.tables import read_table
-from forebay.untrusted import DamagedError, content, document, lines, shown, unpack, unpacked
+from forebay.text.formatting import counted
 
 if TYPE_CHECKING:
     import polars as pl

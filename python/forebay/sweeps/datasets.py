@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from forebay.extras import need
-from forebay.quantity import scale_of
+from forebay.text.quantity import scale_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forebay import _core, build
+from forebay import _core
 from forebay.errors import InputError
-from forebay.plain import plain
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.results.serialization import plain
 from forebay.scenario import Scenario
+from forebay.storage import build
 from forebay.sweeps.axes import Axis, Cell, cells
 
 __all__ = ["Job", "Row", "identity", "jobs_of", "placed", "row_of"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay.bounds import MOST_REPLICATIONS, MOST_SEED
-from forebay.plain import plain
+from forebay.inputs.validation import MOST_REPLICATIONS, MOST_SEED
+from forebay.results.serialization import plain
 from forebay.scenario import Scenario
+from forebay.storage.safe_io import DamagedError, content, document, shown
 from forebay.sweeps.axes import MOST_VALUES, Axis
-from forebay.untrusted import DamagedError, content, document, shown
 
 __all__ = ["Manifest"]
 
@@ -42,7 +42,7 @@ class Manifest:
     replications, seed : int
         Number of replications of every cell, and their seed.
     build : str
-        Build that ran it, from `forebay.build.fingerprint`; empty if it was not recorded yet.
+        Build that ran it, from `forebay.storage.build.fingerprint`; empty if it was not recorded yet.
     """
 
     forebay: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from forebay.cautions import rare_states
+from forebay.phase_effects import rare_states
+from forebay.results.warning import Warning
 from forebay.sweeps.jobs import Job, Row
-from forebay.warning import Warning
 
 __all__ = ["summarized", "warned", "warnings_of_cells"]
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from forebay import _core, journal
+from forebay import _core
 from forebay.errors import ForebayError
 from forebay.measurement.cluster import Answer, run_here
-from forebay.report import Report
+from forebay.results.report import Report
+from forebay.storage import journal
 from forebay.sweeps.axes import Cell
 from forebay.sweeps.jobs import Job, identity, row_of
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forebay.formatting import counted
+from forebay.results.warning import Kind, Warning
 from forebay.sweeps.jobs import Row
-from forebay.warning import Kind, Warning
+from forebay.text.formatting import counted
 
 __all__ = ["counted_events"]
 

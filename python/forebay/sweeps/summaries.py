@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.files import whole
+from forebay.storage.files import whole
+from forebay.storage.tables import write_table
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.jobs import Row
-from forebay.tables import write_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ def _moments(column: pl.Series, place: NDArray[np.intp], cells: int) -> pl.DataF
     import numpy as np
     import polars as pl
 
-    from forebay.statistics import mean_intervals
+    from forebay.results.statistics import mean_intervals
 
     there = column.is_not_null().to_numpy()
     values = column.drop_nulls().to_numpy().astype(np.float64)

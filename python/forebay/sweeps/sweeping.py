@@ -22,17 +22,21 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core, bounds, build, journal
-from forebay.display import Shown
+from forebay import _core
 from forebay.engines import check_alone, real_time_engines, run_s
 from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
-from forebay.files import write_whole
-from forebay.formatting import clock_time, counted, size
-from forebay.locks import alone_in
+from forebay.inputs import validation as bounds
 from forebay.measurement.cluster import Cluster, connected
-from forebay.report import Report
+from forebay.results.notebook_repr import Shown
+from forebay.results.report import Report
+from forebay.results.warning import Warning
 from forebay.scenario import Progress, Scenario, threads
+from forebay.storage import build, journal
+from forebay.storage.files import write_whole
+from forebay.storage.locks import alone_in
+from forebay.storage.safe_io import DamagedError
+from forebay.storage.tables import read_table
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.batches import Batches, refusal
 from forebay.sweeps.jobs import Job, Row, jobs_of, placed, row_of
@@ -41,9 +45,7 @@ from forebay.sweeps.rare_states import summarized, warned, warnings_of_cells
 from forebay.sweeps.remote import lines_of, pack
 from forebay.sweeps.simultaneous_events import counted_events
 from forebay.sweeps.summaries import write_tables
-from forebay.tables import read_table
-from forebay.untrusted import DamagedError
-from forebay.warning import Warning
+from forebay.text.formatting import clock_time, counted, size
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.formatting import counted
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
+from forebay.results.statistics import runs_for_confidence
+from forebay.results.warning import Kind
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
-from forebay.statistics import runs_for_confidence
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.goal_table import goal_rows, measured_at, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
@@ -35,15 +36,14 @@ from forebay.views.wording import (
     threshold,
     whose,
 )
-from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
+    from forebay.results.warning import Warning
     from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
     from forebay.views.goal_table import Place
-    from forebay.warning import Warning
 
 __all__ = [
     "answer_metrics",

@@ -30,7 +30,7 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from forebay.legible import legible, legible_lines
+from forebay.sanitize import legible, legible_lines
 from forebay.views.headline import Headline
 from forebay.views.scales import Axis as Scale
 from forebay.views.scales import plain

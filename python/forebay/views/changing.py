@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.search.knob import TARGET_LINK
+from forebay.text import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

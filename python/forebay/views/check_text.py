@@ -13,15 +13,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay import formatting
-from forebay.formatting import counted
+from forebay.results.warning import Kind
 from forebay.scenario import TARGET
 from forebay.search.checked_buffers import setting_words
 from forebay.search.unmeasured import is_unmeasured
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.wording import count, difference, rate_of_link, sign, threshold
-from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from forebay import formatting
-from forebay.formatting import counted
+from forebay.results.warning import Kind
 from forebay.search.unmeasured import is_unmeasured
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.answer_sentences import asked, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
 from forebay.views.wording import count, goal_title, rate_of_link
-from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from forebay.results.warning import Warning
     from forebay.search.answer import SearchCost
     from forebay.search.class_sizing import ClassSize, ClassSizing
-    from forebay.warning import Warning
 
 __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "sentence"]
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay import formatting
+from forebay.text import formatting
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph, heading
 from forebay.views.wording import count
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.comparison.answers import Agreement, Answer, Comparison, RangePoint
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
 
 __all__ = ["comparison_view"]
 

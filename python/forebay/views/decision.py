@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from forebay import _core, formatting
+from forebay import _core
+from forebay.text import formatting
 from forebay.views import wording
 
 if TYPE_CHECKING:
-    from forebay.goals import Goal
+    from forebay.inputs.goals import Goal
     from forebay.search.answer import CurvePoint, Recommendation, Value
 
 __all__ = ["ENOUGH", "Measured", "Span", "State", "is_exact", "likely", "may_meet", "measured"]

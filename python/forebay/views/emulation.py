@@ -10,8 +10,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from forebay import formatting
-from forebay.formatting import counted
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.heading import Paragraph, link_text
 from forebay.views.reports import groups_table
 from forebay.views.traffic import law
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forebay import _core
     from forebay.measurement.emulation import StandIn
     from forebay.measurement.programs import Side
-    from forebay.report import Estimate, Report
+    from forebay.results.report import Estimate, Report
     from forebay.scenario import Scenario
 
 __all__ = ["beginning", "ending", "live_text", "strays_text"]

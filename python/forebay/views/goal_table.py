@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from forebay import formatting
 from forebay.search.answer import GoalAt
+from forebay.text import formatting
 
 if TYPE_CHECKING:
-    from forebay.goals import Goal
-    from forebay.report import Estimate
+    from forebay.inputs.goals import Goal
+    from forebay.results.report import Estimate
     from forebay.search.answer import (
         CurvePoint,
         GoalVerdict,

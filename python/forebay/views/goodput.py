@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay import formatting
+from forebay.text import formatting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
     from forebay.scenario import Scenario
 
 __all__ = ["GOODPUT", "MARK", "excess", "sent_bps"]

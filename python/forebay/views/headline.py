@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forebay import _core, formatting
-from forebay.formatting import counted
+from forebay import _core
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.traffic import law, queue
 from forebay.views.wording import count
 
 if TYPE_CHECKING:
-    from forebay.report import BufferSize
+    from forebay.results.report import BufferSize
 
 __all__ = ["Headline", "common", "headline"]
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay.formatting import counted
+from forebay.text.formatting import counted
 from forebay.views.heading import Paragraph
 from forebay.views.wording import both, goal_phrase, rate_of_link
 

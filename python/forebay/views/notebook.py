@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from forebay import formatting
 from forebay.comparison.answers import Comparison
 from forebay.errors import InputError
-from forebay.formatting import counted
-from forebay.report import Report
+from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.check_report import CheckReport
 from forebay.search.class_sizing import ClassSizing
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views import wording
 from forebay.views.headline import Headline, headline
 from forebay.views.opening import opening
@@ -26,8 +26,8 @@ from forebay.views.pages import Row, Table, render
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from forebay.report import Estimate
-    from forebay.warning import Warning
+    from forebay.results.report import Estimate
+    from forebay.results.warning import Warning
 
 __all__ = ["picture", "table"]
 
@@ -236,7 +236,7 @@ def _(found: Sweep) -> Note:
 
 
 def _cells(row: Mapping[str, Any], metrics: Iterable[str]) -> Iterable[str]:
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
 
     for name in metrics:
         mean = row[f"{name}.mean"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forebay import formatting
-from forebay.formatting import counted
 from forebay.observation.busy_hour import Day, LossAt, time_of
 from forebay.observation.regime import percent
 from forebay.observation.words import told
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.observation_charts import Reading, Reference, SpanChart
 from forebay.views.pages import Row, Table
 from forebay.views.webpage import NARROW, WIDE, Figure

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay import formatting
 from forebay.observation.estimate import Estimate
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.observation.writing import assumptions, scenario_text
+from forebay.text import formatting
 from forebay.views.observation_charts import Reading, Reference, SpanChart
 from forebay.views.observation_day import DaySection, day_section
 from forebay.views.observation_words import (

@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay.legible import legible
 from forebay.observation.estimate import Estimate
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.words import ABOUT_INTERVALS, told
+from forebay.sanitize import legible
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.observation_day import day_sentences

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.formatting import counted
 from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, scaled
 from forebay.observation.finding import (
     AppLimited,
@@ -21,6 +19,8 @@ from forebay.observation.finding import (
 )
 from forebay.observation.regime import percent
 from forebay.observation.words import amount, told
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.observation_day import known_of_day
 
 if TYPE_CHECKING:

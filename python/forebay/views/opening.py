@@ -23,8 +23,8 @@ from forebay.views.changing import what_changes
 from forebay.views.wording import around
 
 if TYPE_CHECKING:
+    from forebay.results.warning import Warning
     from forebay.search.answer import Recommendation
-    from forebay.warning import Warning
 
 __all__ = ["Opening", "opening"]
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from forebay.legible import legible_lines
+from forebay.sanitize import legible_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forebay.files import whole
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
+from forebay.storage.files import whole
 from forebay.views.charts import averaged, neighboring
 from forebay.views.decision import is_exact, likely, may_meet, measured
 from forebay.views.headline import headline

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.search.ranged import Ranged
+from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.charts import (
     DecisionStrip,
@@ -28,7 +28,7 @@ from forebay.views.scales import axis_title
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
     from forebay.search.answer import CurvePoint, JudgedRule, Recommendation, Value
 
 __all__ = ["decision_strip", "horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]

@@ -15,9 +15,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from forebay import formatting
-from forebay.formatting import counted
+from forebay.results.warning import Kind
 from forebay.search.ranged import Ranged
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.answer_sentences import (
     asked,
     draws_held,
@@ -51,7 +52,6 @@ from forebay.views.wording import (
     standing,
     standing_beside,
 )
-from forebay.warning import Kind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

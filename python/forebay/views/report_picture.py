@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forebay import formatting
-from forebay.metric import unit_of
+from forebay.results.metric import unit_of
 from forebay.scenario import Scenario
-from forebay.tables import read_table
-from forebay.untrusted import DamagedError, content, document
+from forebay.storage.safe_io import DamagedError, content, document
+from forebay.storage.tables import read_table
+from forebay.text import formatting
 from forebay.views.headline import Headline, headline
 from forebay.views.rule_panel import PALETTE
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forebay.report import GroupReport, Report
+    from forebay.results.report import GroupReport, Report
 
 __all__ = ["TABLES", "draw_report", "traces_figure", "traces_of"]
 

@@ -10,9 +10,9 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from forebay import formatting
-from forebay.formatting import counted
-from forebay.metric import key_among
+from forebay.results.metric import key_among
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.fitting import Fitting
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph, heading
@@ -20,7 +20,7 @@ from forebay.views.heading import Paragraph, heading
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.report import Estimate, GroupReport, Report
+    from forebay.results.report import Estimate, GroupReport, Report
     from forebay.scenario import Scenario
 
     Shown = Callable[[str, Estimate | None], str]

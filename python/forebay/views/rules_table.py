@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from forebay import formatting
-from forebay.formatting import counted
-from forebay.goals import parts_of_key
+from forebay.inputs.goals import parts_of_key
 from forebay.search.interpolation import on_curve
 from forebay.search.knob import TARGET_LINK
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.text import formatting
+from forebay.text.formatting import counted
 from forebay.views.answer_sentences import ALWAYS, answer_metrics
 from forebay.views.changing import DRAIN
 from forebay.views.fitting import Column, Grid, Wrapped
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from forebay.report import Estimate
+    from forebay.results.report import Estimate
     from forebay.search.answer import JudgedRule, NamedBuffer, Recommendation, Value
     from forebay.search.judgment import Judgment
 

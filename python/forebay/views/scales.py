@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from forebay import formatting
-from forebay.metric import unit_of
+from forebay.results.metric import unit_of
+from forebay.text import formatting
 
 __all__ = ["Axis", "axis_title", "plain", "spans_decades"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
-from forebay.formatting import USUAL
-from forebay.quantity import Scale, scale_of
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.rules import rules
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
+from forebay.text.formatting import USUAL
+from forebay.text.quantity import Scale, scale_of
 from forebay.views import plots
 from forebay.views.charts import Point
 from forebay.views.headline import headline

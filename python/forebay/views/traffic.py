@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-from forebay import formatting
 from forebay._core import parse_quantity
 from forebay.errors import InputError
+from forebay.text import formatting
 from forebay.views.pages import Row, Table
 
 __all__ = ["law", "quantity", "queue", "traffic_table"]

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.report import BufferSize
+from forebay.results.report import BufferSize
 from forebay.search.interpolation import on_curve
 from forebay.search.ranged import Ranged
+from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
 from forebay.views.decision import ENOUGH, is_exact
@@ -24,8 +24,8 @@ from forebay.views.shapes import Drawing, Size
 from forebay.views.traffic import quantity, traffic_table
 
 if TYPE_CHECKING:
-    from forebay.goals import Goal
-    from forebay.report import Estimate
+    from forebay.inputs.goals import Goal
+    from forebay.results.report import Estimate
     from forebay.search import answer as answers
     from forebay.search.answer import Recommendation
     from forebay.views.charts import Chart, Point

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay import formatting
-from forebay.formatting import counted
-from forebay.goals import parts_of_key
+from forebay.inputs.goals import parts_of_key
 from forebay.search.ranged import Ranged
 from forebay.search.setting import Setting
+from forebay.text import formatting
+from forebay.text.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from forebay.goals import Goal
+    from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation, Value
     from forebay.search.optimum import Optimum
@@ -354,7 +354,7 @@ def both(words: list[str]) -> str:
 
 def doubt(answer: Recommendation) -> str:
     """The reason why no confidence is stated; empty if one is."""
-    from forebay.warning import Kind
+    from forebay.results.warning import Kind
 
     if answer.confidence is not None:
         return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row
 from forebay.checks.atlas.judging import NEAR, Judged, Verdict
-from forebay.formatting import bandwidth, exactly
+from forebay.text.formatting import bandwidth, exactly
 from forebay.views import canvas, plots
 from forebay.views.headline import Headline
 

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from forebay import build, journal
 from forebay.atlas.rows import TABLE, Row, write
 from forebay.checks.atlas.cells import TARGETS, Cell, cells
 from forebay.checks.atlas.drawing import write_pictures
 from forebay.checks.atlas.judging import judged
 from forebay.checks.atlas.page import renew
 from forebay.errors import ForebayError
-from forebay.formatting import counted
-from forebay.goals import Goal
+from forebay.inputs.goals import Goal
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.recommendation import reach
+from forebay.storage import build, journal
+from forebay.text.formatting import counted
 
 __all__ = ["computed", "main"]
 

@@ -11,8 +11,8 @@ from forebay.checks.atlas.cells import TARGETS
 from forebay.checks.atlas.drawing import TITLES
 from forebay.checks.atlas.fitting import Fit, fitted
 from forebay.checks.atlas.judging import Judged, Verdict, tally
-from forebay.files import between, write_whole
-from forebay.formatting import markdown_table
+from forebay.storage.files import between, write_whole
+from forebay.text.formatting import markdown_table
 
 __all__ = ["FITS", "FOUND", "RULES", "fits_table", "found_table", "renew", "rules_table"]
 

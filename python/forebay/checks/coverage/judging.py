@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay import formatting
 from forebay.checks.coverage.families import FAMILIES, USEFUL
 from forebay.checks.coverage.truth import Truth
+from forebay.text import formatting
 
 __all__ = ["Judged", "Result", "Tally", "judge", "tables", "tallies"]
 

@@ -14,16 +14,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from forebay import journal
-from forebay.build import fingerprint
 from forebay.checks.coverage import systems, truth
 from forebay.checks.coverage.families import CASES, FAMILIES, Case
 from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, tallies
 from forebay.checks.coverage.systems import SYSTEMS, System
 from forebay.checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
-from forebay.locks import alone_in
 from forebay.search.recommendation import recommend
+from forebay.storage import journal
+from forebay.storage.build import fingerprint
+from forebay.storage.locks import alone_in
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
 

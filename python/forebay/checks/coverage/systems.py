@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forebay import statistics
 from forebay.checks.coverage.truth import Truth, of_means
-from forebay.goals import Goal
-from forebay.report import Report
+from forebay.inputs.goals import Goal
+from forebay.results import statistics
+from forebay.results.report import Report
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
 

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from forebay import _core
 from forebay.checks.coverage.families import CASES, Case
 from forebay.checks.pages import asked
-from forebay.files import write_whole
-from forebay.goals import Goal, metric_value
+from forebay.inputs.goals import Goal, metric_value
 from forebay.scenario import Scenario, run_jobs
 from forebay.search.knob import TARGET_LINK
 from forebay.search.recommendation import reach
+from forebay.storage.files import write_whole
 
 __all__ = ["PATH", "SEED", "Curve", "Truth", "curve", "load", "of_means", "states"]
 

@@ -25,7 +25,7 @@ from forebay.configuration.platforms.routers import (
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, exactly
+from forebay.text.formatting import bandwidth, exactly
 
 __all__ = ["JUNOS"]
 

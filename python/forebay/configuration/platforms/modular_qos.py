@@ -18,7 +18,7 @@ from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
 from forebay.errors import InputError
-from forebay.formatting import bandwidth, exactly
+from forebay.text.formatting import bandwidth, exactly
 
 __all__ = [
     "COMMON",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Quantity, quantity_of
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

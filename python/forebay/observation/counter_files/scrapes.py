@@ -12,7 +12,7 @@ from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.sheets import number_of
 from forebay.observation.instants import instant
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
 

@@ -11,7 +11,7 @@ from forebay.observation.counter_files.names import index_of, quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.instants import instant
 from forebay.observation.opening import cells_of
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["number_of", "read_sheet"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.formatting import bandwidth
 from forebay.observation.counter_files.names import Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.unwrapping import is_anew
 from forebay.observation.estimate import Estimate, exactly, given_rate
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
+from forebay.text.formatting import bandwidth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

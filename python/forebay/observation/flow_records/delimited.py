@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from forebay.errors import InputError
 from forebay.observation.flow_records.names import REQUIRED, fields_of, missing
 from forebay.observation.opening import Lines, cells_of
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.names import NAMES, REQUIRED, fields_of, missing, plain
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.instants import instant
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["LINK", "LINK_TEXT", "QDISC", "QDISC_TEXT"]
 

@@ -12,7 +12,7 @@ import re
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["INTERFACES"]
 

@@ -17,7 +17,7 @@ from forebay.observation.counter_files.readings import Readings
 from forebay.observation.instants import instant
 from forebay.observation.opening import cells_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["BINARY", "CACTI", "FETCH", "LIBRENMS", "XPORT_JSON", "XPORT_XML"]
 

@@ -16,7 +16,7 @@ from forebay.observation.counter_files.sheets import number_of
 from forebay.observation.counter_files.telemetry import documents
 from forebay.observation.instants import instant
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 __all__ = ["BINARY", "SADF_CSV", "SADF_JSON", "SAR"]
 

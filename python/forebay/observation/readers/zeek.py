@@ -16,7 +16,7 @@ from forebay.observation.instants import instant
 from forebay.observation.objects import objects
 from forebay.observation.opening import lines_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
-from forebay.untrusted import shown
+from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     import polars as pl

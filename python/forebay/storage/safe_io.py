@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forebay.errors import InputError
-from forebay.legible import legible
+from forebay.sanitize import legible
 
 __all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack", "unpacked"]
 

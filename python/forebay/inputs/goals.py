@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from forebay._core import unknown
 from forebay.errors import ContradictionError, InputError
-from forebay.metric import NEVER_S, find, key_among
-from forebay.report import GroupReport, Report
+from forebay.results.metric import NEVER_S, find, key_among
+from forebay.results.report import GroupReport, Report
 
 __all__ = ["Goal", "check_bounds", "distinct", "metric_value", "named", "parts_of_key", "split_goal"]
 

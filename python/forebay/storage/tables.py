@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from forebay.extras import need
-from forebay.untrusted import DamagedError, regular
+from forebay.storage.safe_io import DamagedError, regular
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,7 @@ CHUNK = 2**20
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table with its seal; the file does not appear at once, see `forebay.files.whole`."""
+    """Write a table with its seal; the file does not appear at once, see `forebay.storage.files.whole`."""
     need("polars")
     import polars as pl
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from forebay._core import parse_quantity
 from forebay.errors import naming
-from forebay.metric import NEVER_S, find, unit_of
-from forebay.report import Estimate, Lateness
+from forebay.results.metric import NEVER_S, find, unit_of
+from forebay.results.report import Estimate, Lateness
 
 __all__ = [
     "USUAL",

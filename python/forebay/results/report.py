@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overload
 
 from forebay import _core
-from forebay.display import Shown
-from forebay.metric import key_among
-from forebay.numeric import Mean
-from forebay.plain import plain
-from forebay.warning import Kind, Warning, of_engine
+from forebay.results.metric import key_among
+from forebay.results.notebook_repr import Shown
+from forebay.results.numeric import Mean
+from forebay.results.serialization import plain
+from forebay.results.warning import Kind, Warning, of_engine
 
 if TYPE_CHECKING:
     from pathlib import Path

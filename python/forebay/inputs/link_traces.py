@@ -17,7 +17,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.untrusted import content
+from forebay.storage.safe_io import content
 
 __all__ = ["MOST_BYTES", "MOST_ROWS", "changes_of_files", "opportunities_of", "steps_of"]
 

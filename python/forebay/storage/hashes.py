@@ -11,8 +11,8 @@ import json
 import os
 from pathlib import Path
 
-from forebay.files import write_whole
-from forebay.untrusted import DamagedError, content, document, regular, shown
+from forebay.storage.files import write_whole
+from forebay.storage.safe_io import DamagedError, content, document, regular, shown
 
 __all__ = ["FILE", "check_hashes", "write_hashes"]
 

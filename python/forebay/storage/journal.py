@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forebay.untrusted import DamagedError, document
+from forebay.storage.safe_io import DamagedError, document
 
 __all__ = ["complete", "entries", "line"]
 

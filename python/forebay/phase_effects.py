@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from forebay import _core, formatting
+from forebay import _core
 from forebay.engines import simulates_hosts
-from forebay.warning import Kind, Warning
+from forebay.results.warning import Kind, Warning
+from forebay.text import formatting
 
 __all__ = ["cautions", "exact", "phase_effects", "rare_states"]
 

@@ -1,0 +1,1 @@
+"""Results of engines: reports, metrics, warnings and statistics of replications."""

@@ -1,0 +1,1 @@
+"""Texts for readers: numbers with units, quantities, and foreign texts made safe to show."""
