@@ -33,6 +33,15 @@ def test_the_sawtooth_is_three_quarters_without_a_buffer_and_full_with_a_bdp() -
     assert theory.sawtooth(0.5) > theory.sawtooth(0.1)
 
 
+def test_one_waiting_packet_carries_two_packets_a_round_trip() -> None:
+    # 10 Mb/s, 10 ms: 1.2 ms for a packet, so 2.4 of 11.2 ms.
+    assert theory.pair_per_round_trip(10e-3, 1.2e-3) == pytest.approx(2.4 / 11.2)
+    checks = [check for check in theory.CHECKS if "exact hosts" in check.name]
+    assert len(checks) == 3
+    for check in checks:
+        assert theory.run_check(check, 2, 1).passed
+
+
 def test_names_are_unique_and_every_scenario_is_valid() -> None:
     names = [check.name for check in theory.CHECKS]
     assert len(set(names)) == len(names)

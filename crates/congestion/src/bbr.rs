@@ -442,7 +442,7 @@ impl Registered for BbrController {
             state: LossState::Open,
             packet_conservation: false,
             prior_cwnd: SavedWindow::default(),
-            aggregation: Aggregation::default(),
+            aggregation: Aggregation::in_whole_packets(),
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,

@@ -169,6 +169,8 @@ pub(crate) struct Expectation {
 /// How much arrives at once beyond the estimated rate (draft-ietf-ccwg-bbr section 5.5.9).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Aggregation {
+    /// Whether the expected packets are rounded down to whole packets.
+    whole_packets: bool,
     since: Time,
     acked: f64,
     most: [f64; 2],
@@ -177,6 +179,15 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
+    /// Counts whole expected packets, as `bbr_update_ack_aggregation` of Linux 6.18 does. A measured aggregation is then
+    /// up to one packet larger than with the draft's bytes.
+    pub(crate) fn in_whole_packets() -> Self {
+        Self {
+            whole_packets: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes in an acknowledgment that delivered something at a known rate.
     pub(crate) fn update(&mut self, sample: &Sample, expectation: Expectation) {
         if sample.delivery.is_none() || sample.arrived <= 0.0 {
@@ -192,6 +203,9 @@ impl Aggregation {
         }
         let elapsed = sample.now.saturating_sub(self.since).as_secs_f64();
         let mut expected = expectation.bandwidth * elapsed;
+        if self.whole_packets {
+            expected = expected.floor();
+        }
         if self.acked <= expected {
             self.acked = 0.0;
             self.since = sample.now;
@@ -354,6 +368,31 @@ mod tests {
         seen.arrived = 1e6;
         aggregation.update(&seen, expectation(false));
         assert_eq!(aggregation.most(), 50.0);
+    }
+
+    /// Two packets arrive while half a packet is expected. Linux divides in integers and expects none (tcp_bbr.c:
+    /// `bbr_update_ack_aggregation`); the draft counts bytes.
+    #[test]
+    fn linux_rounds_the_expected_packets_down() {
+        for (mut aggregation, extra) in [
+            (Aggregation::default(), 1.5),
+            (Aggregation::in_whole_packets(), 2.0),
+        ] {
+            let mut seen = sample(0.1);
+            seen.delivery = Some(Delivery::default());
+            for (ms, arrived) in [(1000, 1.0), (1005, 1.0)] {
+                seen.now = Time::from_millis(ms);
+                seen.arrived = arrived;
+                let expectation = Expectation {
+                    bandwidth: 100.0,
+                    window: 50.0,
+                    rounds: 5,
+                    round: false,
+                };
+                aggregation.update(&seen, expectation);
+            }
+            assert_eq!(aggregation.most(), extra);
+        }
     }
 
     #[test]

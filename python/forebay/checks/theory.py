@@ -35,6 +35,7 @@ __all__ = [
     "md1_wait",
     "md1k_loss",
     "mm1k",
+    "pair_per_round_trip",
     "renewed",
     "sawtooth",
 ]
@@ -124,6 +125,16 @@ def sawtooth(ratio: float) -> float:
         return 1.0
     rise = ratio + 0.5 * ratio * ratio
     return ((1.0 - floor * floor) / 2.0 + rise) / (1.0 - floor + rise)
+
+
+def pair_per_round_trip(round_trip_s: float, packet_s: float) -> float:
+    """Utilization of one flow of exact hosts over one waiting packet: two packets in each round trip.
+
+    Acknowledgments are a transmission apart, and so are the packets that they release. An acknowledgment that lets the
+    window grow releases two packets at the end of a transmission: the first waits, and the second finds the buffer
+    full. The flow repairs that loss within two round trips, in which two packets arrive each.
+    """
+    return 2.0 * packet_s / (round_trip_s + packet_s)
 
 
 def _exponential_sizes(mean: float) -> Mapping[str, Any]:
@@ -262,6 +273,17 @@ def _one_flow() -> Iterator[Check]:
             _elephant(f"{buffer}p"),
             _metric("utilization"),
             _constant(sawtooth(buffer / 625.0)),
+            0.005,
+        )
+    for rate, rtt in ((10, 10), (10, 50), (100, 20)):
+        flow = {"name": "one", "cca": "newreno", "rtt": f"{rtt}ms", "processing": "0s"}
+        link = {"rate": f"{rate}Mbps", "buffer": "1p"}
+        yield Check(
+            f"one flow of exact hosts, {rate} Mb/s, {rtt} ms, 1 packet: utilization",
+            "two packets a round trip: the second of a pair is lost",
+            _tables(link, [flow], {"warmup": "20s", "measure": "100s"}),
+            _metric("utilization"),
+            _constant(pair_per_round_trip(rtt / 1e3, 12e-3 / rate)),
             0.005,
         )
     for buffer in (5, 20):

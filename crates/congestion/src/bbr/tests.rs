@@ -160,6 +160,26 @@ fn the_window_has_room_for_what_is_acknowledged_at_once() {
     assert!((40.0..=55.0).contains(&more), "{more}");
 }
 
+/// The second packet arrives when 0.4 packets are expected: `bbr_update_ack_aggregation` expects none.
+#[test]
+fn aggregation_is_counted_in_whole_packets() {
+    let (mut bbr, mut window) = start();
+    for (us, delivered) in [(100_000, 1), (100_400, 2)] {
+        let sample = Sample {
+            now: Time::from_micros(us),
+            arrived: 1.0,
+            delivered,
+            delivery: Some(Delivery {
+                rate: 1000.0,
+                ..Delivery::default()
+            }),
+            ..sample(0.1)
+        };
+        bbr.on_sample(&mut window, &sample, &Path::default());
+    }
+    assert_eq!(bbr.aggregation.most(), 2.0);
+}
+
 #[test]
 fn the_window_settles_at_two_products_and_the_pace_cycles_around_the_bandwidth() {
     let (mut bbr, mut window) = start();
