@@ -14,7 +14,7 @@ from forebay.errors import InputError
 
 __all__ = ["FOLDER", "SIGN", "Shipped", "shipped", "shipped_names"]
 
-FOLDER = Path(__file__).with_name("scenarios")
+FOLDER = Path(__file__).parent.with_name("scenarios")
 
 #: First character of a name in place of a file; a file of such a name is `./@name`.
 SIGN = "@"
