@@ -255,9 +255,9 @@ measure = "60s"
 }
 
 /// What a controller leaves to chance comes from the seed, and from nothing else: where the
-/// scenario draws nothing, only BBR's phases differ between seeds.
+/// scenario draws nothing, only BBR's phases and CDG's backoffs differ between seeds.
 #[test]
-fn only_bbr_draws() {
+fn only_bbr_and_cdg_draw() {
     for name in names() {
         let text = format!(
             r#"
@@ -282,7 +282,7 @@ measure = "10s"
                 .clone()
         };
         assert_eq!(goodputs(1), goodputs(1), "{name}");
-        let draws = ["bbr", "bbr3"].contains(&name);
+        let draws = ["bbr", "bbr3", "cdg"].contains(&name);
         assert_eq!(goodputs(1) != goodputs(2), draws, "{name}");
     }
 }
