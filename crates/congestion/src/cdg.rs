@@ -139,10 +139,12 @@ impl CongestionControl for CdgController {
             return;
         }
         let before = window.cwnd;
-        let rest = window.slow_start(ack.acked);
-        if rest > 0.0 {
-            window.cwnd += rest / window.cwnd;
-        }
+        let rest = if window.cwnd < window.ssthresh {
+            window.slow_start(ack.acked)
+        } else {
+            ack.acked
+        };
+        window.cwnd += rest / window.cwnd;
         self.shadow += window.cwnd - before;
     }
 
@@ -281,5 +283,7 @@ impl Registered for CdgController {
     }
 }
 
+#[cfg(test)]
+mod alone;
 #[cfg(test)]
 mod tests;
