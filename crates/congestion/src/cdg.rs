@@ -23,6 +23,9 @@ use gradient::{Extremes, Fullness, Gradient, RoundTrips};
 /// The smallest window after a reduction, packets.
 const MIN_WINDOW: f64 = 2.0;
 
+/// The part of the window that a backoff leaves: 0.7071 in whole parts of 1024.
+const BACKOFF_BETA: f64 = 724.0 / 1024.0;
+
 /// The settings, named as the parameters of Linux's module.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
@@ -225,7 +228,7 @@ impl Registered for CdgController {
                 name: "backoff_beta",
                 meaning: "part of the window that a backoff by delay leaves",
                 kind: ParameterKind::Number { min: 0.0, max: 1.0 },
-                default: Value::Number(0.7071),
+                default: Value::Number(BACKOFF_BETA),
             },
             Parameter {
                 name: "backoff_factor",

@@ -95,8 +95,8 @@ fn by_rounds(rounds: usize) -> f64 {
         if by > 0.0 && random.uniform() > libm::exp(-0.042 * by) {
             backoffs += 1;
             if backoffs <= 5 {
-                drained = queue(cwnd) - queue(0.7071 * cwnd);
-                cwnd *= 0.7071;
+                drained = queue(cwnd) - queue(BACKOFF_BETA * cwnd);
+                cwnd *= BACKOFF_BETA;
                 packets += cwnd;
                 time += PRODUCT + queue(cwnd);
             }

@@ -85,7 +85,7 @@ fn a_backoff_leaves_the_root_of_one_half_and_lasts_a_round_trip() {
     while driven.window.cwnd >= 20.0 {
         driven.acknowledge(1.1);
     }
-    assert!((driven.window.cwnd - 14.142).abs() < 1e-3);
+    assert!((driven.window.cwnd - 14.140_625).abs() < 1e-9);
     assert_eq!(driven.window.ssthresh, driven.window.cwnd);
     assert_eq!(driven.cdg.shadow, 20.0);
     let until = driven.seen.next;
