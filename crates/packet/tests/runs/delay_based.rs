@@ -149,11 +149,10 @@ fn flows_of_copa_that_switch_take_each_other_for_buffer_fillers() {
     assert!(packets > 10.0 * 2.0 / 0.5, "{packets}");
 }
 
-/// CDG's sawtooth on an empty link. Below the bandwidth-delay product delays do not grow, so that no backoff comes: the
-/// window falls to no less than 0.7071 of that product, and its climb has a mean of (1 + 0.7071)/2. New Reno fills the
-/// buffer instead.
+/// CDG's sawtooth on an empty link (`crates/congestion/src/cdg/alone.rs` has its law): after two backoffs half of the
+/// window is left, and a climb from there has a mean of 3/4. New Reno fills the buffer instead.
 #[test]
-fn a_flow_of_cdg_keeps_the_queue_short_and_loses_a_seventh_of_the_link_at_most() {
+fn a_flow_of_cdg_keeps_the_queue_short_and_leaves_a_part_of_the_link_unused() {
     for rtt in ["20ms", "40ms", "80ms"] {
         let run = |cca: &str| {
             let flow = format!("cca = \"{cca}\"\nrtt = \"{rtt}\"");
@@ -161,7 +160,7 @@ fn a_flow_of_cdg_keeps_the_queue_short_and_loses_a_seventh_of_the_link_at_most()
         };
         let [cdg, reno] = ["cdg", "newreno"].map(run);
         let utilization = value(&cdg, Metric::Utilization);
-        assert!((0.854..0.99).contains(&utilization), "{rtt}: {utilization}");
+        assert!((0.75..0.97).contains(&utilization), "{rtt}: {utilization}");
         let delays = [&cdg, &reno].map(|report| value(report, Metric::QueueDelayMean));
         assert!(delays[0] < 0.1 * delays[1], "{rtt}: {delays:?}");
         assert_eq!(value(&cdg, Metric::LossRate), 0.0);
