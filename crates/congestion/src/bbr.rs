@@ -323,7 +323,7 @@ impl BbrController {
         let before = std::mem::replace(&mut self.state, sample.state);
         if sample.state == LossState::Recovery && before != LossState::Recovery {
             self.packet_conservation = true;
-            self.rounds.restart(sample);
+            self.rounds.restart(sample.delivered);
             window.cwnd = sample.in_flight + sample.arrived;
         } else if before != LossState::Open && sample.state == LossState::Open {
             self.prior_cwnd.restore(window);

@@ -1,19 +1,36 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr): the model of BBR, bounded by what losses tell. Below, a
-//! section is one of that draft, in the editors' copy that followed version 04; of that version
-//! is the schedule of `ProbeRTT`, every 5 s, as in Linux.
+//! BBR version 3 (draft-ietf-ccwg-bbr-06): the model of BBR, bounded by what losses tell. Below, a
+//! section is one of that draft. The other source is Google's code for Linux (github.com/google/bbr,
+//! branch v3, net/ipv4/tcp_bbr.c), whose functions are named where the draft leaves room.
 //!
-//! What follows differs from the draft: a loss is judged by the packet whose acknowledgment
-//! shows it and not by the lost packet itself (section 5.5.10 allows for reordering between the
-//! two), a restart from idle (section 5.4) is not told from a window that limits, and no
-//! recovery is found to be spurious (section 5.5.11). ECN is not used, as in the draft.
+//! These points differ from the draft's pseudo-code:
+//!
+//! 1. A lost packet is judged with the next acknowledgment and not when a timer finds it. Of several
+//!    packets that an acknowledgment shows to be lost, the one is judged whose flight lost most.
+//!    Acknowledged packets are judged, too, as in Linux (`bbr_adapt_upper_bounds`): loss recovery
+//!    without records tells no lost packets.
+//! 2. The event of a loss in start-up is an acknowledgment with losses, as in Linux
+//!    (`bbr_check_loss_too_high_in_startup`), and no sequence range.
+//! 3. A cautious probe ends when the packets in flight before an acknowledgment reach the bound, as
+//!    in Linux (`bbr_update_cycle_phase`). After an acknowledgment they never do, because the bound
+//!    is the window.
+//! 4. The maximum of the aggregation covers five to ten round trips, and one or two in start-up, as
+//!    in Linux (`bbr_update_ack_aggregation`). The draft has ten and one.
+//! 5. `Drain` knows no long-term bound, as in the draft's `BoundCwndForModel` and in Linux. The table
+//!    of section 5.6.1 names one.
+//! 6. Only timeouts are found to be spurious (F-RTO, RFC 5682), and no fast recovery.
+//!
+//! ECN is not used, as in the draft. Linux differs from the draft in constants: it drains at 0.35 of
+//! the bandwidth and not at 0.5, and goes down at 0.91 and not at 0.9. Those of the draft are used.
 
+mod losses;
 mod model;
 
 use forebay_random::{Stream, StreamKey};
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 use forebay_units::{Bytes, Time};
 
-use model::{AckPhase, BETA, Bounds, Cycle, Latest, Mode, Propagation, STARTUP_GAIN};
+use losses::Undo;
+use model::{AckPhase, Bounds, Cycle, Latest, Mode, Propagation, STARTUP_GAIN};
 
 use crate::bottleneck::{
     Aggregation, Expectation, MIN_WINDOW, PACING_MARGIN, Plateau, RoundTripProbe, Rounds,
@@ -56,6 +73,11 @@ pub struct Bbr3Controller {
     latest: Latest,
     propagation: Propagation,
     round_trip_probe: RoundTripProbe,
+    /// Whether the flow has sent again after a pause and no answer has come (section 5.4).
+    idle_restart: bool,
+    /// Packets delivered so far.
+    delivered: u64,
+    undo: Undo,
     /// Packets sent after the first and not after the second were delivered tell nothing of the
     /// bandwidth: `ProbeRTT` held them back.
     held_back: (u64, u64),
@@ -121,30 +143,7 @@ impl Bbr3Controller {
         delivery.app_limited || (from..=to).contains(&delivery.prior_delivered)
     }
 
-    /// A loss without a count: acknowledgments do not tell which packets arrived.
-    fn blind(&self, sample: &Sample) -> bool {
-        let counted = sample.lost + sample.delivery.map_or(0.0, |delivery| delivery.lost);
-        self.signaled == Some(Signal::Loss) && counted <= 0.0
-    }
-
-    /// Whether losses say that too much was under way (section 5.5.10, IsInflightTooHigh).
-    fn too_high(&self, sample: &Sample) -> bool {
-        let lossy = |d: Delivery| d.lost > LOSS_THRESHOLD * d.in_flight;
-        self.blind(sample) || sample.delivery.is_some_and(lossy)
-    }
-
     // --- The model ---
-
-    fn note_losses(&mut self, sample: &Sample) {
-        if sample.lost <= 0.0 && self.signaled.is_none() {
-            return;
-        }
-        if !self.latest.loss_in_round {
-            self.latest.loss_round_delivered = sample.delivered;
-        }
-        self.latest.loss_in_round = true;
-        self.latest.loss_events_in_round = self.latest.loss_events_in_round.saturating_add(1);
-    }
 
     /// Section 5.5.10, UpdateLatestDeliverySignals and UpdateCongestionSignals.
     fn update_bandwidth(&mut self, sample: &Sample, cwnd: f64) {
@@ -204,6 +203,7 @@ impl Bbr3Controller {
             && self.too_high(sample);
         if !self.full_bw_reached && (lossy || self.blind(sample)) {
             self.full_bw_reached = true;
+            self.note_startup_ended();
             let product = self.product(1.0, self.bw(), 0.0);
             self.bounds.inflight_longterm = product.max(self.latest.inflight).max(MIN_WINDOW);
         }
@@ -223,28 +223,28 @@ impl Bbr3Controller {
         }
         let drained = sample.in_flight <= self.with_budget(self.product(1.0, self.bw(), cwnd));
         if drained || self.rounds.count > self.drain_start_round + DRAIN_ROUNDS {
-            self.go_down(sample);
+            self.go_down(sample.now, sample.delivered);
         }
     }
 
-    fn go_down(&mut self, sample: &Sample) {
+    fn go_down(&mut self, now: Time, delivered: u64) {
         self.mode = Mode::Down;
         self.latest.loss_in_round = false;
         self.latest.bw = 0.0;
         self.latest.inflight = 0.0;
-        self.rounds.restart(sample);
+        self.rounds.restart(delivered);
         let (wait, more) = PROBE_WAIT;
         self.cycle.bw_probe_wait = Time::from_secs_f64(wait + more * self.random.uniform());
         self.cycle.rounds_since_bw_probe = self.random.below(2);
-        self.cycle.stamp = sample.now;
+        self.cycle.stamp = now;
         self.cycle.probe_up_cnt = f64::INFINITY;
         self.cycle.ack_phase = AckPhase::Stopping;
     }
 
-    fn refill(&mut self, sample: &Sample) {
+    fn refill(&mut self, delivered: u64) {
         self.mode = Mode::Refill;
         self.bounds.reset_shortterm();
-        self.rounds.restart(sample);
+        self.rounds.restart(delivered);
         self.cycle.bw_probe_up_acks = 0.0;
         self.cycle.bw_probe_up_rounds = 0;
         self.cycle.stopped_risky_probe = false;
@@ -253,7 +253,7 @@ impl Bbr3Controller {
 
     fn go_up(&mut self, sample: &Sample, cwnd: f64) {
         self.mode = Mode::Up;
-        self.rounds.restart(sample);
+        self.rounds.restart(sample.delivered);
         self.plateau.restart(rate_of(sample));
         self.cycle.bw_probe_samples = true;
         self.cycle.ack_phase = AckPhase::Starting;
@@ -267,7 +267,9 @@ impl Bbr3Controller {
         }
         let mode = self.mode;
         match mode {
-            Mode::Down | Mode::Cruise if self.probe_is_due(sample, cwnd) => self.refill(sample),
+            Mode::Down | Mode::Cruise if self.probe_is_due(sample, cwnd) => {
+                self.refill(sample.delivered);
+            }
             Mode::Down => {
                 let most = self.with_budget(self.product(1.0, self.max_bw(), cwnd));
                 if sample.in_flight <= self.bounds.with_headroom().min(most) {
@@ -277,7 +279,7 @@ impl Bbr3Controller {
             Mode::Refill if self.rounds.started => self.go_up(sample, cwnd),
             Mode::Up if self.probe_is_over(sample, cwnd) => {
                 self.cycle.prev_probe_too_high = false;
-                self.go_down(sample);
+                self.go_down(sample.now, sample.delivered);
             }
             _ => {}
         }
@@ -290,7 +292,8 @@ impl Bbr3Controller {
     }
 
     fn probe_is_over(&mut self, sample: &Sample, cwnd: f64) -> bool {
-        if self.cycle.prev_probe_too_high && sample.in_flight >= self.bounds.inflight_longterm {
+        let risky = self.bounds.inflight_longterm.floor();
+        if self.cycle.prev_probe_too_high && sample.prior_in_flight >= risky {
             self.cycle.stopped_risky_probe = true;
             return true;
         }
@@ -314,7 +317,7 @@ impl Bbr3Controller {
             }
         }
         if self.too_high(sample) {
-            return self.cycle.bw_probe_samples && self.reject(sample, cwnd);
+            return self.judge_delivery(sample, cwnd);
         }
         if self.bounds.inflight_longterm.is_infinite() {
             return false;
@@ -341,25 +344,9 @@ impl Bbr3Controller {
         }
         let again = self.cycle.stopped_risky_probe && !self.cycle.prev_probe_too_high;
         if again {
-            self.refill(sample);
+            self.refill(sample.delivered);
         }
         again
-    }
-
-    /// The probe put too much under way (section 5.5.10, HandleInflightTooHigh); says whether it
-    /// ends thereby.
-    fn reject(&mut self, sample: &Sample, cwnd: f64) -> bool {
-        self.cycle.prev_probe_too_high = true;
-        self.cycle.bw_probe_samples = false;
-        if let Some(delivery) = sample.delivery.filter(|d| !d.app_limited) {
-            let least = BETA * self.target(cwnd);
-            self.bounds.inflight_longterm = delivery.in_flight.max(least);
-        }
-        let ends = self.mode == Mode::Up;
-        if ends {
-            self.go_down(sample);
-        }
-        ends
     }
 
     /// Section 5.3.3, ProbeInflightLongtermUpward.
@@ -381,13 +368,14 @@ impl Bbr3Controller {
     /// Section 5.3.4.
     fn check_probe_rtt(&mut self, window: &mut Window, sample: &Sample) {
         self.propagation.update(sample);
-        let due = self.propagation.probe_rtt_expired && self.probes_round_trip;
+        let due =
+            self.propagation.probe_rtt_expired && self.probes_round_trip && !self.idle_restart;
         if due && self.mode != Mode::ProbeRoundTrip {
             self.save_window(window.cwnd);
             self.mode = Mode::ProbeRoundTrip;
             self.round_trip_probe = RoundTripProbe::default();
             self.cycle.ack_phase = AckPhase::Stopping;
-            self.rounds.restart(sample);
+            self.rounds.restart(sample.delivered);
             self.held_back.0 = sample.delivered;
         }
         if self.mode != Mode::ProbeRoundTrip {
@@ -397,16 +385,16 @@ impl Bbr3Controller {
         let few = self.probe_rtt_window(window.cwnd);
         let probe = &mut self.round_trip_probe;
         if probe.update(sample, few, &mut self.rounds) {
-            self.leave_probe_rtt(window, sample);
+            self.leave_probe_rtt(window, sample.now);
         }
     }
 
-    fn leave_probe_rtt(&mut self, window: &mut Window, sample: &Sample) {
-        self.propagation.probe_rtt_min_stamp = sample.now;
+    fn leave_probe_rtt(&mut self, window: &mut Window, now: Time) {
+        self.propagation.probe_rtt_min_stamp = now;
         self.prior_cwnd.restore(window);
         self.bounds.reset_shortterm();
         if self.full_bw_reached {
-            self.go_down(sample);
+            self.go_down(now, self.delivered);
             self.mode = Mode::Cruise;
         } else {
             self.mode = Mode::Startup;
@@ -415,17 +403,22 @@ impl Bbr3Controller {
 
     // --- What follows from it ---
 
-    /// Section 5.6.2.
+    /// Section 5.6.2. The first estimates of the bandwidth, of a few packets each, do not lower the
+    /// initial pace.
     fn set_pace(&mut self, window: &Window, path: &Path) {
+        if self.pacing_rate <= 0.0
+            && let Some(rate) = initial_rate(STARTUP_GAIN, window, path)
+        {
+            // The draft takes no margin off this one (InitPacingRate).
+            self.pacing_rate = rate;
+        }
         let (gain, _) = self.mode.gains();
-        let bandwidth = self.bw();
-        if bandwidth > 0.0 {
-            let rate = bandwidth * gain * PACING_MARGIN;
-            if self.full_bw_reached || rate > self.pacing_rate {
-                self.pacing_rate = rate;
-            }
-        } else if let Some(rate) = initial_rate(STARTUP_GAIN, window, path) {
-            // The draft takes no margin off this one (BBRInitPacingRate).
+        self.set_pace_with_gain(gain);
+    }
+
+    fn set_pace_with_gain(&mut self, gain: f64) {
+        let rate = self.bw() * gain * PACING_MARGIN;
+        if rate > 0.0 && (self.full_bw_reached || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
@@ -481,8 +474,16 @@ impl CongestionControl for Bbr3Controller {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
-    /// The model of the path stays: pacing alone keeps the restart smooth.
-    fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
+    /// Section 5.4.1: the model and the window stay, and pacing keeps the restart smooth.
+    fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
+        self.idle_restart = true;
+        self.aggregation.restart(idle.now);
+        if self.mode.probes_bandwidth() {
+            self.set_pace_with_gain(1.0);
+        } else if self.mode == Mode::ProbeRoundTrip && self.round_trip_probe.has_lasted(idle.now) {
+            self.leave_probe_rtt(window, idle.now);
+        }
+    }
 
     /// A mark is no signal to this BBR; losses are judged with the next sample.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
@@ -491,6 +492,7 @@ impl CongestionControl for Bbr3Controller {
         }
         self.save_window(window.cwnd);
         self.signaled = Some(signal);
+        self.save_for_undo();
         if signal == Signal::Timeout {
             self.state = LossState::Timeout;
             window.cwnd = 1.0;
@@ -498,17 +500,20 @@ impl CongestionControl for Bbr3Controller {
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
+        self.delivered = sample.delivered;
         let before = std::mem::replace(&mut self.state, sample.state);
         if before != LossState::Open && self.state == LossState::Open {
             self.prior_cwnd.restore(window);
         }
         self.note_losses(sample);
+        self.judge_lost_packet(sample, window.cwnd);
         self.update_bandwidth(sample, window.cwnd);
         self.update_aggregation(sample, window.cwnd);
         self.check_startup(sample);
         self.check_drain(sample, window.cwnd);
         self.update_cycle(sample, window.cwnd);
         self.check_probe_rtt(window, sample);
+        self.idle_restart &= sample.delivery.is_none();
         if self.latest.loss_round_start {
             self.latest.bw = rate_of(sample);
             self.latest.inflight = sample.delivery.map_or(0.0, |d| d.delivered);
@@ -516,6 +521,10 @@ impl CongestionControl for Bbr3Controller {
         self.signaled = None;
         self.set_pace(window, path);
         self.set_window(window, sample);
+    }
+
+    fn on_undo(&mut self, _: &Self) {
+        self.undo_recovery();
     }
 
     fn pacing(&self, window: &Window, path: &Path) -> Option<Pace> {
@@ -540,9 +549,9 @@ impl Registered for Bbr3Controller {
             "a loss: the short-term bounds on bw and in-flight packets fall to 0.7 of themselves",
             "between probes 15 % of inflight_longterm stays free; a probe every 2 s to 3 s, or 63 round trips",
         ],
-        source: "draft-ietf-ccwg-bbr",
+        source: "draft-ietf-ccwg-bbr-06",
         checked: &[parameter::Evidence::Trace(
-            "the draft's pseudo-code, and the test cases in appendix A of its editors' copy",
+            "the draft's pseudo-code, and the test cases of its appendix A",
         )],
         parameters: &[Parameter {
             name: "probe_rtt",
@@ -564,6 +573,9 @@ impl Registered for Bbr3Controller {
             latest: Latest::default(),
             propagation: Propagation::default(),
             round_trip_probe: RoundTripProbe::default(),
+            idle_restart: false,
+            delivered: 0,
+            undo: Undo::default(),
             held_back: (u64::MAX, 0),
             plateau: Plateau::default(),
             full_bw_reached: false,
@@ -581,5 +593,7 @@ impl Registered for Bbr3Controller {
 
 #[cfg(test)]
 mod appendix_tests;
+#[cfg(test)]
+mod rules;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! What both versions of BBR do alike: rounds by what was delivered, the plateau of the bandwidth,
 //! the smallest window and the way to and from it, the aggregation of acknowledgments, and what
-//! the pace begins with. Sections are those of the draft's editors' copy, as in `bbr3.rs`.
+//! the pace begins with. Sections are those of draft-ietf-ccwg-bbr-06, as in `bbr3.rs`.
 
 use forebay_units::Time;
 
@@ -24,15 +24,15 @@ impl Rounds {
             return;
         };
         if delivery.prior_delivered >= self.end {
-            self.restart(sample);
+            self.restart(sample.delivered);
             self.count += 1;
             self.started = true;
         }
     }
 
-    /// A round begins here, without being counted.
-    pub(crate) fn restart(&mut self, sample: &Sample) {
-        self.end = sample.delivered;
+    /// A round begins after so many delivered packets, without being counted.
+    pub(crate) fn restart(&mut self, delivered: u64) {
+        self.end = delivered;
     }
 }
 
@@ -145,11 +145,16 @@ impl RoundTripProbe {
             }
             None if sample.in_flight <= few => {
                 self.drained = Some((sample.now.saturating_add(PROBE_RTT_TIME), false));
-                rounds.restart(sample);
+                rounds.restart(sample.delivered);
             }
             None => {}
         }
         false
+    }
+
+    /// Whether it has lasted its 200 ms (draft-ietf-ccwg-bbr section 5.3.4.3, CheckProbeRTTDone).
+    pub(crate) fn has_lasted(&self, now: Time) -> bool {
+        self.drained.is_some_and(|(end, _)| now > end)
     }
 }
 
@@ -214,6 +219,13 @@ impl Aggregation {
         self.acked += sample.arrived;
         let extra = (self.acked - expected).min(expectation.window);
         self.most[self.current] = self.most[self.current].max(extra);
+    }
+
+    /// Packets arrive again after a pause (draft-ietf-ccwg-bbr section 5.4.1; Linux:
+    /// `bbr_cwnd_event`).
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.since = now;
+        self.acked = 0.0;
     }
 
     /// The most of both windows, packets.

@@ -15,6 +15,7 @@ pub mod bbr;
 pub mod bbr3;
 pub mod bic;
 mod bottleneck;
+pub mod cdg;
 pub mod classic;
 #[cfg(test)]
 mod composition_tests;

@@ -146,6 +146,24 @@ pub struct Delivery {
     pub lost: f64,
 }
 
+/// The flight of a packet that was found lost (draft-ietf-ccwg-bbr section 5.5.10.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LostPacket {
+    /// Packets in flight when it was sent, itself included.
+    pub in_flight: f64,
+    /// Packets found lost since it was sent, itself included.
+    pub lost: f64,
+    /// Whether the application, not the network, limited the rate when it was sent.
+    pub app_limited: bool,
+}
+
+impl LostPacket {
+    /// Share of its flight that was lost.
+    pub fn share(&self) -> f64 {
+        self.lost / self.in_flight.max(1.0)
+    }
+}
+
 /// What one acknowledgment tells, in and out of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
@@ -158,6 +176,9 @@ pub struct Sample {
     /// Packets newly found lost, by acknowledgments or a reordering timer; those of a timeout come
     /// with [`Signal::Timeout`].
     pub lost: f64,
+    /// The packet among those whose flight lost the largest share; none without [`Samples::Rates`],
+    /// and where loss recovery counts losses without telling the packets.
+    pub lost_packet: Option<LostPacket>,
     /// Packets among `arrived` that carried a mark of congestion.
     pub marked: f64,
     /// Lowest packet not acknowledged.
@@ -369,6 +390,7 @@ pub(crate) mod tests {
             rtt: Some(rtt),
             arrived: 1.0,
             lost: 0.0,
+            lost_packet: None,
             marked: 0.0,
             acknowledged: 0,
             next: 0,

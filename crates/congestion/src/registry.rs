@@ -92,6 +92,7 @@ controllers! {
     Bic(crate::bic::BicController),
     Ledbat(Box<crate::ledbat::LedbatController>),
     Copa(Box<crate::copa::CopaController>),
+    Cdg(Box<crate::cdg::CdgController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.

@@ -105,6 +105,13 @@ impl Bounds {
         self.inflight_shortterm = latest.inflight.max(BETA * self.inflight_shortterm);
     }
 
+    /// Each bound is at least the other one (section 5.5.11.2).
+    pub(super) fn raise_to(&mut self, other: &Self) {
+        self.bw_shortterm = self.bw_shortterm.max(other.bw_shortterm);
+        self.inflight_shortterm = self.inflight_shortterm.max(other.inflight_shortterm);
+        self.inflight_longterm = self.inflight_longterm.max(other.inflight_longterm);
+    }
+
     /// Section 5.5.10, ResetShortTermModel.
     pub(super) fn reset_shortterm(&mut self) {
         self.bw_shortterm = f64::INFINITY;

@@ -245,7 +245,7 @@ fn probes_wait_two_to_three_seconds_or_63_rounds() {
     for _ in 0..20 {
         let mut at = sample(0.1);
         at.now = driven.now;
-        driven.bbr.go_down(&at);
+        driven.bbr.go_down(at.now, at.delivered);
         waits.push(driven.bbr.cycle.bw_probe_wait.as_secs_f64());
         driven.run(0.01);
     }
@@ -269,7 +269,7 @@ fn flows_of_one_instant_wait_differently_for_their_probes() {
     let drawn = |flow| {
         let parameters = Parameters::defaults(Bbr3Controller::DESCRIPTION.parameters());
         let mut bbr = Bbr3Controller::new(&parameters, stream(flow));
-        bbr.go_down(&sample(0.1));
+        bbr.go_down(Time::from_secs(1), 1);
         (bbr.cycle.bw_probe_wait, bbr.cycle.rounds_since_bw_probe)
     };
     let mut all: Vec<_> = (0..400).map(drawn).collect();

@@ -193,7 +193,17 @@ fn a_late_window_after_a_timeout_brings_the_old_one_back() {
         }
         if driven.connection.timeout.frto {
             let after = after.unwrap();
-            assert!(after + 1.0 >= before, "{} {before} {after}", driven.name);
+            // To CDG the late window is a delay that has grown: it backs off once.
+            let kept = if driven.name.starts_with("cdg") {
+                724.0 / 1024.0
+            } else {
+                1.0
+            };
+            assert!(
+                after + 1.0 >= kept * before,
+                "{} {before} {after}",
+                driven.name
+            );
         }
     }
 }

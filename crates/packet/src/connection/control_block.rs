@@ -97,12 +97,14 @@ impl ControlBlock {
         }
         sent.repaired = false;
         self.sender.totals.losses += 1;
+        ledger.on_loss(packet, self.sender.totals.losses);
     }
 
     /// The controller has been told of a timeout: its losses are no news.
     pub(super) fn report_losses(&mut self) {
         if let Some(ledger) = &mut self.ledger {
             ledger.report(self.sender.totals.losses);
+            ledger.take_lost_packet();
         }
     }
 
@@ -135,6 +137,7 @@ impl ControlBlock {
             rtt: rtt.map(Time::as_secs_f64),
             arrived: ack.arrived() as f64,
             lost: ledger.report(losses) as f64,
+            lost_packet: ledger.take_lost_packet(),
             marked: f64::from(arrivals.marked),
             acknowledged: sender.unacknowledged,
             next: sender.next,

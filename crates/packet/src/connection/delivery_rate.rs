@@ -1,7 +1,7 @@
 //! Delivery-rate estimation (draft-ietf-ccwg-bbr section 4.1): how fast the network delivered the
 //! packets that were under way together.
 
-use forebay_congestion::packet::Delivery;
+use forebay_congestion::packet::{Delivery, LostPacket};
 use forebay_units::Time;
 
 use super::ring::Ring;
@@ -40,6 +40,8 @@ pub(super) struct Counts {
 pub(super) struct RateSampler {
     snapshots: Ring<Snapshot>,
     newest: Option<Newest>,
+    /// The packet found lost since the last sample whose flight lost the largest share.
+    lost_packet: Option<LostPacket>,
     first_sent: Time,
     delivered_time: Time,
     /// Delivery is limited by the application until so many packets have arrived.
@@ -76,6 +78,27 @@ impl RateSampler {
                 sent,
             });
         }
+    }
+
+    /// A packet is found lost, the last of `losses` ever.
+    pub(super) fn on_loss(&mut self, packet: u64, losses: u64) {
+        let snapshot = self.snapshots.get(packet);
+        let found = LostPacket {
+            in_flight: snapshot.in_flight as f64,
+            lost: (losses - snapshot.lost) as f64,
+            app_limited: snapshot.app_limited,
+        };
+        if self
+            .lost_packet
+            .is_none_or(|other| found.share() >= other.share())
+        {
+            self.lost_packet = Some(found);
+        }
+    }
+
+    /// The packet found lost since the last call whose flight lost the largest share.
+    pub(super) fn take_lost_packet(&mut self) -> Option<LostPacket> {
+        self.lost_packet.take()
     }
 
     /// Nothing is left to send although the window would allow it.

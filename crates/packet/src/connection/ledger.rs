@@ -2,7 +2,7 @@
 //! controller need it: when it was sent and what became of it; and with that what paces, gathers
 //! and reduces. Senders that need none of it keep none.
 
-use forebay_congestion::packet::{Delivery, Needs, Samples};
+use forebay_congestion::packet::{Delivery, LostPacket, Needs, Samples};
 use forebay_congestion::segmentation::Segmentation;
 use forebay_scenario::{Recovery, Stack};
 use forebay_units::{Bytes, Time};
@@ -181,6 +181,18 @@ impl Ledger {
         if let Some(rates) = &mut self.rates {
             rates.on_arrival(packet, sent.time, now);
         }
+    }
+
+    /// A packet is found lost, the last of `losses` ever.
+    pub(super) fn on_loss(&mut self, packet: u64, losses: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.on_loss(packet, losses);
+        }
+    }
+
+    /// The packet found lost since the last call whose flight lost the largest share.
+    pub(super) fn take_lost_packet(&mut self) -> Option<LostPacket> {
+        self.rates.as_mut()?.take_lost_packet()
     }
 
     /// The delivery rate over the packets that arrived since the last call, of `losses` found ever.

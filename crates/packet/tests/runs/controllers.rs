@@ -43,7 +43,12 @@ measure = "60s"
 "#
             ));
             let utilization = value(&report, Metric::Utilization);
-            let least = if name == "ledbatpp" { 0.9 } else { 0.95 };
+            let least = match name {
+                "ledbatpp" => 0.9,
+                // Its sawtooth has an empty queue (`delay_based.rs`).
+                "cdg" => 0.75,
+                _ => 0.95,
+            };
             assert!(utilization > least, "{name} {recovery} {utilization}");
             assert!(utilization <= 1.0 + 1e-9);
             assert!(value(&report, Metric::LossRate) < 0.02, "{name} {recovery}");
@@ -255,9 +260,9 @@ measure = "60s"
 }
 
 /// What a controller leaves to chance comes from the seed, and from nothing else: where the
-/// scenario draws nothing, only BBR's phases differ between seeds.
+/// scenario draws nothing, only BBR's phases and CDG's backoffs differ between seeds.
 #[test]
-fn only_bbr_draws() {
+fn only_bbr_and_cdg_draw() {
     for name in names() {
         let text = format!(
             r#"
@@ -282,7 +287,7 @@ measure = "10s"
                 .clone()
         };
         assert_eq!(goodputs(1), goodputs(1), "{name}");
-        let draws = ["bbr", "bbr3"].contains(&name);
+        let draws = ["bbr", "bbr3", "cdg"].contains(&name);
         assert_eq!(goodputs(1) != goodputs(2), draws, "{name}");
     }
 }

@@ -148,3 +148,40 @@ fn flows_of_copa_that_switch_take_each_other_for_buffer_fillers() {
     let packets = value(&report, Metric::QueueDelayMean) * RATE;
     assert!(packets > 10.0 * 2.0 / 0.5, "{packets}");
 }
+
+/// CDG's sawtooth on an empty link (`crates/congestion/src/cdg/alone.rs` has its law): after two backoffs half of the
+/// window is left, and a climb from there has a mean of 3/4. New Reno fills the buffer instead.
+#[test]
+fn a_flow_of_cdg_keeps_the_queue_short_and_leaves_a_part_of_the_link_unused() {
+    for rtt in ["20ms", "40ms", "80ms"] {
+        let run = |cca: &str| {
+            let flow = format!("cca = \"{cca}\"\nrtt = \"{rtt}\"");
+            at_20_mbps("200ms", &[&flow], 60)
+        };
+        let [cdg, reno] = ["cdg", "newreno"].map(run);
+        let utilization = value(&cdg, Metric::Utilization);
+        assert!((0.75..0.97).contains(&utilization), "{rtt}: {utilization}");
+        let delays = [&cdg, &reno].map(|report| value(report, Metric::QueueDelayMean));
+        assert!(delays[0] < 0.1 * delays[1], "{rtt}: {delays:?}");
+        assert_eq!(value(&cdg, Metric::LossRate), 0.0);
+    }
+}
+
+/// Where losses are tolerated and the queue is not full, random losses do not reduce the window.
+#[test]
+fn cdg_with_its_tolerance_carries_more_than_new_reno_at_random_losses() {
+    let goodput = |cca: &str| {
+        let report = run(&format!(
+            "[link]\nrate = \"20Mbps\"\nbuffer = \"200ms\"\nloss = {{ random = \"1%\" }}\n[[flows]]\npacket = \"1500B\"\ncca = {cca}\nrtt = \"40ms\"\n[run]\nwarmup = \"20s\"\nmeasure = \"100s\"\n"
+        ));
+        value(&report, Metric::Goodput)
+    };
+    let [tolerant, default, reno] = [
+        "{ kind = \"cdg\", use_tolerance = true }",
+        "\"cdg\"",
+        "\"newreno\"",
+    ]
+    .map(goodput);
+    assert!(tolerant > 1.1 * reno, "{tolerant} {reno}");
+    assert!(tolerant > default, "{tolerant} {default}");
+}

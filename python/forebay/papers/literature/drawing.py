@@ -137,6 +137,11 @@ def delays(results: Results, figure: Figure) -> Picture:
     return _rows(results, figure)
 
 
+def controllers(results: Results, figure: Figure) -> Picture:
+    """LEDBAT, Copa, CDG and BBR version 3."""
+    return _both(results, figure)
+
+
 def fairness(results: Results, figure: Figure) -> Picture:
     """Shares by round trips and hops."""
     return _rows(results, figure)
