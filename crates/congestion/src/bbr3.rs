@@ -594,6 +594,6 @@ impl Registered for Bbr3Controller {
 #[cfg(test)]
 mod appendix_tests;
 #[cfg(test)]
-mod rules;
+mod rule_tests;
 #[cfg(test)]
 mod tests;

@@ -287,6 +287,6 @@ impl Registered for CdgController {
 }
 
 #[cfg(test)]
-mod alone;
+mod lone_flow_tests;
 #[cfg(test)]
 mod tests;

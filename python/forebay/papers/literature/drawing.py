@@ -139,7 +139,7 @@ def delays(results: Results, figure: Figure) -> Picture:
 
 def controllers(results: Results, figure: Figure) -> Picture:
     """LEDBAT, Copa, CDG and BBR version 3."""
-    return _both(results, figure)
+    return _rows(results, figure)
 
 
 def fairness(results: Results, figure: Figure) -> Picture:

@@ -1,7 +1,7 @@
 //! Rules of the draft beside the test cases of its appendix: pauses, lost packets, recoveries that
 //! were not needed, and the initial pace.
 
-use super::appendix::{CALM, Case, Told};
+use super::appendix_tests::{CALM, Case, Told};
 use super::*;
 use crate::packet::LostPacket;
 
