@@ -113,10 +113,10 @@ lab: python/forebay/laboratory/index.html
 	@echo "out/lab/index.html: open it in a browser, or put it on any host; \`$(BIN)/forebay lab\` opens it, too"
 
 lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
-	@$(BIN)/python -m forebay.checks.lab_speed $(if $(RUNS),--rounds $(RUNS)) $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.lab_speed $(if $(RUNS),--rounds $(RUNS)) $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
-	@$(BIN)/python -m forebay.checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
+	@$(BIN)/python -m checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
 
 # Goals side by side, for each has long stretches that keep one core busy. What cargo builds there shares make's jobs.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -161,8 +161,8 @@ check-rust:
 	+cargo clippy --workspace --all-targets --locked -- -D warnings
 
 check-python: $(VENV)/.packages
-	$(BIN)/ruff format --check python tests benches
-	$(BIN)/ruff check python tests benches
+	$(BIN)/ruff format --check python checks tests benches
+	$(BIN)/ruff check python checks tests benches
 	$(BIN)/mypy
 
 check-page:
@@ -173,38 +173,38 @@ audit:
 
 format: $(VENV)/.packages
 	cargo fmt --all
-	$(BIN)/ruff check --fix --exit-zero --quiet python tests benches
-	$(BIN)/ruff format python tests benches
+	$(BIN)/ruff check --fix --exit-zero --quiet python checks tests benches
+	$(BIN)/ruff format python checks tests benches
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
+	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY)) $(if $(ROWS),--match "$(ROWS)") $(if $(ENGINE),--engine $(ENGINE)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)") $(if $(AGAINST),--against "$(AGAINST)")
+	@$(BIN)/python -m checks.reference "$(REFERENCE)" $(if $(ONLY),--only $(ONLY)) $(if $(ROWS),--match "$(ROWS)") $(if $(ENGINE),--engine $(ENGINE)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)") $(if $(AGAINST),--against "$(AGAINST)")
 
 # Real time: half an hour; goes on where it was interrupted.
 kernel: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.kernel_against_packets $(if $(ONLY),--only "$(ONLY)") $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.kernel_against_packets $(if $(ONLY),--only "$(ONLY)") $(if $(RUNS),--runs $(RUNS)) $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(WRITE),--write "$(WRITE)")
 
 captured: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.captured $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)") $(if $(KEEP),--keep "$(KEEP)")
+	@$(BIN)/python -m checks.captured $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)") $(if $(KEEP),--keep "$(KEEP)")
 
 observed: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.observed $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.observed $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 circle: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.circle $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.circle $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 # Goes on where it was interrupted, until the search changes.
 coverage: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.coverage.study $(if $(FAMILY),--family "$(FAMILY)") $(if $(SEARCHES),--searches $(SEARCHES)) $(if $(SYSTEMS),--systems $(SYSTEMS)) $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.coverage.study $(if $(FAMILY),--family "$(FAMILY)") $(if $(SEARCHES),--searches $(SEARCHES)) $(if $(SYSTEMS),--systems $(SYSTEMS)) $(if $(WRITE),--write "$(WRITE)")
 
 kernel-rows: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
+	@$(BIN)/python -m checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
 checks: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
+	@$(BIN)/python -m checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")
 
 # The cost is said first; a killed run goes on where it stopped.
 GALLERY ?= out/gallery
@@ -215,11 +215,11 @@ gallery: $(VENV)/.build
 # An hour or two; goes on where it was interrupted.
 ATLAS ?= out/atlas
 atlas: $(VENV)/.build
-	$(BIN)/python -m forebay.checks.atlas.making "$(ATLAS)" $(if $(QUICK),--quick,--docs docs)
+	$(BIN)/python -m checks.atlas.making "$(ATLAS)" $(if $(QUICK),--quick,--docs docs)
 
 # The cheapest scenario first; a run that is interrupted goes on where it stopped.
 manual: $(VENV)/.build
-	@$(BIN)/python -m forebay.checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
+	@$(BIN)/python -m checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 # Rust's by cargo-mutants, Python's by cosmic-ray; ONLY names crates, or modules as in search.judging.
 COMMA := ,

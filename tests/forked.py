@@ -126,7 +126,7 @@ def _load() -> None:
     import forebay
 
     for module in pkgutil.walk_packages(forebay.__path__, "forebay."):
-        if not module.name.startswith(("forebay.checks", COMMAND, "forebay.laboratory.widget")):
+        if not module.name.startswith(("checks", COMMAND, "forebay.laboratory.widget")):
             importlib.import_module(module.name)
     for name in WITH_THEM:
         importlib.import_module(name)

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from checks.atlas import making
+from checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
+from checks.atlas.drawing import draw_buffers, draw_rules
+from checks.atlas.fitting import fitted
+from checks.atlas.judging import Verdict, judged, tally
+from checks.atlas.making import computed
+from checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.atlas.rows import Row, read, write
-from forebay.checks.atlas import making
-from forebay.checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
-from forebay.checks.atlas.drawing import draw_buffers, draw_rules
-from forebay.checks.atlas.fitting import fitted
-from forebay.checks.atlas.judging import Verdict, judged, tally
-from forebay.checks.atlas.making import computed
-from forebay.checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.search.recommendation import reach
 from forebay.storage import journal
 from forebay.storage.files import within

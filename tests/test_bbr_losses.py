@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from checks.memory import measure
 from forebay import Report, Scenario, _core
-from forebay.checks.memory import measure
 from forebay.search.choice import Choice, cases
 from tests.conftest import forebay
 

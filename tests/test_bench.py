@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from forebay.checks.bench.__main__ import main
-from forebay.checks.bench.counting import count, totals
-from forebay.checks.bench.packet import Timing, run
+from checks.bench.__main__ import main
+from checks.bench.counting import count, totals
+from checks.bench.packet import Timing, run
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.recommendation import recommend
@@ -156,7 +156,5 @@ def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: py
 
 
 def test_help_says_what_a_line_means() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "forebay.checks.bench", "--help"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "checks.bench", "--help"], capture_output=True, text=True, check=True)
     assert "slowest" in done.stdout

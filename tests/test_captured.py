@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks.bench.observing import repeated
-from forebay.checks.captured import Compared, Told, capture, compared, seen, tables, told
-from forebay.checks.captured_cases import Case
-from forebay.checks.captured_readings import PROGRAMS, controllers, of_sockets, ours, ports
-from forebay.checks.observed_places import PLACES
+from checks.bench.observing import repeated
+from checks.captured import Compared, Told, capture, compared, seen, tables, told
+from checks.captured_cases import Case
+from checks.captured_readings import PROGRAMS, controllers, of_sockets, ours, ports
+from checks.observed_places import PLACES
 from tests.test_observe_hosts import ORIGIN, PACKET, segment
 from tests.test_observe_hosts import capture as written
 

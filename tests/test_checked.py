@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from checks.reference import file_of
+from checks.rows import Row, read_folder
 from forebay import _core, explain
-from forebay.checks.reference import file_of
-from forebay.checks.rows import Row, read_folder
 
 FOLDER = Path(__file__).parent / "reference"
 PROGRAMS = {"ns2": "ns-2.35", "linux": "Linux 6.18", "tofino": "Linux 5.5", "ns3": "ns-3.48"}

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from checks.coverage import study, systems, truth
+from checks.coverage.families import CASES, FAMILIES, USEFUL
+from checks.coverage.judging import Judged, Result, Tally, judge, tables, verdict
+from checks.coverage.systems import PLAN, SYSTEMS, System
+from checks.coverage.truth import SEED, Truth, of_means
 from forebay import _core
-from forebay.checks.coverage import study, systems, truth
-from forebay.checks.coverage.families import CASES, FAMILIES, USEFUL
-from forebay.checks.coverage.judging import Judged, Result, Tally, judge, tables, verdict
-from forebay.checks.coverage.systems import PLAN, SYSTEMS, System
-from forebay.checks.coverage.truth import SEED, Truth, of_means
 from forebay.inputs.goals import Goal, metric_value
 from forebay.results.report import Report
 from forebay.scenario import run_jobs
@@ -99,7 +99,7 @@ def test_most_buffers_of_each_scenario_can_be_judged() -> None:
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in {"rare floods", "bimodal counts"}])
 def test_the_kept_truth_agrees_with_fresh_runs(family: str) -> None:
-    """If numbers of the engine change, `python -m forebay.checks.coverage.truth --anew` computes the truth again."""
+    """If numbers of the engine change, `python -m checks.coverage.truth --anew` computes the truth again."""
     case = next(case for case in CASES if case.family == family)
     kept, scenario = truth.curve(case), case.scenario(77)
     for place in range(0, len(kept.buffers), len(kept.buffers) // 3):

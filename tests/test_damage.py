@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from checks import reference
+from checks.reference import file_of
 from forebay import InputError, Scenario, _core, sweep
-from forebay.checks import reference
-from forebay.checks.reference import file_of
 from forebay.measurement.traces import write_traces
 from forebay.papers import catalog, running
 from forebay.papers.catalog import Run

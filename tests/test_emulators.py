@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from forebay.checks.emulators import EMULATORS, EmulatorError, Measured, regularity, table, task
-from forebay.checks.probe import Task
+from checks.emulators import EMULATORS, EmulatorError, Measured, regularity, table, task
+from checks.probe import Task
 
 APART = 240e-6
 

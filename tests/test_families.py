@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from checks.rows import NS2_CONTROLLERS, Row, read_folder
 from forebay import Report, _core
-from forebay.checks.rows import NS2_CONTROLLERS, Row, read_folder
 from forebay.scenario import Scenario, run_jobs
 from tests import cycles
 from tests.conftest import ROOT

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.checks import findings, summary
-from forebay.checks.findings import Finding, biases, changes, settled, shares
+from checks import findings, summary
+from checks.findings import Finding, biases, changes, settled, shares
 
 
 def found(number: str = "utilization", ours: float = 0.9, *, row: str = "a", **more: object) -> Finding:

@@ -13,9 +13,9 @@ from statistics import median
 import numpy as np
 import pytest
 
+from checks.home_link import HOME, MARKS, SETTINGS, draw, read, table
+from checks.home_programs import OBJECT_BYTES, OBJECTS, Answering, Loads, Server
 from forebay import Scenario
-from forebay.checks.home_link import HOME, MARKS, SETTINGS, draw, read, table
-from forebay.checks.home_programs import OBJECT_BYTES, OBJECTS, Answering, Loads, Server
 from forebay.measurement.emulation import stand_in
 from forebay.storage.files import within
 from tests.conftest import ROOT

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from checks.kernel_runs import ATTEMPTS, missing
 from forebay import Report, Scenario, UnavailableError, UntrustedError
-from forebay.checks.kernel_runs import ATTEMPTS, missing
 
 pytestmark = pytest.mark.real_time
 

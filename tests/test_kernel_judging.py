@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from checks import kernel_against_packets as beside
+from checks import reference, reference_rows
+from checks.kernel_runs import FILE, Asked, KernelRuns, Ran, Refused
+from checks.pairs import CAUSES, SCENARIOS
+from checks.reference import Judge, finding
+from checks.reference_rows import experiments_of, given_experiments, row_of
+from checks.rows import Number, Row, linux_row, read_folder
 from forebay import InputError, _core
-from forebay.checks import kernel_against_packets as beside
-from forebay.checks import reference, reference_rows
-from forebay.checks.kernel_runs import FILE, Asked, KernelRuns, Ran, Refused
-from forebay.checks.pairs import CAUSES, SCENARIOS
-from forebay.checks.reference import Judge, finding
-from forebay.checks.reference_rows import experiments_of, given_experiments, row_of
-from forebay.checks.rows import Number, Row, linux_row, read_folder
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.storage import journal

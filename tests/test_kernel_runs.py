@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from checks.kernel_runs import ATTEMPTS, FILE, Asked, KernelRuns, Ran, Refused, asked_s, lasting
 from forebay import InputError, UnavailableError
-from forebay.checks.kernel_runs import ATTEMPTS, FILE, Asked, KernelRuns, Ran, Refused, asked_s, lasting
 from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.storage import journal
@@ -155,7 +155,7 @@ def test_a_process_that_dies_or_never_ends_is_a_refusal(tmp_path: Path, monkeypa
     died, _ = runs(tmp_path / "died", [None])
     died.fetch([asked()], silent)
     assert died.of(asked()) == Refused("its process ended with 0", 1)
-    monkeypatch.setattr("forebay.checks.kernel_runs.PATIENCE_S", -3.2)
+    monkeypatch.setattr("checks.kernel_runs.PATIENCE_S", -3.2)
     endless, machine = runs(tmp_path / "endless", [None] * 3, lasts=60.0)
     began = time.monotonic()
     endless.fetch([asked()], silent)
@@ -195,7 +195,7 @@ def test_the_process_of_a_run_says_why_there_is_none(tmp_path: Path) -> None:
     tables = {**TABLES, "flows": [{**TABLES["flows"][0], "cca": "hstcp", "processing": "1ms"}]}
     wanted = {"tables": tables, "number": 0}
     (tmp_path / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-m", "forebay.checks.kernel_runs", str(tmp_path)], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "checks.kernel_runs", str(tmp_path)], check=False, timeout=60)
     assert done.returncode == 0
     told = json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
     assert told["error"] in {"refused", "unavailable"}

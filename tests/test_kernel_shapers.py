@@ -13,8 +13,8 @@ from functools import cache
 
 import pytest
 
-from forebay.checks.kernel import KernelError, Played, play
-from forebay.checks.shapers import CASES, Case, Pair, Simulated, run, simulated
+from checks.kernel import KernelError, Played, play
+from checks.shapers import CASES, Case, Pair, Simulated, run, simulated
 from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.linux.tc import LINUX
 from forebay.configuration.port import FRAMING, Port

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.checks import lab_memory
-from forebay.checks.lab_page import Page, opened
+from checks import lab_memory
+from checks.lab_page import Page, opened
 from forebay.errors import UnsupportedError
 from tests.conftest import lacking
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks import lab_speed
-from forebay.checks.lab_page import Page
-from forebay.checks.lab_speed import CASES, MARKS, Beginning, Frames, Speed
-from forebay.checks.pages import print_or_write
+from checks import lab_speed
+from checks.lab_page import Page
+from checks.lab_speed import CASES, MARKS, Beginning, Frames, Speed
+from checks.pages import print_or_write
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks.manual import (
+from checks.manual import (
     ANSWERS,
     RULES,
     Figures,
@@ -150,7 +150,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
             raise KeyboardInterrupt
         return measure(path, jobs)
 
-    monkeypatch.setattr("forebay.checks.manual.measure", interrupted)
+    monkeypatch.setattr("checks.manual.measure", interrupted)
     assert main([str(scenarios), str(docs)]) == 130
     assert "goes on where it stopped" in capsys.readouterr().err
     assert not (docs / "recommended.json").exists(), "an unfinished table is no table"
@@ -171,7 +171,7 @@ def test_a_quick_run_leaves_out_what_is_known_to_be_dear(tmp_path: Path, monkeyp
         asked.append(path.stem)
         return known[path.stem]
 
-    monkeypatch.setattr("forebay.checks.manual.measure", told)
+    monkeypatch.setattr("checks.manual.measure", told)
     assert main([str(scenarios), str(docs), "--quick"]) == 0
     assert asked == ["other"]
     assert set(read_figures(docs / "recommended.json")) == {"tiny", "other"}

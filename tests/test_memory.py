@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from checks.memory import Measured, measure
 from forebay import Scenario, _core
-from forebay.checks.memory import Measured, measure
 from forebay.configuration.drafting import Wishes, draft
 from tests.conftest import ROOT, forebay
 
@@ -131,7 +131,7 @@ def test_every_draft_starts(rate: str, rtt: str, traffic: dict[str, object]) -> 
 @pytest.mark.parametrize(
     ("rate", "rtt", "traffic", "peak"),
     [
-        # Peaks that were measured with `python -m forebay.checks.memory`, in bytes.
+        # Peaks that were measured with `python -m checks.memory`, in bytes.
         ("400Gbps", "200us", {"long": 1}, 1e6),
         ("400Gbps", "200us", {"long": 10}, 2e6),
         ("400Gbps", "200us", {"long": 5000, "cca": "newreno", "web": 0.1}, 76e6),

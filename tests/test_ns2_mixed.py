@@ -7,8 +7,8 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
+from checks.rows import Row, read_folder
 from forebay import _core
-from forebay.checks.rows import Row, read_folder
 from forebay.scenario import Scenario, run_jobs
 from tests.conftest import ROOT
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from checks.rows import Row, read_folder
 from forebay import _core
-from forebay.checks.rows import Row, read_folder
 from forebay.scenario import Scenario, run_jobs
 from tests.conftest import ROOT
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks.observed import judge
-from forebay.checks.observed_cases import CASES
+from checks.observed import judge
+from checks.observed_cases import CASES
 from forebay.errors import InputError
 from forebay.measurement.traces import write_traces
 from forebay.observation.inputs import Kind, kind_of

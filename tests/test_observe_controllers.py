@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from checks.observed import judge
+from checks.observed_cases import CASES
 from forebay import _core
-from forebay.checks.observed import judge
-from forebay.checks.observed_cases import CASES
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import observe_captures
 from forebay.observation.controllers import FACTORS, UNKNOWN, Family, families, family

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.checks.observed_places import LINKS, Seen, places_table, restamped, seen
+from checks.observed_places import LINKS, Seen, places_table, restamped, seen
 from forebay.errors import InputError
 from forebay.inputs.observed_bounds import bounds_of
 from forebay.observation.finding import ConstantRate, Finding, PoissonPackets

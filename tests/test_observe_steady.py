@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from checks.observed_places import PLACES, Span, _flows, _tables, restamped
 from forebay import _core
-from forebay.checks.observed_places import PLACES, Span, _flows, _tables, restamped
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.finding import AppLimited, ConstantRate, Finding, Persistent

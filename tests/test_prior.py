@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from checks.atlas.cells import Cell
 from forebay import Scenario
 from forebay.atlas import prior as priors
 from forebay.atlas.prior import Place, between, prior
 from forebay.atlas.rows import Row, write
-from forebay.checks.atlas.cells import Cell
 from forebay.inputs.goals import Goal
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from checks.reference import Judge, Tally, finding
+from checks.reference import compare as judge_file
+from checks.rows import NS2_CONTROLLERS, Number, Row, read_folder
 from forebay import Scenario
-from forebay.checks.reference import Judge, Tally, finding
-from forebay.checks.reference import compare as judge_file
-from forebay.checks.rows import NS2_CONTROLLERS, Number, Row, read_folder
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "tests" / "reference"
@@ -25,7 +25,7 @@ def rows(kind: str) -> list[Row]:
 
 
 def compare(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "forebay.checks.reference", *map(str, arguments)]
+    command = [sys.executable, "-m", "checks.reference", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from checks.traces import lte
 from forebay import Scenario
-from forebay.checks.traces import lte
 from tests.conftest import ROOT, forebay
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))

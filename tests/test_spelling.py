@@ -21,7 +21,7 @@ KEPT = (
     (r"crates/scenario/(src/text/naming|src/text/tree|tests/all/scenario)\.rs", r""),
     (r"crates/closed_form/", r'named\(|^\s*"[a-z0-9 -]*utilisation[a-z ]*",$'),
     (r"python/forebay/commands/run\.py|tests/released/", r"--fit-synchronisation"),
-    (r"python/forebay/checks/(rows|reference_rows)\.py|tests/test_kernel_\w+\.py", r"utilisation_ratio"),
+    (r"checks/(rows|reference_rows)\.py|tests/test_kernel_\w+\.py", r"utilisation_ratio"),
     # Both spellings are understood.
     (r"tests/test_(several_goals|goals_laws)\.py", r"\"utilisation([<>]=|\")"),
     (r"tests/test_(words|spelling)\.py|tests/reference/|fuzz/corpus/|LICENSE|Cargo\.lock|docs/images/", r""),

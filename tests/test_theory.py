@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.checks import findings, theory
-from forebay.checks.findings import Finding
+from checks import findings, theory
+from checks.findings import Finding
 
 
 def test_md1k_agrees_with_what_is_known() -> None:

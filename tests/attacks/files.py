@@ -240,7 +240,7 @@ def _papers() -> dict[str, Paper]:
 
 def gallery(raw: bytes) -> None:
     """Figures of a gallery, findings and rows: left out by name, or taken."""
-    from forebay.checks import findings, rows
+    from checks import findings, rows
     from forebay.papers.gallery import left_in
 
     said: list[str] = []

@@ -2,7 +2,7 @@
 
 Where a family's rule says what is to be seen, its density lies there, as wide as windows are rounded and looked at a
 round trip late. What is not of the list may do anything, which costs it where a rule of the list is kept to. Widths
-were taken from the engine's captures of one seed of `forebay.checks.observed_draws` and are judged on another.
+were taken from the engine's captures of one seed of `checks.observed_draws` and are judged on another.
 """
 
 from __future__ import annotations
