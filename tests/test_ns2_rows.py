@@ -10,7 +10,7 @@ import pytest
 
 from forebay.checks.findings import Finding
 from forebay.checks.ns2_rows import Run, off_phase, row_of, runs_of
-from forebay.checks.phases import by_phase, on_phase, unsteady
+from forebay.checks.phases import Seeds, by_phase, largest_allowed, on_phase, unsteady
 from forebay.checks.rows import READERS, Row, read_folder
 from forebay.checks.summary import phase_lines
 from forebay.errors import InputError
@@ -100,12 +100,16 @@ STEADY = Finding(
 
 
 def test_a_row_is_exempt_if_its_seeds_differ_by_more_than_the_tolerance() -> None:
-    assert unsteady([STEADY]) == ()
+    def reasons(*findings: Finding) -> tuple[Seeds, ...]:
+        return unsteady(findings[:1], largest_allowed(findings))
+
+    assert reasons(STEADY) == ()
     wide = replace(STEADY, range=0.0021)
-    (seeds,) = unsteady([wide])
-    assert (seeds.number, seeds.range, seeds.allowed) == ("loss_rate", 0.0021, 0.002)
-    assert unsteady([replace(wide, unjudged="fewer than 30 drops")]) == ()
-    assert unsteady([replace(wide, range=None)]) == ()
+    assert reasons(wide) == (Seeds("loss_rate", 0.0021, 0.002),)
+    assert reasons(replace(wide, range=None)) == ()
+    other = replace(wide, row="P seed=2", allowed=0.0022)
+    assert reasons(wide, other) == (), "the tolerance of any seed counts"
+    assert reasons(wide, replace(other, mean=0.02)) != (), "unless that is another scenario"
 
 
 def test_shares_are_counted_by_phase_without_exempt_rows() -> None:

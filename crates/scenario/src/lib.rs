@@ -83,8 +83,8 @@ pub use scenario::{MAX_TEXT, Scenario};
 pub use schema::schema;
 pub use shaper::{Shaper, ShaperKind};
 pub use stack::{
-    AckCounting, DelayedAck, FastRetransmitTimer, PartialAckTimer, Processing, Recovery, Reduction,
-    Stack, TimeoutCut,
+    AckCounting, DelayedAck, FastRetransmitTimer, FullAckWindow, LimitedTransmit, PartialAckTimer,
+    Processing, Recovery, Reduction, RtoArithmetic, Stack, TimeoutCut,
 };
 pub use uncertain::FlowCount;
 pub use varying::{Markov, MarkovState, Varying};

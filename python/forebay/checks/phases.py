@@ -6,12 +6,13 @@ others, so that ties decide which flow loses. `make reference` counts such rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.checks.findings import Finding
 
-__all__ = ["PhaseShare", "Seeds", "by_phase", "on_phase", "unsteady"]
+__all__ = ["PhaseShare", "Seeds", "by_phase", "largest_allowed", "on_phase", "unsteady"]
 
 #: Part of a transmission time within which a round trip counts as a whole or half number of them.
 WITHIN = 1e-3
@@ -56,33 +57,45 @@ class PhaseShare:
     exempt: tuple[tuple[str, int, int, tuple[Seeds, ...]], ...]
 
 
-def unsteady(row: Iterable[Finding]) -> tuple[Seeds, ...]:
-    """The judged numbers of one row whose seeds differ by more than what is allowed."""
+def unsteady(row: Iterable[Finding], largest: Mapping[Hashable, float]) -> tuple[Seeds, ...]:
+    """The judged numbers of one row whose seeds differ by more than what is allowed for any of the seeds."""
     return tuple(
-        Seeds(found.number, found.range, found.allowed)
+        Seeds(found.number, found.range, largest[_scenario(found)])
         for found in row
-        if found.unjudged is None
-        and found.range is not None
-        and found.allowed is not None
-        and found.range > found.allowed
+        if found.range is not None and found.range > largest[_scenario(found)]
     )
+
+
+def largest_allowed(findings: Iterable[Finding]) -> Mapping[Hashable, float]:
+    """The largest allowed difference of each number over the seeds of its scenario."""
+    found: dict[Hashable, float] = {}
+    for each in findings:
+        key = _scenario(each)
+        found[key] = max(found.get(key, 0.0), math.inf if each.allowed is None else each.allowed)
+    return found
+
+
+def _scenario(found: Finding) -> Hashable:
+    """The same for the same number of another seed; the mean over the seeds tells scenarios of one name apart."""
+    return found.kind, found.row.rpartition(" seed=")[0], found.number, found.mean
 
 
 def by_phase(findings: Iterable[Finding]) -> Iterator[PhaseShare]:
     """The shares of rows on phase and off phase, without rows whose own seeds differ too much."""
+    judged = [found for found in findings if found.phase and found.unjudged is None]
+    largest = largest_allowed(judged)
     rows: dict[str, dict[str, list[Finding]]] = {}
-    for found in findings:
-        if found.phase and found.unjudged is None:
-            rows.setdefault(found.phase, {}).setdefault(found.row, []).append(found)
+    for found in judged:
+        rows.setdefault(found.phase, {}).setdefault(found.row, []).append(found)
     for phase in sorted(rows, reverse=True):
-        yield _share(phase, rows[phase])
+        yield _share(phase, rows[phase], largest)
 
 
-def _share(phase: str, rows: Mapping[str, Sequence[Finding]]) -> PhaseShare:
+def _share(phase: str, rows: Mapping[str, Sequence[Finding]], largest: Mapping[Hashable, float]) -> PhaseShare:
     agreed = numbers = whole = counted = 0
     exempt = []
     for label, row in rows.items():
-        agree, reasons = sum(found.agrees for found in row), unsteady(row)
+        agree, reasons = sum(found.agrees for found in row), unsteady(row, largest)
         if reasons:
             exempt.append((label, agree, len(row), reasons))
             continue

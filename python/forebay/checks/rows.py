@@ -150,7 +150,7 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "sack": {"cca": "newreno", "recovery": "pipe"},
     "hstcp": {"cca": NS2_HSTCP, "recovery": "pipe"},
     "hstcp_nr": {"cca": NS2_HSTCP, "recovery": "newreno"},
-    "linux:reno": {"cca": "newreno", **NS2_LINUX},
+    "linux:reno": {"cca": {"kind": "newreno", "variant": "linux"}, **NS2_LINUX},
     "linux:cubic": {"cca": {"kind": "cubic", "variant": "linux_2_6", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
     "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
