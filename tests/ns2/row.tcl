@@ -55,14 +55,18 @@ proc host {} {
   if {[$node id] % 16 == 0} {set node [$ns node]}
   return $node
 }
-proc unlimited {from to rate delay} {
+# Links between two nodes that hold nothing up, with a delay for each direction.
+proc unlimited {from to rate there back} {
   global ns
-  $ns duplex-link $from $to $rate ${delay}s DropTail
+  $ns simplex-link $from $to $rate [format %.12f $there]s DropTail
+  $ns simplex-link $to $from $rate [format %.12f $back]s DropTail
   $ns queue-limit $from $to 1000000
   $ns queue-limit $to $from 1000000
 }
 # A sender at $near and a receiver at $far. The round trip has the propagation, what a data packet takes on the receiver's link
 # and what an acknowledgment of 40 bytes takes on each link of its way back; the shared link counts unless data queues there, too.
+# If data queues in both directions, the place of the delay decides how the two queues are coupled: half of it lies before the
+# receiver and half after the shared link of the acknowledgments.
 proc hosts {near far rtt} {
   global g
   set shared [expr [llength $g(reverse_cc)] ? 0.0 : 320.0 / $g(rate)]
@@ -71,8 +75,9 @@ proc hosts {near far rtt} {
   if {$delay < 0} {error "a round trip of $rtt is too short"}
   set from [host]
   set to [host]
-  unlimited $from $near $g(access) [format %.12f $delay]
-  unlimited $far $to $g(access) 0
+  set both [llength $g(reverse_cc)]
+  unlimited $from $near $g(access) [expr $both ? 0 : $delay] $delay
+  unlimited $far $to $g(access) [expr $both ? $delay : 0] 0
   return [list $from $to]
 }
 
@@ -195,9 +200,9 @@ if {$g(model) != "flows"} {
 # The background: Poisson packets of UDP, each source at a host of its own with a link that holds nothing up.
 for {set i 0} {$g(bg_rate) > 0 && $i < $g(bg_flows)} {incr i} {
   set from [host]
-  unlimited $from $r1 1e13 0
+  unlimited $from $r1 1e13 0 0
   set to [host]
-  unlimited $r2 $to 1e13 0
+  unlimited $r2 $to 1e13 0 0
   set agent [new Agent/UDP]
   $agent set packetSize_ $g(wire)
   set sink [new Agent/Null]

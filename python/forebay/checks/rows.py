@@ -157,7 +157,7 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "linux:scalable": {"cca": {"kind": "scalable", "variant": "linux"}, **NS2_LINUX},
     "linux:bic": {"cca": {"kind": "bic", "variant": "linux_2_6"}, **NS2_LINUX},
     "linux:westwood": {"cca": {"kind": "westwood", "variant": "linux"}, **NS2_LINUX},
-    "linux:vegas": {"cca": {"kind": "vegas", "variant": "linux"}, **NS2_LINUX},
+    "linux:vegas": {"cca": {"kind": "vegas", "variant": "linux_2_6"}, **NS2_LINUX},
 }
 
 
