@@ -147,11 +147,9 @@ fn sack1_measures_round_trips_by_acknowledgments_in_order() {
         wire.send();
         let sent = wire.arrive(0);
         wire.arrive(sent[0]);
-        assert_eq!(
-            wire.connection.control.sender.timed.is_some(),
-            waits,
-            "{recovery:?}"
-        );
+        // Packets are numbered from 1 on in the connection.
+        let times = |packet| wire.connection.control.sender.times(packet);
+        assert_eq!(times(sent[0] + 1), waits, "{recovery:?}");
     }
 }
 
