@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -31,6 +31,7 @@ help:
 	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
+	@echo "make ns2-rows   rows of ns-2 off phase, by Debian's ns [TO=DIR] [ROWS=PART,...] [SCENARIOS=FILE] [AT_ONCE=N]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make kernel     the kernel engine and the packet engine side by side, 20 minutes [ONLY=PART] [RUNS=1] [AT_ONCE=2] [WRITE=docs/checking.md]"
 	@echo "make observed   captures of 306 scenarios, observed, beside the truth, three minutes [ONLY=PART,...] [WRITE=docs/checking.md]"
@@ -202,6 +203,10 @@ coverage: $(VENV)/.build
 
 kernel-rows: $(VENV)/.build
 	@$(BIN)/python -m checks.reference_rows "$(or $(TO),out/rows)" $(if $(FLOWS),--flows "$(FLOWS)",--like "$(REFERENCE)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
+
+# Ten minutes; needs Debian's package ns2.
+ns2-rows: $(VENV)/.build
+	@$(BIN)/python -m checks.ns2_rows "$(or $(TO),out/ns2)" $(if $(SCENARIOS),--scenarios "$(SCENARIOS)") $(if $(ROWS),--match "$(ROWS)") $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
 checks: $(VENV)/.build
 	@$(BIN)/python -m checks.theory --reference "$(REFERENCE)" $(if $(WRITE),--write "$(WRITE)")

@@ -81,6 +81,10 @@ class Finding:
         Mean and standard deviation of theirs over the rows of the same scenario, if there are several.
     repeats : int
         Number of these rows.
+    range : float or None
+        Difference between the largest and the smallest of theirs over them.
+    phase : str
+        "on" or "off" for rows of ns-2 (`checks.phases`).
     noise : float
         Scatter of theirs that is known beforehand, as a standard deviation.
     unjudged : str or None
@@ -104,6 +108,8 @@ class Finding:
     mean: float | None = None
     scatter: float | None = None
     repeats: int = 1
+    range: float | None = None
+    phase: str = ""
     noise: float = 0.0
     unjudged: str | None = None
     after_all: bool = False

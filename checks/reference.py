@@ -149,7 +149,14 @@ def finding(row: Row, number: Number, values: Sequence[float] | str, scatter: Se
     `scatter` has values of other runs whose deviation counts, if ours are too few for one.
     """
     found = Finding(
-        row.kind, row.family, row.label, number.name, number.theirs, noise=number.noise, unjudged=number.unjudged
+        row.kind,
+        row.family,
+        row.label,
+        number.name,
+        number.theirs,
+        phase=row.phase,
+        noise=number.noise,
+        unjudged=number.unjudged,
     )
     if isinstance(values, str):
         return replace(found, why=values)
@@ -178,7 +185,13 @@ def _with_repeats(found: Finding, theirs: Sequence[float]) -> Finding:
     """The finding, with mean and scatter of theirs over all rows of the same scenario."""
     if len(theirs) < 2:
         return found
-    return replace(found, mean=statistics.fmean(theirs), scatter=statistics.stdev(theirs), repeats=len(theirs))
+    return replace(
+        found,
+        mean=statistics.fmean(theirs),
+        scatter=statistics.stdev(theirs),
+        repeats=len(theirs),
+        range=max(theirs) - min(theirs),
+    )
 
 
 def scenario_key(tables: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checks.phases import on_phase
 from forebay.errors import InputError
 from forebay.results.metric import find
 from forebay.sanitize import legible
@@ -79,6 +80,8 @@ class Row:
         Known modeling difference that decides the row's numbers.
     kernel : mapping or None
         Scenario that the kernel engine runs; None if the row is not from Linux' TCP of such a kernel.
+    phase : str
+        Of a row of ns-2, "on" or "off": whether a round trip is a whole or half number of transmission times.
     """
 
     kind: str
@@ -88,6 +91,7 @@ class Row:
     numbers: tuple[Number, ...]
     explanation: str | None = None
     kernel: Mapping[str, Any] | None = None
+    phase: str = ""
 
 
 def _seconds(value: float) -> str:
@@ -146,14 +150,14 @@ NS2_CONTROLLERS: Mapping[str, Mapping[str, Any]] = {
     "sack": {"cca": "newreno", "recovery": "pipe"},
     "hstcp": {"cca": NS2_HSTCP, "recovery": "pipe"},
     "hstcp_nr": {"cca": NS2_HSTCP, "recovery": "newreno"},
-    "linux:reno": {"cca": "newreno", **NS2_LINUX},
+    "linux:reno": {"cca": {"kind": "newreno", "variant": "linux"}, **NS2_LINUX},
     "linux:cubic": {"cca": {"kind": "cubic", "variant": "linux_2_6", "beta": 0.8}, **NS2_LINUX},
     "linux:highspeed": {"cca": {"kind": "hstcp", "variant": "linux"}, **NS2_LINUX},
     "linux:htcp": {"cca": {"kind": "htcp", "variant": "linux"}, **NS2_LINUX},
     "linux:scalable": {"cca": {"kind": "scalable", "variant": "linux"}, **NS2_LINUX},
     "linux:bic": {"cca": {"kind": "bic", "variant": "linux_2_6"}, **NS2_LINUX},
     "linux:westwood": {"cca": {"kind": "westwood", "variant": "linux"}, **NS2_LINUX},
-    "linux:vegas": {"cca": {"kind": "vegas", "variant": "linux"}, **NS2_LINUX},
+    "linux:vegas": {"cca": {"kind": "vegas", "variant": "linux_2_6"}, **NS2_LINUX},
 }
 
 
@@ -185,9 +189,12 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
             "max": f"{packets}p",
             "max_p": 0.1,
             "gentle": True,
-            "adaptive": True,
+            "adaptive": given.get("red_adaptive", 1) != 0,
         }
-    tables = {"link": link, "flows": groups, "run": _runs(given["duration_s"], given["warmup_s"])}
+    runs = _runs(given["duration_s"], given["warmup_s"])
+    tables: dict[str, Any] = {"link": link, "flows": groups, "run": runs}
+    if "reverse_cc" in given:
+        tables = {"links": _ns2_both_ways(given, link, groups), "flows": groups, "run": runs}
     numbers = _judged(
         {
             "utilization": result["utilization"],
@@ -198,7 +205,31 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
         drops=result["drops_pkts"],
         unjudged=_ns2_unjudged(experiment, packets, result),
     )
-    return Row("ns2", experiment, _ns2_label(experiment, given), tables, numbers, _ns2_explanation(given))
+    label, explanation = _ns2_label(experiment, given), _ns2_explanation(given)
+    return Row("ns2", experiment, label, tables, numbers, explanation, phase=_ns2_phase(given))
+
+
+def _ns2_phase(given: Mapping[str, Any]) -> str:
+    """Whether a round trip keeps a flow in phase with the bottleneck's transmissions: on or off."""
+    packet_s = 8.0 * given["wire_bytes"] / given["rate_bps"]
+    rtts = [*_number_list(given["rtt_s"]), *_number_list(given.get("reverse_rtt_s", []))]
+    return "on" if any(on_phase(rtt, packet_s) for rtt in rtts) else "off"
+
+
+def _ns2_both_ways(
+    given: Mapping[str, Any], link: Mapping[str, Any], groups: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Two links, each with the data of one direction and the acknowledgments of the other; adds the other groups."""
+    backwards = {**given, "cc": given["reverse_cc"], "rtt_s": given["reverse_rtt_s"]}
+    for group in groups:
+        group.update(path=["forward"], reverse=["backward"])
+    for group in _ns2_long_groups(backwards):
+        groups.append({**group, "name": f"backward-{group['name']}", "path": ["backward"], "reverse": ["forward"]})
+    delay = _seconds(given["bottleneck_delay_s"])
+    return [
+        {**link, "name": "forward", "delay": delay, "target": True},
+        {"name": "backward", "rate": link["rate"], "buffer": link["buffer"], "delay": delay},
+    ]
 
 
 def _ns2_explanation(given: Mapping[str, Any]) -> str | None:
@@ -288,7 +319,7 @@ def _ns2_long_groups(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _ns2_model_groups(given: Mapping[str, Any], result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Experiment C: 200 persistent flows with mice, 450 closed-loop users, or open-loop arrivals."""
+    """Experiment C: persistent flows (200) with mice, closed-loop users, or open-loop arrivals (load 0.95)."""
     common = {
         **_ns2_stack(given),
         "cca": "newreno",
@@ -305,17 +336,18 @@ def _ns2_model_groups(given: Mapping[str, Any], result: Mapping[str, Any]) -> li
     spread = {"uniform": ["0s", "5s"]}
     packet_s = given["wire_bytes"] * 8 / given["rate_bps"]
     if given["model"] == "persistent":
+        count = int(given.get("persistent_flows", 200))
         # Whole numbers of packets, 3 to 25, each as likely.
-        mice = {"choice": [f"{count}p" for count in range(3, 26)]}
+        mice = {"choice": [f"{packets}p" for packets in range(3, 26)]}
         every = {"exponential": _seconds(14 * packet_s / 0.05)}
         return [
-            {**common, "name": "persistent", "count": 200, "start": spread, "workload": "persistent"},
+            {**common, "name": "persistent", "count": count, "start": spread, "workload": "persistent"},
             {**common, "name": "mice", "workload": {"open_loop": {"interarrival": every, "size": mice}}},
         ]
     if given["model"] == "closed":
         closed = {"users": int(given["users"]), "think": {"exponential": "5s"}, "size": mixture}
         return [{**common, "name": "users", "start": spread, "workload": {"closed_loop": closed}}]
-    every = {"exponential": _seconds(result["mean_flow_pkts"] * packet_s / 0.95)}
+    every = {"exponential": _seconds(result["mean_flow_pkts"] * packet_s / given.get("load", 0.95))}
     return [{**common, "name": "transfers", "workload": {"open_loop": {"interarrival": every, "size": mixture}}}]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checks.findings import Bias, Change, Finding, Share, biases, changes, settled, shares, total
+from checks.phases import PhaseShare, by_phase
 from forebay.text.formatting import markdown_table
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def print_summary(findings: Sequence[Finding], before: Sequence[Finding] | None 
     parts = shares(judged)
     if parts:
         console.print(_shares_view(parts))
+    for line in phase_lines(by_phase(judged)):
+        console.print(Text(line))
     unjudged = biases(findings)
     if unjudged:
         console.print(_biases_view(unjudged))
@@ -95,6 +98,25 @@ def shares_table(findings: Iterable[Finding]) -> str:
         rows += [(_source(kind), *_cells(part)) for part in each]
         rows.append((_source(kind), "**all**", *_cells(total(each, ""))[1:]))
     return "\n".join(markdown_table(("source", "family", "numbers that agree", "share", "whole rows"), rows)) + "\n"
+
+
+# Phases ------------------------------------------------------------------------------------------------------------
+
+
+def phase_lines(parts: Iterable[PhaseShare]) -> Iterator[str]:
+    """The shares of ns-2's rows on and off phase, and a list of the rows that are exempt."""
+    for part in parts:
+        rows = _of(part.whole, part.rows)
+        yield f"ns-2 {part.phase} phase: {_of(part.agreed, part.numbers)} numbers, {rows} whole rows"
+        if part.exempt:
+            yield f"  and {len(part.exempt)} exempt rows, whose own seeds differ by more than the tolerance:"
+        for label, agreed, numbers, reasons in part.exempt:
+            told = ", ".join(f"{each.number} by {each.range:.3g} of {each.allowed:.3g}" for each in reasons)
+            yield f"  {label} ({agreed} of {numbers} agree): {told}"
+
+
+def _of(agreed: int, of: int) -> str:
+    return f"{agreed} of {of} ({100.0 * agreed / of:.1f} %)" if of else "none of 0"
 
 
 # Numbers that are not judged ---------------------------------------------------------------------------------------

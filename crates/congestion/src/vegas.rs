@@ -6,12 +6,14 @@
 //! and not by the paper's fine-grained timer, after which its authors cut a quarter.
 
 mod linux;
+mod linux_2_6;
 
 use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 pub use linux::LinuxVegas;
+pub use linux_2_6::Linux26Vegas;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;
@@ -119,6 +121,8 @@ one_of! {
         Published(Classic<EveryOtherRound, VegasGrowth>),
         /// Linux.
         Linux(Classic<Standard, LinuxVegas>),
+        /// Linux 2.6.
+        Linux26(Classic<Standard, Linux26Vegas>),
     }
 }
 
@@ -159,9 +163,9 @@ impl Registered for VegasController {
             },
             Parameter {
                 name: "variant",
-                meaning: "slow start and measurement as published, or Linux's; the preset `linux` sets the latter",
+                meaning: "slow start and measurement as published, Linux's, or Linux 2.6.22's (ns-2); the preset `linux` sets the second",
                 kind: ParameterKind::Choice {
-                    words: &["paper", "linux"],
+                    words: &["paper", "linux", "linux_2_6"],
                 },
                 default: Value::Word("paper"),
             },
@@ -170,11 +174,14 @@ impl Registered for VegasController {
 
     fn new(parameters: &Parameters, _: StreamKey) -> Self {
         let thresholds = Thresholds::of(parameters);
-        if parameters.word("variant") == "linux" {
-            return Self::Linux(Classic::of(Standard, LinuxVegas::new(thresholds)));
+        match parameters.word("variant") {
+            "linux" => Self::Linux(Classic::of(Standard, LinuxVegas::new(thresholds))),
+            "linux_2_6" => Self::Linux26(Classic::of(Standard, Linux26Vegas::new(thresholds))),
+            _ => {
+                let growth = VegasGrowth::new(thresholds);
+                Self::Published(Classic::of(EveryOtherRound::default(), growth))
+            }
         }
-        let growth = VegasGrowth::new(thresholds);
-        Self::Published(Classic::of(EveryOtherRound::default(), growth))
     }
 }
 

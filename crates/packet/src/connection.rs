@@ -411,10 +411,11 @@ impl Connection {
     /// Measures the round trip where this answers the timed packet.
     fn time_answer(&mut self, ack: &AckEvent) {
         let sender = &mut self.control.sender;
-        // With SACK the answer to the timed packet itself is seen, in order or not.
+        // With SACK the answer to the timed packet itself is seen, in order or not, except by ns-2's Sack1 (tcp-sack1.cc:
+        // `recv` calls `newack` for what moves on in order only).
         let selected = || ack.packet.is_some_and(|packet| sender.times(packet));
         let answered = sender.times_below(self.control.receiver.expected());
-        if answered || self.recovery.is_selective() && selected() {
+        if answered || self.recovery.times_beyond_holes() && selected() {
             sender.measure(ack.now);
         }
     }

@@ -54,8 +54,8 @@ pub use model::scenario::{MAX_TEXT, Scenario};
 pub use model::sections::sections;
 pub use model::shaper::{Shaper, ShaperKind};
 pub use model::stack::{
-    AckCounting, DelayedAck, FastRetransmitTimer, PartialAckTimer, Processing, Recovery, Reduction,
-    Stack, TimeoutCut,
+    AckCounting, DelayedAck, FastRetransmitTimer, FullAckWindow, LimitedTransmit, PartialAckTimer,
+    Processing, Recovery, Reduction, RtoArithmetic, Stack, TimeoutCut,
 };
 pub use model::varying::{Markov, MarkovState, Varying};
 pub use model::workload::Workload;

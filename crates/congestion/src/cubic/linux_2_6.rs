@@ -30,6 +30,12 @@ fn jiffies(time: Time) -> u64 {
     time.as_picos() / (1_000_000_000_000 / HZ)
 }
 
+/// The jiffy at which the packet with this round-trip time left. ns-2.35 rounds it to the next one, and rounds down that
+/// of the acknowledgment (tcp-linux.cc: `rcv_tsecr`, `tcp_time_stamp`).
+fn sent_at(now: Time, rtt: f64) -> u64 {
+    ((now.as_secs_f64() - rtt) * HZ as f64).round().max(0.0) as u64
+}
+
 /// Parameters and state; windows are whole numbers of packets.
 #[derive(Clone, Debug)]
 pub struct Linux26Cubic {
@@ -190,7 +196,7 @@ impl WindowGrowth for Linux26Cubic {
         let now = jiffies(sample.now);
         let recent = self.epoch_start.is_some_and(|start| now - start < HZ);
         if let Some(rtt) = sample.rtt.filter(|_| !recent) {
-            let delay = ((rtt * HZ as f64) as u64).max(1);
+            let delay = now.saturating_sub(sent_at(sample.now, rtt)).max(1);
             if self.delay_min == 0 || delay < self.delay_min {
                 self.delay_min = delay;
             }
@@ -238,6 +244,16 @@ mod tests {
             let mut seen = sample(0.05);
             (seen.now, seen.acknowledged) = (time, cubic.ratio.acknowledged + 1);
             cubic.on_sample(at, &seen, &PATH);
+        }
+    }
+
+    /// A round trip of 60.35 ms from 0.6 to 60.95 counts from 1 to 60: 59 jiffies. From 0.2 and 0.45 it counts from 0 to 60,
+    /// and from 0.7 from 1 to 61.
+    #[test]
+    fn jiffies_of_packets_are_rounded_and_those_of_acknowledgments_rounded_down() {
+        for (sent_ms, expected) in [(1000.2, 60), (1000.7, 60), (1000.6, 59), (1000.45, 60)] {
+            let now = Time::from_secs_f64((sent_ms + 60.35) / 1e3);
+            assert_eq!(jiffies(now) - sent_at(now, 0.06035), expected, "{sent_ms}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
 use crate::whole_packets::WholePackets;
 
 /// A round with so many samples or fewer grows as Reno does: they may be of delayed acknowledgments.
-const TOO_FEW: u32 = 2;
+pub(super) const TOO_FEW: u32 = 2;
 
 /// Linux's growth and cut.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 //! (tcp-linux.cc, scoreboard1.cc).
 
 use forebay_congestion::packet::LossState;
-use forebay_scenario::{FastRetransmitTimer, Recovery, Stack};
+use forebay_scenario::{FastRetransmitTimer, FullAckWindow, LimitedTransmit, Recovery, Stack};
 use forebay_units::Time;
 
 use super::behavior_tests::Wire;
@@ -63,6 +63,93 @@ fn a_fast_retransmission_restarts_the_timer_of_ns_2() {
         let sent = wire.arrive(3);
         assert!(sent.contains(&0), "{sent:?}");
         assert_eq!(wire.connection.deadline().unwrap() > before, restarts);
+    }
+}
+
+/// Three duplicates inflate a window of 10 by 3, and the partial acknowledgment is for 4 packets: ns-2 takes the
+/// difference off the window itself (tcp-newreno.cc: `partialnewack`), and leaves it there at the full acknowledgment,
+/// which opens the window as any other. RFC 6582 section 3.2 sets the threshold.
+#[test]
+fn a_window_that_partial_acknowledgments_deflate_stays_deflated_in_ns_2() {
+    for (full_ack_window, during, after) in [
+        (FullAckWindow::Threshold, 10.0, 10.0),
+        (FullAckWindow::Deflated, 9.0, 10.0),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery: Recovery::NewReno,
+            full_ack_window,
+            ..Stack::RFC
+        });
+        wire.send();
+        for packet in [1, 2, 3, 0] {
+            wire.arrive(packet);
+        }
+        assert_eq!(wire.connection.control.sender.window.cwnd, during);
+        (4..22).for_each(|packet| drop(wire.arrive(packet)));
+        assert_eq!(wire.connection.control.sender.state, LossState::Open);
+        assert_eq!(wire.connection.control.sender.window.cwnd, after);
+    }
+}
+
+/// More duplicates than the partial acknowledgment is for deflate nothing but the inflation: the window is the threshold,
+/// and the full acknowledgment adds 1/10 in ns-2 (tcp.cc: `recv_newack_helper`).
+#[test]
+fn a_full_acknowledgment_opens_the_window_in_ns_2() {
+    for (full_ack_window, after) in [
+        (FullAckWindow::Threshold, 10.0),
+        (FullAckWindow::Deflated, 10.1),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery: Recovery::NewReno,
+            full_ack_window,
+            ..Stack::RFC
+        });
+        wire.send();
+        (1..22).for_each(|packet| drop(wire.arrive(packet)));
+        wire.arrive(0);
+        assert_eq!(wire.connection.control.sender.state, LossState::Open);
+        assert_eq!(wire.connection.control.sender.window.cwnd, after);
+    }
+}
+
+/// After a timeout the window is one packet. The first duplicates let the next ones in order go as well (tcp.cc:
+/// `send_one`), the third none.
+#[test]
+fn duplicates_after_a_timeout_send_in_ns_2() {
+    for (limited_transmit, sent) in [
+        (LimitedTransmit::Open, [vec![], vec![], vec![]]),
+        (LimitedTransmit::Always, [vec![1], vec![2], vec![]]),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery: Recovery::NewReno,
+            limited_transmit,
+            ..Stack::RFC
+        });
+        wire.send();
+        assert_eq!(wire.time_out(), [0]);
+        assert_eq!([5, 6, 7].map(|packet| wire.arrive(packet)), sent);
+    }
+}
+
+/// The timed packet arrives beyond a hole: RFC 6298 may measure that with SACK, and ns-2's Sack1 waits until everything
+/// below has arrived, too (tcp-sack1.cc: `recv`).
+#[test]
+fn sack1_measures_round_trips_by_acknowledgments_in_order() {
+    for (recovery, waits) in [
+        (Recovery::Sack, false),
+        (Recovery::Pipe, true),
+        (Recovery::NewReno, true),
+    ] {
+        let mut wire = Wire::new(Stack {
+            recovery,
+            ..Stack::RFC
+        });
+        wire.send();
+        let sent = wire.arrive(0);
+        wire.arrive(sent[0]);
+        // Packets are numbered from 1 on in the connection.
+        let times = |packet| wire.connection.control.sender.times(packet);
+        assert_eq!(times(sent[0] + 1), waits, "{recovery:?}");
     }
 }
 

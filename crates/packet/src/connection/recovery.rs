@@ -64,6 +64,12 @@ impl LossRecovery {
         !matches!(self, Self::NewReno(_))
     }
 
+    /// Whether an arrival beyond a hole ends the timing of its packet.
+    #[inline]
+    pub(super) fn times_beyond_holes(&self) -> bool {
+        !matches!(self, Self::NewReno(_) | Self::Pipe(_))
+    }
+
     /// Whether it judges each packet by its record.
     pub(super) fn keeps_records(&self) -> bool {
         matches!(self, Self::Fack(_) | Self::Rack(_))

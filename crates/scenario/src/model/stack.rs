@@ -26,6 +26,10 @@ keys! {
         /// Whether a fast retransmission restarts the retransmission timer, for recovery without SACK: ns-2 does,
         /// and RFC 6298 section 5 names new data and acknowledgments of new data only.
         fast_retransmit_timer: FastRetransmitTimer = FastRetransmitTimer::Keep, key(Words);
+        /// Where the first duplicate acknowledgments let packets beyond the window go, in recovery without SACK.
+        limited_transmit: LimitedTransmit = LimitedTransmit::Open, key(Words);
+        /// Window after a recovery without SACK: RFC 6582 sets it to the threshold, ns-2 leaves it as it is.
+        full_ack_window: FullAckWindow = FullAckWindow::Threshold, key(Words);
         /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
         timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
         /// Lower bound of the retransmission timeout.
@@ -34,6 +38,8 @@ keys! {
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
+        /// Arithmetic of the retransmission timeout: real numbers, or whole ticks of `clock`.
+        rto_arithmetic: RtoArithmetic = RtoArithmetic::Real, key(Words);
         /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
         ack_counting: AckCounting = AckCounting::Packets, key(Words);
         /// The receiver's acknowledgments.
@@ -240,6 +246,39 @@ words! {
 }
 
 words! {
+    /// When the first two duplicate acknowledgments let a packet each go beyond the window (RFC 3042).
+    pub enum LimitedTransmit {
+        /// Where no loss is under repair.
+        Open = "open",
+        /// There and after a timeout, when packets are sent again in order (ns-2: tcp.cc, `send_one`).
+        Always = "always",
+    }
+}
+
+words! {
+    /// The window when a recovery without SACK ends with a full acknowledgment.
+    pub enum FullAckWindow {
+        /// The slow-start threshold (RFC 6582 section 3.2 step 3, option 2).
+        Threshold = "threshold",
+        /// What partial acknowledgments have left of it: each takes off the packets that it is for beyond the duplicates
+        /// before it. Slow start then goes on up to the threshold (ns-2: tcp-newreno.cc without `exit_recovery_fix_`).
+        Deflated = "deflated",
+    }
+}
+
+words! {
+    /// How the smoothed round-trip time and its variation are kept.
+    pub enum RtoArithmetic {
+        /// As real numbers; the timeout is rounded up to a tick of the clock (RFC 6298 section 2).
+        Real = "real",
+        /// As whole eighths and quarters of a tick, which `clock` must then have (Jacobson 1988, appendix A; ns-2's
+        /// `rtt_update`). The variation stays at three quarters of a tick or more, so that the timeout is at least
+        /// three ticks above the round-trip time.
+        Ticks = "ticks",
+    }
+}
+
+words! {
     /// Unit of the window's growth outside of fast recovery.
     pub enum AckCounting {
         /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
@@ -294,11 +333,15 @@ impl Stack {
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
     /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
-    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts, a window that grows
-    /// by acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
+    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts and whose timeout is
+    /// kept in whole ticks (tcp.cc: `rtt_update`), a window that stays deflated after recovery and grows by
+    /// acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
         fast_retransmit_timer: FastRetransmitTimer::Restart,
+        limited_transmit: LimitedTransmit::Always,
+        full_ack_window: FullAckWindow::Deflated,
+        rto_arithmetic: RtoArithmetic::Ticks,
         timeout_cut: TimeoutCut::Every,
         ack_counting: AckCounting::Acknowledgments,
         min_rto: Time::from_millis(200),

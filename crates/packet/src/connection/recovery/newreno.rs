@@ -6,7 +6,9 @@
 //! (tcp-newreno.cc: `dupack_action`), and RFC 6675 section 6 allows that to senders with SACK.
 
 use forebay_congestion::packet::LossState;
-use forebay_scenario::{FastRetransmitTimer, PartialAckTimer, Stack};
+use forebay_scenario::{
+    FastRetransmitTimer, FullAckWindow, LimitedTransmit, PartialAckTimer, Stack,
+};
 use forebay_units::Time;
 
 use super::algorithm::{AFTER_TIMEOUT, Algorithm, DUP_THRESHOLD, Genuine};
@@ -25,6 +27,8 @@ pub(in crate::connection) struct NewReno {
     partial_acks: u32,
     timer: PartialAckTimer,
     fast_retransmit_timer: FastRetransmitTimer,
+    full_ack_window: FullAckWindow,
+    limited_transmit: LimitedTransmit,
 }
 
 impl NewReno {
@@ -34,6 +38,8 @@ impl NewReno {
             partial_acks: 0,
             timer: stack.partial_ack_timer,
             fast_retransmit_timer: stack.fast_retransmit_timer,
+            full_ack_window: stack.full_ack_window,
+            limited_transmit: stack.limited_transmit,
         }
     }
 
@@ -65,7 +71,20 @@ impl NewReno {
         let sender = &mut control.sender;
         sender.totals.losses += 1;
         self.partial_acks += 1;
-        self.inflation = (self.inflation - ack.acked as f64 + 1.0).max(1.0 - sender.window.cwnd);
+        let deflation = ack.acked as f64;
+        match self.full_ack_window {
+            FullAckWindow::Threshold => {
+                self.inflation = (self.inflation - deflation + 1.0).max(1.0 - sender.window.cwnd);
+            }
+            FullAckWindow::Deflated if self.inflation > deflation => {
+                self.inflation -= deflation - 1.0;
+            }
+            FullAckWindow::Deflated => {
+                let cwnd = sender.window.cwnd - (deflation - self.inflation);
+                sender.window.cwnd = cwnd.max(1.0);
+                self.inflation = 1.0;
+            }
+        }
         sender.urgent = true;
         if self.partial_acks == 1 || self.timer == PartialAckTimer::Every {
             sender.restart_timer(ack.now);
@@ -102,12 +121,14 @@ impl Algorithm for NewReno {
                 return;
             }
             LossState::Recovery => {
-                // Full acknowledgment, option 2: the window is the threshold.
-                if !sender.controller.needs().own_recovery {
-                    sender.window.cwnd = sender.window.ssthresh;
-                }
                 self.inflation = 0.0;
                 sender.state = LossState::Open;
+                match self.full_ack_window {
+                    _ if sender.controller.needs().own_recovery => {}
+                    FullAckWindow::Threshold => sender.window.cwnd = sender.window.ssthresh,
+                    // It counts as any other acknowledgment of new data.
+                    FullAckWindow::Deflated => sender.grow(1, true, now),
+                }
             }
             LossState::Open => sender.grow(acked, limited, now),
             LossState::Timeout => {
@@ -149,7 +170,9 @@ impl Algorithm for NewReno {
         if let Some(repeated) = sender.repeat_urgent() {
             return Some(repeated);
         }
-        if sender.state == LossState::Open {
+        let after_timeout =
+            self.limited_transmit == LimitedTransmit::Always && sender.state == LossState::Timeout;
+        if sender.state == LossState::Open || after_timeout {
             let allowance = control.scoreboard.sacked.min(LIMITED_TRANSMIT);
             return (sender.quota(allowance) > 0).then(|| sender.send_next(now));
         }
