@@ -546,7 +546,7 @@ impl Registered for Bbr3Controller {
             "pace = gain × bw; W = 2 × bw × min_rtt, or 2.25 times while probing up, both within what losses have shown",
             "bw: largest delivery rate of this and the last cycle of probes; min_rtt: smallest round trip of the last 10 s",
             "a probe ends where a round trip loses more than 2 %: inflight_longterm is what was in flight then",
-            "a loss: the short-term bounds on bw and in-flight packets fall to 0.7 of themselves",
+            "a loss: the short-term bounds fall to the latest delivery rate and flight, or to 0.7 of themselves if that is more",
             "between probes 15 % of inflight_longterm stays free; a probe every 2 s to 3 s, or 63 round trips",
         ],
         source: "draft-ietf-ccwg-bbr-06",

@@ -207,7 +207,7 @@ impl Registered for CdgController {
         formula: &[
             "once per round trip: g = sum over `window` rounds of the growth of the smallest round-trip time; of the largest, if that sum is not positive",
             "g > 0: W = 0.7071 W with probability 1 − exp(−g backoff_factor/s): the scale 1 s/backoff_factor is 24 ms",
-            "shadow: the window without these backoffs; a loss: shadow = shadow/2, W = max(W/2, shadow)",
+            "shadow: the window without these backoffs; a loss: shadow = min(shadow/2, W), W = max(W/2, shadow)",
             "after 5 backoffs that did not shorten the round trips: none until one does",
         ],
         source: "Hayes and Armitage 2011; Linux 5.2, net/ipv4/tcp_cdg.c",
@@ -250,7 +250,7 @@ impl Registered for CdgController {
             },
             Parameter {
                 name: "use_shadow",
-                meaning: "whether a loss returns to the window that the flow would have without backoffs",
+                meaning: "whether a loss leaves the window as it is where backoffs have halved it already",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
