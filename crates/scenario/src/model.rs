@@ -22,7 +22,7 @@ pub(crate) mod options;
 pub(crate) mod outages;
 pub(crate) mod policer;
 pub(crate) mod rate;
-pub(crate) mod relative_buffers;
+pub(crate) mod relative_values;
 pub(crate) mod scenario;
 pub(crate) mod sections;
 pub(crate) mod shaper;

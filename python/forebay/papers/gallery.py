@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -140,7 +141,7 @@ def left_in(
     for entry in entries:
         try:
             drawn = _left(entry, folder, papers, quick=bool(found.get("quick", False)))
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             damaged += 1
             continue
         if drawn is not None:
@@ -176,6 +177,16 @@ def _verdicts(figure: Figure, claims: list[Mapping[str, Any]]) -> Iterator[Verdi
             continue
         if entry["verdict"] not in VERDICTS or not isinstance(entry["why"], str):
             raise ValueError
-        half_width = None if entry["half_width"] is None else float(entry["half_width"])
-        measured = None if entry["ours"] is None else Measured(float(entry["ours"]), half_width)
+        half_width = None if entry["half_width"] is None else _number(entry["half_width"], 0.0)
+        measured = None if entry["ours"] is None else Measured(_number(entry["ours"]), half_width)
         yield Verdict(claim, measured, entry["verdict"], entry["why"])
+
+
+def _number(value: object, least: float = -math.inf) -> float:
+    """A stored finite number that is at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    number = float(value)
+    if not least <= number < math.inf:
+        raise ValueError
+    return number

@@ -20,7 +20,7 @@ use crate::model::link::{Link, Memory, read_memories};
 use crate::model::metric::{Goal, Place};
 use crate::model::observed::{self, OBSERVED};
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
-use crate::model::relative_buffers::RelativeBuffers;
+use crate::model::relative_values::RelativeValues;
 use crate::model::sections::dotted_keys;
 use crate::model::token_buckets::{check_buckets, largest_packet};
 use crate::text::cursor::Cursor;
@@ -43,7 +43,7 @@ pub struct Scenario {
     goals: Vec<Goal>,
     fluid: FluidOptions,
     trace: TraceOptions,
-    relative_buffers: RelativeBuffers,
+    relative: RelativeValues,
 }
 
 /// The most bytes of a scenario's text: ten thousand groups, or a million round trips.
@@ -184,17 +184,19 @@ impl Scenario {
             link.resolve_classes(cursor, &flows, bdp)?;
             check_buckets(link, cursor, index, &flows)?;
         }
-        let groups: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
+        let names: Vec<String> = flows.iter().map(|group| group.name.clone()).collect();
+        let groups = root.get("flows").and_then(|flows| flows.items());
+        let groups = groups.unwrap_or_default();
         let persistent = flows.iter().filter(|group| group.persistent());
         context.persistent = persistent.map(|group| group.count).sum();
         Ok(Self {
             title: root.get("title").map_or(Ok(String::new()), read_title)?,
             target,
             run,
-            goals: read_goals(root.get("goal"), &groups)?,
+            goals: read_goals(root.get("goal"), &names)?,
             fluid: FluidOptions::read_whole(root.get("fluid").as_ref(), &context)?,
             trace: read_section(root, "trace", &context)?,
-            relative_buffers: RelativeBuffers::read(&cursors)?,
+            relative: RelativeValues::read(&cursors, &groups)?,
             links,
             memories,
             flows,
@@ -203,7 +205,7 @@ impl Scenario {
 
     /// The same scenario with changes, which mean what they would in its file: another `stack` or `cca` brings
     /// all that it sets. What the file said beside the old one stays, unless it was what that one sets anyhow. A buffer
-    /// in time or BDP follows the rate and the round trips.
+    /// in time or BDP and an offered load follow the keys that they depend on.
     ///
     /// # Errors
     /// As [`Self::parse`].

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::text::naming::{Unknown, american_key, shortened, shortened_to};
 
@@ -231,6 +232,23 @@ impl Node {
     /// The value as it would be written, shortened.
     pub(crate) fn shown(&self) -> String {
         self.content.shown()
+    }
+
+    /// The value as JSON.
+    pub(crate) fn value(&self) -> Value {
+        match &self.content {
+            Content::Bool(value) => (*value).into(),
+            Content::Integer(value) => (*value).into(),
+            Content::Float(value) => (*value).into(),
+            Content::Text(value) => value.as_str().into(),
+            Content::List(items) => items.iter().map(Self::value).collect(),
+            Content::Table(entries) => {
+                let entries = entries
+                    .iter()
+                    .map(|(key, node)| (key.clone(), node.value()));
+                Value::Object(entries.collect())
+            }
+        }
     }
 }
 

@@ -354,7 +354,7 @@ fn the_schema_and_explain_know_the_keys_of_a_class() {
 }
 
 #[test]
-fn buffers_in_time_and_bdp_follow_later_changes_as_those_of_the_text_do() {
+fn buffers_and_loads_follow_later_changes_as_those_of_the_text_do() {
     let text = r#"
         [[links]]
         name = "near"
@@ -375,6 +375,16 @@ fn buffers_in_time_and_bdp_follow_later_changes_as_those_of_the_text_do() {
         path = ["far"]
         workload = { cbr = { rate = "1Mbps" } }
         packet = "200B"
+        [[flows]]
+        name = "web"
+        path = ["far"]
+        rtt = "30ms"
+        workload = { open_loop = { load = 0.3, size = "20p" } }
+        [[flows]]
+        name = "mail"
+        path = ["far"]
+        rtt = "30ms"
+        workload = { open_loop = { rate = "1Mbps", size = "20kB" } }
     "#;
     let plain = Scenario::parse(text, Format::Toml, "text", &[]).unwrap();
     let portable = Scenario::parse(&plain.portable_json(), Format::Json, "again", &[]).unwrap();
@@ -385,6 +395,10 @@ fn buffers_in_time_and_bdp_follow_later_changes_as_those_of_the_text_do() {
         "flows.long.rtt=10ms",
         "flows.long.stack=linux",
         "links.far.buffer=9p",
+        "flows.web.packet=9kB",
+        "flows.mail.packet=500B",
+        "flows.web.stack=linux",
+        "flows.mail.workload.open_loop.rate=2Mbps",
     ];
     for change in changes.map(|change| Override::parse(change).unwrap()) {
         let expected = Scenario::parse(text, Format::Toml, "text", std::slice::from_ref(&change));

@@ -9,7 +9,7 @@ use crate::model::buffer::BufferReport;
 use crate::model::buffer::{BufferLimit, BufferSize};
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
-use crate::model::relative_buffers::Place;
+use crate::model::relative_values::Place;
 use crate::text::naming::Unknown;
 use crate::text::tree::{Mistake, ScenarioError, Source};
 
@@ -107,7 +107,7 @@ impl Scenario {
         self.packet_bytes_at(Place { link, class })
     }
 
-    /// The canonical JSON, but with buffers in time or BDP as given: changes of a scenario that is read from it have
+    /// The canonical JSON, but with buffers in time or BDP and offered loads as given: changes of a scenario that is read from it have
     /// the same result as changes of this one.
     pub fn portable_json(&self) -> String {
         Value::from(self.portable()).to_string()
@@ -115,7 +115,7 @@ impl Scenario {
 
     pub(super) fn portable(&self) -> Map<String, Value> {
         let mut map = self.canonical();
-        self.relative_buffers.write(&mut map);
+        self.relative.write(&mut map);
         map
     }
 
@@ -188,7 +188,7 @@ impl Scenario {
             Some(class) => link.classes[class].buffer = Some(limit),
             None => link.buffer = limit,
         }
-        changed.relative_buffers.set(place, size);
+        changed.relative.set_buffer(place, size);
         Ok(changed)
     }
 
