@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md is short and true: it stays within its length, and the files and commits that it names exist."""
+"""The pages for contributors are true: ARCHITECTURE.md is short, and what both pages name exists."""
 
 from __future__ import annotations
 
@@ -94,3 +94,22 @@ def test_a_missing_path_is_found(line: str, wrong: list[str], tmp_path: Path) ->
     for name in ("one.py", "two.py"):
         (tmp_path / "low" / name).touch()
     assert missing(line, tmp_path) == wrong
+
+
+def test_the_tests_that_contributing_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = re.findall(r"^ +cargo test -p forebay-(\w+) (--lib|--test \w+) (\S+)$", text, re.MULTILINE)
+    assert len(told) == 3
+    for crate, kind, name in told:
+        folder = ROOT / "crates" / crate / ("src" if kind == "--lib" else f"tests/{kind.split()[1]}")
+        sources = {path.stem: path.read_text(encoding="utf-8") for path in folder.rglob("*.rs")}
+        assert name.removesuffix("::") in sources or any(f"fn {name}()" in source for source in sources.values()), name
+    (file, name) = re.findall(r"^ +python -m pytest (\S+?)::(\w+)$", text, re.MULTILINE)[0]
+    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_the_map_of_tests_has_folders_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## A map of tests")[2].partition("\n- ")[0]
+    folders = re.findall(r"`((?:crates|fuzz|lab|tests)/[\w/*]*)`", text)
+    assert len(folders) > 15
+    assert [folder for folder in folders if not any(ROOT.glob(folder))] == []
