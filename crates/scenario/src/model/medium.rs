@@ -1,4 +1,5 @@
-//! The medium of a link, where packets do not simply follow each other at its rate: `medium = { kind, ... }`.
+//! The medium of a link, where packets do not simply follow each other at its rate: `medium = {
+//! kind, ... }`. The table of a link reads it.
 
 mod cellular;
 mod docsis;

@@ -1,4 +1,5 @@
-//! Metrics and goals: what a report measures and what a recommendation must meet.
+//! Metrics and goals: what a report measures and what a recommendation must meet. Each metric is
+//! declared once here; engines fill it in.
 
 use forebay_units::{Rate, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};

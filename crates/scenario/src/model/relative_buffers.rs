@@ -1,4 +1,5 @@
-//! Buffers in time or BDP, which follow later changes of the rate and the round trips.
+//! Buffers in time or BDP, which follow later changes of the rate and the round trips. A scenario
+//! resolves them after its links and flow groups.
 
 use serde_json::{Map, Value};
 
