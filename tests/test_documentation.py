@@ -28,6 +28,9 @@ PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for
 MARKED = {
     "make": "each is a test, a build or a measurement of its own; targets and variables are held below",
     "forebay lab - < dsl.toml": "asks a shell; tests/test_lab.py has standard input",
+    "cargo test": "builds for minutes; tests/test_architecture.py finds the tests that are named",
+    "cargo run": "as above; the tests of the manual's tables name it",
+    "python -m pytest": "tests/test_architecture.py finds the test that is named",
     "pip install": "installs; tests/test_wheel.py does so, tests/test_extras.py has what extras bring",
     "dask": "goes on for ever; tests/test_cluster.py starts both",
     "tcpdump": "captures on ports that are not here; tests/test_captured.py captures",

@@ -1,4 +1,16 @@
-/** Begins the page: the engines are unpacked from it, and the scenario comes with the link, the file or the shelf. */
+/**
+ * Begins the page: the engines are unpacked from it, and the scenario comes with the link, the file or the shelf.
+ *
+ * 1. `engine/` is a worker with the engines: `instance` has the calls, `player` a run and its clock, `replay` the same
+ *    run again with one flow followed; `protocol` and `client` are the two ends of the thread.
+ * 2. `model.ts` is the state of the page. `toml.ts` changes single keys of a scenario's text, and `share.ts` the link.
+ * 3. `line.ts` and `scene.ts` show the queue, `history.ts` and `charts.tsx` a run over time. `signals.ts`, `follow.ts`
+ *    and `loss_story.ts` explain a lost packet.
+ * 4. `tradeoff.ts` asks models and runs in the background, and `panel.tsx` draws them; `rules.ts` judges the rules.
+ * 5. `experiments/` has the guided experiments as data, and their runs.
+ *
+ * All other files are views. `build.mjs` makes one file of everything.
+ */
 
 import { render } from "preact";
 import { App } from "./app.tsx";

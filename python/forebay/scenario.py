@@ -1,4 +1,7 @@
-"""Scenarios: a link, its traffic and its goals, read from TOML or JSON."""
+"""Scenarios: a link, its traffic and its goals, read from TOML or JSON.
+
+`crates/scenario` parses the text. Most verbs begin with a scenario, and engines receive it.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
 //! Captures of packets, as tcpdump and mirror ports of routers write them.
 //!
-//! 1. [`Reader`] reads a file, and [`Merged`] reads several files in order of time. Both return
-//!    each [`Packet`].
+//! 1. [`Reader`] reads a file: `file` returns frames and `frame` makes packets of them. [`Merged`]
+//!    reads several files in order of time. Both return each [`Packet`].
 //!
-//! 2. [`Observer`] takes the packets and follows connections, loads and queues.
+//! 2. [`Observer`] passes each packet to `load`, to `gaps` and to the `table` of connections. A
+//!    `connection` has a `half` for each direction, which measures it. `queue` matches the packets
+//!    of both sides of a queue.
 //!
-//! 3. [`Observation`] is the result.
+//! 3. [`Observation`] is the result, with the ended streams of `kept`. The Python crate makes
+//!    columns of it.
 //!
 //! The crate does not depend on scenarios or engines. It does not panic on any input. Its memory
 //! grows with the number of live connections, not with the size of a file.

@@ -3,6 +3,8 @@
 //! A controller may have two faces: the packet face, driven by acknowledgments
 //! and loss signals of the packet engine, and the fluid face, a differential
 //! equation with multiplicative cuts for the fluid engine.
+//!
+//! A new slow start or window growth is one file, and the controller that is made of it.
 
 //!
 //! Files from below: [`packet`] and [`law`] say what the faces are, [`classic`] what a controller of

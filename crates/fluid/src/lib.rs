@@ -1,4 +1,10 @@
-//! The fluid engine: windows and queues as differential equations, with loss synchronization.
+//! The fluid engine: windows and queues as differential equations, with loss synchronization. It is
+//! registered in `crates/engines` beside the packet engine and shares only the contract with it.
+//!
+//! 1. `translation` converts a scenario to a [`FluidModel`].
+//! 2. `run` has the common part of all integrators: events, cuts, measurement, outcome. An
+//!    integrator advances windows and queues, and a step ends where a capacity changes.
+//! 3. `answer` converts the outcome to a report, with the warnings of `domain`.
 //!
 //! Windows W_i grow by their law ([`forebay_congestion::fluid`]). A queue integrates the arrivals
 //! above the link's capacity. A full queue opens a *congestion event*: m of the N flows are cut

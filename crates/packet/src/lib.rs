@@ -1,10 +1,14 @@
-//! The packet engine: a discrete-event simulation of every packet, acknowledgment and timer.
+//! The packet engine: a discrete-event simulation of every packet, acknowledgment and timer. Events,
+//! traffic, links and measurements are those of [`forebay_simulation`]; this crate has the two ends
+//! of every connection.
 //!
-//! Events, traffic, links and what is measured are those of [`forebay_simulation`]; here are the two
-//! ends of every connection. A delivery reaches the [`hosts`], which hold them: a [`connection`] (a
-//! sender and its receiver, or one apart in [`reverse`]) says what may be sent, and that goes through
-//! the flow's access link into the network. A run may be watched while it goes on ([`stepwise`]). What packets say is kept on a [`trail`] where it is recorded.
-//! Each file uses only files below it.
+//! 1. A delivery reaches the [`hosts`], which hold all connections.
+//! 2. A [`connection`] is a sender and its receiver. Its guide follows an acknowledgment through
+//!    them. Receivers whose acknowledgments cross links are in [`reverse`].
+//! 3. The packets that it may send enter the network through the access link of the flow.
+//!
+//! [`stepwise`] lets a caller watch a run while it goes on. [`trail`] records the TCP headers of
+//! packets. [`demand`] states the memory of a run. Each file uses only files below it.
 
 mod connection;
 mod demand;

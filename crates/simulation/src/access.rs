@@ -1,4 +1,5 @@
-//! A flow's own access link, before all others.
+//! The access link of a flow, which its packets pass before all other links. Hosts send through it
+//! into the network.
 
 use forebay_scenario::FlowGroup;
 use forebay_units::{Bytes, Rate, Time};

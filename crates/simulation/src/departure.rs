@@ -1,5 +1,5 @@
-//! Where packets go that have waited in a queue: on to the next hop or the receiver, or to where losses are
-//! counted.
+//! The way of packets after a queue: to the next hop, to the receiver, or to the counts of losses.
+//! The network passes the departures and discards of links with a discipline here.
 
 use forebay_units::Time;
 

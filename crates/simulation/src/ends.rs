@@ -1,5 +1,5 @@
-//! What the rooms below the hosts may know of the two ends of a connection: how large its packets
-//! are and what they say, and what there is to report of it.
+//! The two ends of a connection as modules below the hosts see them: sizes and headers of packets,
+//! and the figures for the report. Engines implement [`Ends`].
 
 use std::fmt::Debug;
 

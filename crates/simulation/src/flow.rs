@@ -1,4 +1,5 @@
-//! Flows as a run keeps them: how the network sees each of them, and what it counts.
+//! The flows of a run: each as the network sees it, with its counts. Traffic, the network and the
+//! hosts use them.
 
 use forebay_discipline::Packet;
 use forebay_scenario::FlowGroup;

@@ -1,4 +1,5 @@
-//! Histograms of fixed size: what a run counts does not grow with its length.
+//! Histograms of fixed size, so that the counts of a run do not grow with its length. Links and
+//! measurements count in them.
 
 use forebay_scenario::{Bin, Distribution};
 use forebay_units::Time;

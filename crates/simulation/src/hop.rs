@@ -1,4 +1,4 @@
-//! One hop of a path: a link, and what is behind it.
+//! One hop of a path: a link, and what is after it. The network forwards packets along hops.
 
 use forebay_discipline::{Label, Packet};
 use forebay_units::Time;

@@ -1,6 +1,6 @@
-//! Links of any kind. Where packets leave first in, first out, a packet's departure is known when it
-//! arrives ([`crate::fifo`], [`crate::gated`]); a discipline that holds its packets has an event for
-//! each departure ([`crate::queued`]).
+//! Links of any kind; the network offers packets to them. If packets leave first in, first out, a
+//! packet's departure is known when it arrives ([`fifo`], [`admission_link`]). A discipline that
+//! holds its packets has an event for each departure ([`queued`]).
 
 pub(crate) mod admission_link;
 pub(crate) mod bursts;

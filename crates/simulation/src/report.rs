@@ -1,4 +1,5 @@
-//! What a finished run leaves: metrics of links, groups and flows.
+//! The metrics of links, groups and flows of a finished run. An engine calls [`report`] at the end
+//! and returns the result.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Time in both directions: the events that are still to come, and the record of what has been.
+//! The events that are to come and the record of those that have been, in one value. The event loop
+//! passes it to every handler.
 
 use crate::calendar::Calendar;
 use crate::measure::recorder::Recorder;

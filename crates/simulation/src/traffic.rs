@@ -1,5 +1,6 @@
-//! The traffic: what the users of the network have to send, and when. Flows of all groups, sources
-//! without congestion control, and the transfers of users, arrivals and incasts.
+//! The traffic: what the users of the network have to send, and when. The event loop hands it the
+//! starts of flows of all groups, of sources without congestion control, and of the transfers of
+//! users, arrivals and incasts.
 
 pub(crate) mod delivery_lanes;
 pub(crate) mod group;

@@ -1,4 +1,7 @@
-"""What an input is, told by how it begins and not by its name: the registry of readers knows each kind."""
+"""What an input is, told by how it begins and not by its name: the registry of readers knows each kind.
+
+`observing` asks it before a file is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a capture says of its link: each question asked in turn, the answers of the earlier ones given to the later."""
+"""What a capture says of its link: each question asked in turn, the answers of the earlier ones given to the later.
+
+`observing` passes the columns of captures to it, and `joining` makes a finding of its answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The one way in: inputs of any kind, a finding out."""
+"""The one way in: inputs of any kind, a finding out.
+
+The function behind the verb and `forebay.observe`; views read the finding.
+"""
 
 from __future__ import annotations
 

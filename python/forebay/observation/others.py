@@ -1,4 +1,7 @@
-"""Findings from what is not a capture: flow records, counters, sockets. Each leaves more unknown than the last."""
+"""Findings from what is not a capture: flow records, counters, sockets. Each leaves more unknown than the last.
+
+`observing` calls it for inputs that are no captures.
+"""
 
 from __future__ import annotations
 

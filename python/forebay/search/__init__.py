@@ -1,1 +1,20 @@
-"""The smallest buffer that meets the goals, and how sure that is."""
+"""The smallest buffer that meets the goals, and how sure that is. Above are views and commands, below the engines.
+
+The course of `recommend`:
+
+1. `recommendation` checks the goals (`measurable`) and chooses the variable: a buffer (`knob`), a key between two ends
+   (`ranged`), or each of some words (`choice`, ordered by `ranking`). `setting` converts a value of a key to the whole
+   number of a search. `thumbs` has the rules of thumb for a key.
+2. `smallest` searches for a confident answer, `quick` for a fast one, within the time of `waiting`. `ladder` narrows
+   the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the best value
+   of a metric (`optimum`).
+3. `observing` holds the observations, proves what is impossible, and asks for more. `judging` decides on goals.
+   `approach` and `noisy_edge` locate the edge. `strata`, `rare_states` and `overlaps` choose runs by random states.
+4. `measurements` runs the jobs, and `resumption` stores them. `interpolation` estimates between measured buffers.
+5. `findings` makes the `answer`, with a `judgment` on each rule. `independence`, `twins` and `unmeasured` withhold the
+   confidence if the runs or the scenario do not support it.
+
+Other questions use the same parts: `checking` judges given buffers by `sequential_test`, `class_sizing` sizes all
+classes of a port, and `surveying` maps two settings by `survey`, which knows places and reports only. Its answer is in
+`feasible`.
+"""

@@ -1,4 +1,7 @@
-"""The results of a finished search: its goals, rules, curve and warnings as parts of the answer."""
+"""The results of a finished search: its goals, rules, curve and warnings as parts of the answer.
+
+`recommendation` calls it when a search is over; views read the answer.
+"""
 
 from __future__ import annotations
 

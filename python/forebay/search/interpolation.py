@@ -1,4 +1,7 @@
-"""Values of a curve between two measured buffers."""
+"""Values of a curve between two measured buffers.
+
+Searches and views ask it about buffers that were not simulated.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 Both speak of the replications at one buffer and know nothing of searching. A replication is one day on the link or,
 where the scenario is uncertain, one draw of what is not known. Replications that are equal to the last bit are one day.
+A goal should hold on the average day. A goal on a quantile is about the mean of each day's quantile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The runs of a search: every report is stored, so that nothing is simulated twice."""
+"""The runs of a search: every report is stored, so that nothing is simulated twice.
+
+A search asks it for pairs of a buffer and a replication; it makes jobs of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The observations of a search so far, their uncertainty, and further sampling."""
+"""The observations of a search so far, their uncertainty, and further sampling.
+
+Searches ask it for replications, and it asks `measurements`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`recommend`: the smallest buffer that meets the goals, beside what every rule asks for."""
+"""`recommend`: the smallest buffer that meets the goals, beside what every rule asks for.
+
+The function behind the verb and `forebay.recommend`: it checks the goals, runs a search and makes the answer.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """The finished cells of a sweep on a disk: lines of batches, each a file that is only appended to.
 
-A line is written as soon as its cell is finished, so that a killed process loses none. If the machine itself stops, the
-loss is bounded, because a batch is synced about every second. A line is accepted if its checksum is right and if it
-names the job. Of two lines of one job, the later one counts. A forger can compute the checksum, so that
-`sweep --replay` of a bundle accepts no line.
+A file for each cell would cost more than a short cell: two syncs take 9 ms. A line is written as soon as its cell is
+finished, so that a killed process loses none. Each process begins a new file, so that only the last line of a file can
+be cut. If the machine itself stops, the loss is bounded, because a batch is synced about every second. A line is
+accepted if its checksum is right and if it names the job. Of two lines of one job, the later one counts. A forger can
+compute the checksum, so that `sweep --replay` of a bundle accepts no line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Cells as they are sent to the workers of a cluster, and the lines that come back.
 
 Every worker makes its cells from the one scenario from which all of them start, and writes their rows, too. The process
-that collects the rows only checks each line and appends it to a file.
+that collects the rows only checks each line and appends it to a file. There is one such process, and its work for each
+cell limits the size of the cluster.
 """
 
 from __future__ import annotations

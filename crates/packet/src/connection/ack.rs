@@ -1,4 +1,5 @@
-//! An acknowledgment as it reaches the sender.
+//! An acknowledgment as it reaches the sender. The connection makes it of what its receiver
+//! acknowledges, and loss recovery reads it.
 
 use forebay_units::Time;
 

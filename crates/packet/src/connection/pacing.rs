@@ -1,4 +1,4 @@
-//! Pacing: spreads packets over time.
+//! Pacing: spreads the packets of a sender over time. The ledger of a sender has a pacer.
 
 use forebay_congestion::packet::Pace;
 use forebay_units::Time;

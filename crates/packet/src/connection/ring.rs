@@ -1,4 +1,4 @@
-//! Values by packet number for a sliding span.
+//! Values by packet number for a sliding span. Records of packets in flight are stored in it.
 
 /// A ring is far too large where its span could grow by more than this factor, unless it is small.
 const SLACK: usize = 4;

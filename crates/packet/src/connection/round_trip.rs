@@ -1,4 +1,5 @@
-//! Round-trip times and the retransmission timeout (RFC 6298).
+//! Round-trip times and the retransmission timeout (RFC 6298). A sender adds each measured time and
+//! reads the timeout.
 
 use forebay_congestion::packet::Path;
 use forebay_scenario::{Recovery, RtoArithmetic, Stack};

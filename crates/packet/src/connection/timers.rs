@@ -1,4 +1,5 @@
-//! The timers of a sender: a small table of what is due when.
+//! The timers of a sender: a small table of due times. The sender has it, and the connection
+//! handles a timer that expires.
 
 use forebay_units::Time;
 

@@ -1,4 +1,5 @@
-//! What an engine and a closed-form model must do.
+//! The traits of an engine and of a closed-form model, with their descriptions. Each engine
+//! implements one, and `crates/engines` registers it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

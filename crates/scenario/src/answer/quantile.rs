@@ -1,4 +1,4 @@
-//! Quantiles of a sample, as every engine's report states them.
+//! Quantiles of a sample, as every engine's report states them. Engines call it for their reports.
 
 use std::collections::BTreeMap;
 

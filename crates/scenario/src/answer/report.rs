@@ -1,4 +1,5 @@
-//! What an engine answers.
+//! The answer of an engine to a scenario: a report. The batches of `crates/engines` aggregate
+//! reports.
 
 use std::collections::BTreeMap;
 

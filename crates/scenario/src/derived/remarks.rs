@@ -1,4 +1,5 @@
-//! Remarks on a scenario whose links change: what its averages are of.
+//! Remarks on a scenario whose links change: which averages its figures are. Engines add them to
+//! their reports as warnings.
 
 use crate::answer::warning::{Warning, WarningKind};
 use crate::model::delay::Delays;

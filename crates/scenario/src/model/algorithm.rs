@@ -1,4 +1,5 @@
-//! A controller or queue discipline as chosen in a scenario: its name and parameter values.
+//! A controller or queue discipline as chosen in a scenario: its name and parameter values. Links
+//! and flow groups have them, and engines look the name up in a registry.
 
 use forebay_congestion::LossDetection;
 use forebay_units::parameter::{

@@ -1,4 +1,5 @@
-//! Sizes of buffers: as a user gives them, as limits of packets or bytes, and in every unit.
+//! Sizes of buffers: as a user gives them, as limits of packets or bytes, and in every unit. Links
+//! and classes have buffers.
 
 use forebay_units::{Bytes, Rate, Time};
 use serde::{Deserialize, Serialize};

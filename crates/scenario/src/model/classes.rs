@@ -1,4 +1,5 @@
-//! Classes of traffic at a link: `queue = { kind = "classes", ... }`.
+//! Classes of traffic at a link: `queue = { kind = "classes", ... }`. The table of a link reads
+//! them.
 
 use std::sync::LazyLock;
 

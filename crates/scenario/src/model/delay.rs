@@ -1,4 +1,4 @@
-//! Delays of links: one for ever, or one that changes with time.
+//! Delays of links, which are constant or change with time. The table of a link reads them.
 
 use std::sync::Arc;
 

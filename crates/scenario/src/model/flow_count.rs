@@ -1,4 +1,4 @@
-//! Numbers of flows, fixed or drawn anew by each replication.
+//! Numbers of flows, fixed or drawn anew by each replication. Flow groups have them.
 
 use forebay_random::Stream;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Flow groups: who sends what, when, and with which TCP.
+//! Flow groups: who sends what, when, and with which TCP. A scenario reads them after its links.
 
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Links and buffers.
+//! The table of a link with its buffer. A scenario reads its links first.
 
 use std::sync::Arc;
 

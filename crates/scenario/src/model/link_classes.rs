@@ -1,4 +1,4 @@
-//! Flow groups and buffers of the classes of a link.
+//! Flow groups and buffers of the classes of a link. Engines ask a link for them.
 
 use crate::model::buffer::resolve_buffer;
 use crate::model::classes::TrafficClass;

@@ -1,4 +1,4 @@
-//! The delay of a link over time.
+//! The delay of a link over time. Engines ask a link for it.
 
 use forebay_units::Time;
 

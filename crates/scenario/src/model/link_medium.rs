@@ -1,4 +1,5 @@
-//! The share of a link's rate that its medium leaves to packets.
+//! The share of a link's rate that its medium leaves to packets. Engines and formulas ask a link
+//! for it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The rate of a link over time: as it is written, behind a shaper, and on average.
+//! The rate of a link over time: as it is written, after a shaper, and on average. Engines and
+//! formulas ask a link for it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the medium behind a link loses, whatever waits in front of it.
+//! Losses by the medium after a link, whatever waits before it. The table of a link reads them.
 
 use crate::text::form::{Maybe, Share, Table};
 use crate::text::keys::keys;

@@ -1,4 +1,5 @@
-//! Sizes of transfers as they were measured in data centers, by name: `{ measured = "web_search" }`.
+//! Sizes of transfers as they were measured in data centers, by name: `{ measured = "web_search"
+//! }`. Distributions read them.
 
 use forebay_units::Bytes;
 

@@ -1,4 +1,8 @@
-//! The medium of a link, where packets do not simply follow each other at its rate: `medium = { kind, ... }`.
+//! The medium of a link, where packets do not simply follow each other at its rate: `medium = {
+//! kind, ... }`. The table of a link reads it.
+//!
+//! A new medium also has its memory in `derived/memory_estimate.rs`, and its words in
+//! `views/headline.py` of the Python package.
 
 mod cellular;
 mod docsis;

@@ -1,4 +1,8 @@
-//! Metrics and goals: what a report measures and what a recommendation must meet.
+//! Metrics and goals: what a report measures and what a recommendation must meet. Each metric is
+//! declared once here; engines fill it in.
+//!
+//! A metric of a group states its requirements in `search/measurable.py` of the Python package. A
+//! metric of the fluid engine is also in `crates/fluid/src/answer.rs`.
 
 use forebay_units::{Rate, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};

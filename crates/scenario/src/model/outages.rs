@@ -1,4 +1,5 @@
-//! When a link sends nothing: at times that are listed, or at times that are drawn for each replication.
+//! Times at which a link sends nothing: listed, or drawn for each replication. The table of a link
+//! reads them.
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::Time;

@@ -1,4 +1,5 @@
-//! Policers: what is dropped in front of a queue, for it comes faster than was agreed.
+//! Policers, which drop packets before a queue if they exceed the agreed rate. The table of a link
+//! reads them.
 
 use forebay_units::{Bytes, Rate};
 use serde_json::Value;

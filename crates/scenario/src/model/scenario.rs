@@ -1,4 +1,5 @@
 //! The scenario: valid by construction, with its resolved buffer and bandwidth-delay product.
+//! Engines and formulas receive it.
 
 mod buffers;
 mod presets;

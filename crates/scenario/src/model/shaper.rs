@@ -1,4 +1,4 @@
-//! Shapers: token buckets that empty a queue.
+//! Shapers: token buckets that empty a queue. The table of a link reads them.
 
 use forebay_units::{Bytes, Rate};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The choices of a TCP implementation: presets of them, and the keys of a flow group that change
-//! one each.
+//! The choices of a TCP implementation: presets, and the keys of a flow group that change one
+//! choice each. Flow groups have a stack.
 
 use forebay_units::{Bytes, Time};
 use serde_json::{Value, json};

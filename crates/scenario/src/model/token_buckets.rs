@@ -1,4 +1,5 @@
-//! Sizes of token buckets, which must hold the largest packet that crosses their link.
+//! Sizes of token buckets, which must hold the largest packet that crosses their link. A scenario
+//! checks them after its flow groups.
 
 use forebay_units::Bytes;
 

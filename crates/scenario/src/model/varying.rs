@@ -1,4 +1,5 @@
-//! How a link's rate changes: at times that are known, or at times that are drawn for each replication.
+//! Changes of a link's rate, at known times or at times that are drawn for each replication. The
+//! table of a link reads them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,9 @@
 //! Workloads: what the flows of a group have to send. Each kind is declared once, with its keys;
 //! reader, canonical form, schema, `explain` and the manual's tables come from that.
+//!
+//! A new kind also has its load in `crates/closed_form/src/reading.rs` and its words in the Python
+//! package (`views/traffic.py`, `search/sensitivity.py`). `Workload::repeats` states whether it
+//! repeats itself.
 
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};

@@ -1,5 +1,6 @@
-//! Links that send by turns: whatever waits, the discipline is asked for packets only at certain
-//! instants, for one packet or for several at once.
+//! Links that send only at certain instants: the discipline is asked for one packet or for several
+//! at once. Links that hold their packets ([`crate::link::queued`]) ask the scheduler for these
+//! instants.
 
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{Link as LinkSpec, Medium, Seed};

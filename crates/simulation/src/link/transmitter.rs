@@ -1,4 +1,5 @@
-//! What sends packets one after the other.
+//! The transmitter of a link, which sends packets one after the other and records the used time.
+//! Links of all kinds have one.
 
 use std::sync::Arc;
 

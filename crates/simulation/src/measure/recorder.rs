@@ -1,5 +1,6 @@
 //! The recorder: congestion events, samples, and the traces that the scenario's `[trace]` asks for.
-//! What is counted per link and per flow stands with them ([`crate::statistics`], [`crate::flow`]).
+//! The network and the hosts call it. Counts of links and flows are stored with them
+//! ([`crate::link::statistics`], [`crate::flow`]).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What `[trace]` records.
+//! The memory for the records that `[trace]` asks for. The memory estimate adds it.
 
 use super::at_once::{smallest, swung};
 use crate::answer::footprint::{Need, Waiting};
