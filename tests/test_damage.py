@@ -471,6 +471,9 @@ def test_a_damaged_list_of_figures_is_left_out_and_named(damage: Damage, tmp_pat
 
 @pytest.mark.parametrize("form", [1, None, [], {}, {"claims": 5}, {"claims": [1]}, {"trouble": 3}, {"trouble": None},
     {"claims": [{"quantity": "Q", "ours": "x", "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 10**400, "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": True, "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 1.0, "half_width": -1.0, "verdict": "reproduced", "why": ""}]},
     {"claims": [{"quantity": "Q", "ours": 1.0, "half_width": None, "verdict": "perfect", "why": ""}]}])  # fmt: skip
 def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path) -> None:
     papers = {paper.name: paper for paper, _ in catalog.select("all", catalog.FOLDER)}

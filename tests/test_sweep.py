@@ -112,6 +112,22 @@ def test_a_buffer_of_a_cell_is_that_of_the_changed_text(buffer: str, change: str
     assert f'"{buffer}"' in changed.toml
 
 
+@pytest.mark.parametrize("arrivals", ["load = 0.3", 'rate = "2Mbps"', 'interarrival = "90ms"'])
+@pytest.mark.parametrize("size", ["20kB", "14p"])
+@pytest.mark.parametrize("change", ["link.rate=7Mbps", "flows.web.packet=9kB", "flows.web.stack=linux"])
+def test_arrivals_of_a_cell_are_those_of_the_changed_text(arrivals: str, size: str, change: str) -> None:
+    web = f'[[flows]]\nname = "web"\nrtt = "9ms"\nworkload = {{ open_loop = {{ {arrivals}, size = "{size}" }} }}\n'
+    text = QUICK.replace("[run]", f"{web}[run]", 1)
+    expected = Scenario.parse(text, overrides=[change]).core.sha256
+    scenario = Scenario.parse(text)
+    (job,) = jobs_of(scenario, [Axis.parse(change)], "packet", 1, 1)
+    assert job.scenario.sha256 == expected
+    assert (
+        scenario.changed("run.seed=7").changed(change).changed(f"run.seed={scenario.core.seed}").core.sha256 == expected
+    )
+    assert Scenario.parse(Scenario(scenario.core).toml).changed(change).core.sha256 == expected
+
+
 def test_a_sweep_and_its_tables(quick: Path, tmp_path: Path) -> None:
     scenario = Scenario.load(quick)
     over = ["link.buffer=5p..80p:3", "flows.bulk.cca=newreno,cubic"]
