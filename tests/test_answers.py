@@ -223,7 +223,7 @@ def test_a_warning_is_its_sentence_and_knows_what_it_is_about() -> None:
 
 
 def test_every_kind_of_the_engines_is_known() -> None:
-    source = (ROOT / "crates" / "scenario" / "src" / "warning.rs").read_text(encoding="utf-8")
+    source = (ROOT / "crates" / "scenario" / "src" / "answer" / "warning.rs").read_text(encoding="utf-8")
     table = source[source.index("pub const fn name(self)") :]
     table = table[: table.index("}\n    }")]
     kinds = [line.partition('"')[2].partition('"')[0] for line in table.splitlines() if "=>" in line]
