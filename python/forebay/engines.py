@@ -26,29 +26,34 @@ __all__ = [
 ]
 
 
+def _has(engine: str, capability: Callable[[_core.Engine], bool]) -> bool:
+    """Whether the engine of this name has a capability; an unknown one has none."""
+    return any(each.name == engine and capability(each) for each in _core.engines())
+
+
 def real_time_engines() -> frozenset[str]:
     """Names of the engines that run in real time."""
     return frozenset(engine.name for engine in _core.engines() if engine.real_time)
 
 
 def in_real_time(engine: str) -> bool:
-    """Whether the engine of this name runs in real time; an unknown one does not."""
-    return engine in real_time_engines()
+    """Whether the engine of this name runs in real time."""
+    return _has(engine, lambda each: each.real_time)
 
 
 def simulates_hosts(engine: str) -> bool:
     """Whether the engine of this name simulates hosts and each of their packets."""
-    return any(each.name == engine and each.simulates_hosts for each in _core.engines())
+    return _has(engine, lambda each: each.simulates_hosts)
 
 
 def assumes_losses(engine: str) -> bool:
     """Whether the engine of this name assumes which share of the flows loses at a congestion event."""
-    return any(each.name == engine and each.assumes_losses for each in _core.engines())
+    return _has(engine, lambda each: each.assumes_losses)
 
 
 def is_exact(engine: str) -> bool:
     """Whether nothing is random in the answer of the engine of this name."""
-    return any(each.name == engine and not each.replicates for each in _core.engines())
+    return _has(engine, lambda each: not each.replicates)
 
 
 def run_s(scenario: _core.Scenario) -> float:
