@@ -200,9 +200,11 @@ def add_foot(made: Picture, inches: float, below: float) -> Axes:
     """
     width, before = (float(each) for each in made.get_size_inches())
     height = before + inches
-    # The layout makes no room for a legend that is anchored.
-    made.canvas.draw()
-    legends = max((each.get_window_extent().y1 / made.dpi for each in made.legends), default=0.0)
+    legends = 0.0
+    if made.legends:
+        # The layout makes no room for a legend that is anchored; drawing places it.
+        made.canvas.draw()
+        legends = max(each.get_window_extent().y1 / made.dpi for each in made.legends)
     made.set_size_inches(width, height)
     made.foot = inches + legends
     head(made, made.heading[1])
