@@ -21,7 +21,7 @@ from forebay.inputs.goals import Goal, distinct
 from forebay.inputs.link_traces import changes_of_files
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
 from forebay.phase_effects import cautions
-from forebay.results import notebook_repr as display
+from forebay.results import notebook_repr
 from forebay.results.report import BufferSize, Report
 
 __all__ = ["TARGET", "Scenario", "bounded", "cores", "read", "utf8"]
@@ -262,12 +262,12 @@ class Scenario:
         UnsupportedError
             If the page was not built.
         """
-        widget: Laboratory = display.laboratory(self, height)
+        widget: Laboratory = notebook_repr.laboratory(self, height)
         return widget
 
     def _repr_html_(self) -> str:
         """The scenario as a table, for notebooks."""
-        return display.table(self)
+        return notebook_repr.table(self)
 
     def run(
         self,

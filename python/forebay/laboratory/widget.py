@@ -8,7 +8,7 @@ import anywidget
 import traitlets
 
 from forebay.laboratory.page import laboratory_page, widget_code
-from forebay.results import notebook_repr as display
+from forebay.results import notebook_repr
 from forebay.scenario import Scenario
 
 __all__ = ["Laboratory"]
@@ -68,4 +68,4 @@ class Laboratory(anywidget.AnyWidget):
         if kept is None:
             return None
         data, metadata = kept
-        return {**data, "text/html": display.table(self.scenario)}, metadata
+        return {**data, "text/html": notebook_repr.table(self.scenario)}, metadata

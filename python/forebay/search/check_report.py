@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.inputs.goals import Goal
-from forebay.results import notebook_repr as display
+from forebay.results import notebook_repr
 from forebay.results.report import BufferSize, Estimate
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
@@ -197,7 +197,7 @@ class CheckReport:
 
     def _repr_html_(self) -> str:
         """The report as a table, for notebooks."""
-        return display.table(self)
+        return notebook_repr.table(self)
 
     def __repr__(self) -> str:
         of = f" of {self.scenario.title!r}" if self.scenario.title else ""

@@ -26,7 +26,7 @@ from forebay import _core
 from forebay.engines import check_alone, real_time_engines, run_s
 from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
-from forebay.inputs import validation as bounds
+from forebay.inputs import validation
 from forebay.measurement.cluster import Cluster, connected
 from forebay.results.notebook_repr import Shown
 from forebay.results.report import Report
@@ -184,8 +184,8 @@ def sweep(
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
-    count = bounds.whole(count, (1, bounds.MOST_REPLICATIONS), "replications")
-    seed = scenario.core.seed if seed is None else bounds.whole(seed, (0, bounds.MOST_SEED), "seed")
+    count = validation.whole(count, (1, validation.MOST_REPLICATIONS), "replications")
+    seed = scenario.core.seed if seed is None else validation.whole(seed, (0, validation.MOST_SEED), "seed")
     _afford(scenario, axes, count)
     manifest = Manifest(
         _core.__version__,
