@@ -19,8 +19,9 @@ from typing import Any
 
 from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran, Refused
 from checks.pairs import CAUSES, SCENARIOS
+from checks.programs import exit_code, is_chosen
 from forebay import _core
-from forebay.errors import ForebayError, InputError
+from forebay.errors import InputError
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.storage.files import between, write_whole
@@ -167,29 +168,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, metavar="FILE", help="renew the table in this page")
     parser.add_argument("--jobs", type=int, default=None)
     options = parser.parse_args(arguments)
-    try:
-        _compare(options)
-    except OSError as error:
-        print(f"kernel: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except ForebayError as error:
-        print(f"kernel: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("kernel: interrupted; the same command goes on where it stopped", file=sys.stderr)
-        return 130
-    return 0
+    return exit_code("kernel", lambda: _compare(options), "interrupted; the same command goes on where it stopped")
 
 
-def _compare(options: argparse.Namespace) -> None:
+def _compare(options: argparse.Namespace) -> int:
     if options.runs < 1:
         raise InputError(f"runs: found {options.runs}; allowed: 1 or more")
     if options.write is not None:
         if options.only:
             raise InputError("WRITE: found ONLY beside it; allowed: all scenarios, so that the page has them all")
         between(options.write.read_text(encoding="utf-8"), MARKS, "", str(options.write))  # found out before an hour
-    parts = [part.strip() for part in options.only.split(";") if part.strip()]
-    chosen = {name: tables for name, tables in SCENARIOS.items() if not parts or any(part in name for part in parts)}
+    chosen = {name: tables for name, tables in SCENARIOS.items() if is_chosen(name, options.only, ";")}
     if not chosen:
         raise InputError(f"ONLY: found `{options.only}`; allowed: parts of {'; '.join(SCENARIOS)}")
     runs = KernelRuns(options.folder, options.at_once)
@@ -208,6 +197,7 @@ def _compare(options: argparse.Namespace) -> None:
     if options.write is not None:
         page = options.write.read_text(encoding="utf-8")
         write_whole(options.write, between(page, MARKS, text, str(options.write)))
+    return 0
 
 
 if __name__ == "__main__":

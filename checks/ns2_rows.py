@@ -8,7 +8,6 @@ packets of the others. Each seed is a substream of ns-2's random numbers.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
@@ -21,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from checks.phases import on_phase
-from forebay.errors import ForebayError, InputError, UnavailableError
-from forebay.storage.files import write_whole
+from checks.programs import exit_code, is_chosen, new_row_file, write_rows
+from forebay.errors import InputError, UnavailableError
 
 __all__ = ["Run", "main", "off_phase", "row_of", "runs_of"]
 
@@ -208,7 +207,7 @@ def row_of(run: Run, printed: str, version: str) -> dict[str, Any]:
 
 
 def _run(program: str, run: Run) -> str:
-    """What row.tcl prints for a run."""
+    """Return the text that row.tcl prints for a run."""
     options = [part for name, value in run.given.items() for part in (OPTIONS[name], str(value))]
     try:
         done = subprocess.run(
@@ -241,25 +240,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs at a time")
     options = parser.parse_args(arguments)
-    try:
-        return _write(options)
-    except OSError as error:
-        print(f"ns2-rows: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except ForebayError as error:
-        print(f"ns2-rows: {error}", file=sys.stderr)
-        return error.exit_code
+    return exit_code("ns2-rows", lambda: _write(options), "interrupted; no row is written")
 
 
 def _write(options: argparse.Namespace) -> int:
-    target = options.to / "ns2.jsonl"
-    if target.exists():
-        raise InputError(f"{target}: found a file; allowed: a folder without one, so that no rows are lost")
+    target = new_row_file(options.to, "ns2.jsonl")
     program = shutil.which("ns")
     if program is None:
         raise UnavailableError("found no program `ns`; install Debian's package ns2")
-    parts = [part.strip() for part in options.match.split(",") if part.strip()]
-    runs = [run for run in runs_of(options.scenarios) if not parts or any(part in run.experiment for part in parts)]
+    runs = [run for run in runs_of(options.scenarios) if is_chosen(run.experiment, options.match)]
     if not runs:
         raise InputError(f"{options.scenarios}: found no experiment with `{options.match}`; allowed: one or more")
     version, rows = _version(), []
@@ -272,9 +261,7 @@ def _write(options: argparse.Namespace) -> int:
                 f"loss {told['loss_rate']}, queue {told['mean_queue_pkts']}",
                 flush=True,
             )
-    options.to.mkdir(parents=True, exist_ok=True)
-    write_whole(target, "".join(f"{json.dumps(row)}\n" for row in rows))
-    print(f"{len(rows)} rows in {target}")
+    write_rows(target, rows)
     return 0
 
 

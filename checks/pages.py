@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from checks.programs import is_chosen
 from forebay.storage.files import between, write_whole
 
 __all__ = ["asked", "print_or_write"]
@@ -12,8 +13,7 @@ __all__ = ["asked", "print_or_write"]
 
 def asked(names: Iterable[str], only: str) -> list[str]:
     """The names that contain one of the comma-separated parts; all of them if there is no part."""
-    parts = [part.strip() for part in only.split(",") if part.strip()]
-    return [name for name in names if not parts or any(part in name for part in parts)]
+    return [name for name in names if is_chosen(name, only)]
 
 
 def print_or_write(text: str, page: Path | None, marks: tuple[str, str]) -> None:

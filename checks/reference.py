@@ -24,6 +24,7 @@ from typing import Any
 
 from checks.findings import Finding, Tally, read, settled, write
 from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Refused
+from checks.programs import is_chosen
 from checks.rows import Number, Row, read_folder
 from checks.summary import print_summary
 from forebay import _core
@@ -271,7 +272,7 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
         return
     if kind == "oracle":
         for row in _oracle_rows(file_of(folder, kind)):
-            if _matches(f"{row['id']} {row['quantity']}", match):
+            if is_chosen(f"{row['id']} {row['quantity']}", match):
                 judge.oracle(row)
         return
     rows = list(read_folder(folder, kind))
@@ -279,13 +280,8 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
     for found in rows:
         if not isinstance(found, Row):
             judge.unreadable(kind, *found)
-        elif _matches(found.label, match):
+        elif is_chosen(found.label, match):
             judge.row(found, repeats[scenario_key(found.tables)])
-
-
-def _matches(label: str, match: str) -> bool:
-    parts = [part.strip() for part in match.split(",") if part.strip()]
-    return not parts or any(part in label for part in parts)
 
 
 def _fetch(kernel: KernelRuns, folder: Path, kinds: Iterable[str], match: str) -> None:
@@ -294,7 +290,7 @@ def _fetch(kernel: KernelRuns, folder: Path, kinds: Iterable[str], match: str) -
     asked = [
         Asked(row.label, row.kernel)
         for row in rows
-        if isinstance(row, Row) and row.kernel is not None and _matches(row.label, match)
+        if isinstance(row, Row) and row.kernel is not None and is_chosen(row.label, match)
     ]
     print(f"kernel: {kernel.cost(asked)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
     kernel.fetch(asked, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))

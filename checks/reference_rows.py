@@ -8,7 +8,6 @@ refuses makes no row.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import random
 import re
@@ -19,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran
+from checks.programs import exit_code, is_chosen, new_row_file, write_rows
 from checks.rows import LINUX_CONTROLLERS, Row, linux_row
 from forebay import _core
-from forebay.errors import ForebayError, InputError
+from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.storage.build import fingerprint
-from forebay.storage.files import write_whole
 from forebay.storage.safe_io import content, document
 
 __all__ = ["Experiment", "experiments_of", "given_experiments", "main", "row_of"]
@@ -94,7 +93,6 @@ class Experiment:
 
 def experiments_of(path: Path, match: str = "") -> list[Experiment]:
     """The experiments of a linux.jsonl whose labels contain one of the comma-separated parts of `match`."""
-    parts = [part.strip() for part in match.split(",") if part.strip()]
     allowed = "a row of numbers a line, as JSON"
     found = []
     for number, line in enumerate(content(path, allowed).split(b"\n"), start=1):
@@ -104,7 +102,7 @@ def experiments_of(path: Path, match: str = "") -> list[Experiment]:
             each = Experiment.of(document(line, f"line {number}", allowed))
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise InputError(f"{path}:{number}: found no such row ({error!r}); allowed: {allowed}") from None
-        if not parts or any(part in each.asked.label for part in parts):
+        if is_chosen(each.asked.label, match):
             found.append(each)
     return found
 
@@ -236,23 +234,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="runs at a time, 1 or 2")
     parser.add_argument("--runs", type=Path, default=Path("out/kernel/rows"), metavar="DIR", help="where runs are kept")
     options = parser.parse_args(arguments)
-    try:
-        return _write(options)
-    except OSError as error:
-        print(f"kernel-rows: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except ForebayError as error:
-        print(f"kernel-rows: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("kernel-rows: interrupted; the same command goes on where it stopped", file=sys.stderr)
-        return 130
+    return exit_code("kernel-rows", lambda: _write(options), "interrupted; the same command goes on where it stopped")
 
 
 def _write(options: argparse.Namespace) -> int:
-    target = options.to / "linux.jsonl"
-    if target.exists():
-        raise InputError(f"{target}: found a file; allowed: a folder without one, so that no rows are lost")
+    target = new_row_file(options.to, "linux.jsonl")
     experiments = _asked(options)
     runs = KernelRuns(options.runs, options.at_once)
     wanted = [experiment.asked for experiment in experiments]
@@ -266,9 +252,7 @@ def _write(options: argparse.Namespace) -> int:
         else:
             refused += 1
             print(f"{experiment.asked.label}: no row: {ran.why}")
-    options.to.mkdir(parents=True, exist_ok=True)
-    write_whole(target, "".join(f"{json.dumps(row)}\n" for row in rows))
-    print(f"{len(rows)} rows in {target}")
+    write_rows(target, rows)
     return 1 if refused else 0
 
 
