@@ -7,7 +7,7 @@
 //! 1. A lost packet is judged with the next acknowledgment and not when a timer finds it. Of several
 //!    packets that an acknowledgment shows to be lost, the one is judged whose flight lost most.
 //!    Acknowledged packets are judged, too, as in Linux (`bbr_adapt_upper_bounds`): loss recovery
-//!    without records tells no lost packets.
+//!    without records shows no lost packets.
 //! 2. The event of a loss in start-up is an acknowledgment with losses, as in Linux
 //!    (`bbr_check_loss_too_high_in_startup`), and no sequence range.
 //! 3. A cautious probe ends when the packets in flight before an acknowledgment reach the bound, as

@@ -30,7 +30,7 @@ impl Rounds {
         }
     }
 
-    /// A round begins after so many delivered packets, without being counted.
+    /// Begins a round after this number of delivered packets, without counting it.
     pub(crate) fn restart(&mut self, delivered: u64) {
         self.end = delivered;
     }

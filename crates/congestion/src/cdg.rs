@@ -47,7 +47,7 @@ pub struct CdgController {
     round_trips: RoundTrips,
     before: Option<Extremes>,
     gradient: Gradient,
-    /// What the gradients tell of the queue; unknown after each reduction.
+    /// State of the queue by the gradients; unknown after each reduction.
     queue: Fullness,
     /// The packet whose acknowledgment does not yet end the round (`rtt_seq`).
     round_end: u64,
@@ -90,7 +90,7 @@ impl CdgController {
         limit <= 0.0 || self.backoffs <= limit
     }
 
-    /// A round ends: what its round-trip times say of the queue.
+    /// Ends a round: its round-trip times give the gradients and may cause a backoff.
     fn end_round(&mut self, window: &mut Window, seen: Extremes, next: u64) {
         let sum = self.before.map(|before| {
             let sums = self.gradient.update(seen, before);
@@ -186,7 +186,7 @@ impl CongestionControl for CdgController {
         }
     }
 
-    /// `CA_EVENT_CWND_RESTART`: everything begins anew with the window.
+    /// `CA_EVENT_CWND_RESTART`: gradients, backoffs and the shadow window restart with the window.
     fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
         idle.restart(window);
         if idle.restart_window.is_some() {

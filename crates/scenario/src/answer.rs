@@ -1,4 +1,4 @@
-//! What engines receive and answer: the traits, reports and warnings.
+//! Traits of engines and models, and their reports and warnings.
 
 pub(crate) mod cached_report;
 pub(crate) mod engine;

@@ -1,4 +1,5 @@
-//! What follows from a whole scenario: draws of replications, the memory estimate, remarks, the schema and the manual.
+//! Values that follow from a whole scenario: draws of replications, the memory estimate, remarks, the schema and the
+//! manual.
 
 pub(crate) mod draws;
 pub(crate) mod edit;

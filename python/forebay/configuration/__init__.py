@@ -1,4 +1,4 @@
-"""What an engineer writes: scenario files to start from, and the lines of routers.
+"""Scenario files to start from, and configuration lines of routers.
 
 `drafting` and `jitter` make scenarios. `port` reads a `Port` from a scenario: rate, limit, discipline with its resolved
 parameters, classes. A platform of `platforms` fits the port to the router, writes its lines and reads them back.

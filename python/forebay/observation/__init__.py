@@ -1,4 +1,4 @@
-"""What a network already measures, read as a scenario: captures, flow records, counters and sockets.
+"""Scenarios from measurements of a network: captures, flow records, counters and sockets.
 
 1. `observing` is the entry. `inputs` asks the registry of `readers` for the kind of each file.
 2. `captures` reads captures by `crates/capture` as `Seen`, and `doubts` refuses contradictions. `apart` puts captures

@@ -1,4 +1,4 @@
-"""What an input is, told by how it begins and not by its name: the registry of readers knows each kind.
+"""The kind of an input, by its first bytes and not by its name. The registry of readers knows each kind.
 
 `observing` asks it before a file is read.
 """

@@ -1,4 +1,4 @@
-"""What a capture says of its link: each question asked in turn, the answers of the earlier ones given to the later.
+"""The link of a capture: questions in order, each with the answers of the questions before it.
 
 `observing` passes the columns of captures to it, and `joining` makes a finding of its answers.
 """

@@ -34,7 +34,7 @@ pub(super) struct Case {
     pub(super) window: Window,
     pub(super) now: Time,
     delivered: u64,
-    /// Of the next acknowledgment.
+    /// Lost packet that the next acknowledgment shows.
     pub(super) lost_packet: Option<LostPacket>,
     /// Packets by which an acknowledgment lowers what is in flight.
     pub(super) acked_in_flight: f64,

@@ -1,12 +1,12 @@
-//! What losses tell BBR version 3: whether a probe put too much in flight (section 5.5.10.2), and
-//! the state to return to after a recovery that was not needed (section 5.5.11).
+//! Losses in BBR version 3. They show whether a probe put too much in flight (section 5.5.10.2). The
+//! state before a recovery returns if the recovery was not needed (section 5.5.11).
 
 use crate::packet::{LostPacket, Sample, Signal};
 
 use super::model::{BETA, Bounds, Mode};
 use super::{Bbr3Controller, LOSS_THRESHOLD};
 
-/// State of before a loss recovery (section 2, Undo State).
+/// State before a loss recovery (section 2, Undo State).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     bounds: Bounds,
@@ -111,7 +111,7 @@ impl Bbr3Controller {
     }
 }
 
-/// Whether so many lost packets of a flight are more than the threshold allows.
+/// Whether the lost packets of a flight are more than the threshold allows.
 fn is_too_much(lost: f64, in_flight: f64) -> bool {
     lost > LOSS_THRESHOLD * in_flight
 }

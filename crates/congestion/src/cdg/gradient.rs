@@ -3,10 +3,10 @@
 
 use crate::packet::Sample;
 
-/// A sum that falls by so many microseconds shows that a backoff had an effect.
+/// A sum that falls by this number of microseconds shows that a backoff had an effect.
 const EFFECT: i64 = -32;
 
-/// Sums of less than half of so many microseconds count as none where losses are tolerated.
+/// Granularity of the sums if losses are tolerated, microseconds: less than half of it counts as zero.
 const COARSE: i64 = 64;
 
 /// Acknowledgments of single packets that may be delayed, at most (`delack`).
@@ -98,7 +98,7 @@ pub(super) struct Gradient {
 }
 
 impl Gradient {
-    /// Gradients of so many rounds, one at least.
+    /// Gradients of this number of rounds, at least one.
     pub(super) fn new(rounds: usize) -> Self {
         Self {
             gradients: vec![Extremes::default(); rounds.max(1)],

@@ -43,7 +43,7 @@ impl Link {
         }
     }
 
-    /// Utilization over so many milliseconds after a tenth of them.
+    /// Utilization over a number of milliseconds, after a tenth of them.
     fn utilization(&mut self, ms: f64) -> f64 {
         self.send(0.0);
         let (mut acked, mut counted) = (0, 0_u32);
@@ -83,7 +83,7 @@ fn by_rounds(rounds: usize) -> f64 {
         time += PRODUCT + queue(cwnd);
         let grown = queue(cwnd + 1.0) - queue(cwnd);
         cwnd += 1.0;
-        // What a backoff drained is missing in the largest round-trip time only.
+        // A backoff drains packets, which only the largest round-trip time shows.
         gradients[round % rounds] = (grown, grown - drained);
         drained = 0.0;
         let sum = |of: fn(&(f64, f64)) -> f64| gradients.iter().map(of).sum::<f64>();

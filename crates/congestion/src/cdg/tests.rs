@@ -105,7 +105,7 @@ fn a_backoff_leaves_the_root_of_one_half_and_lasts_a_round_trip() {
     }
     driven.acknowledge(1.1);
     assert!(driven.cdg.backing_off.is_none());
-    // What was seen during the reduction is the round before.
+    // The round-trip times of the reduction are those of the round before.
     assert_eq!(driven.cdg.before.map(|seen| seen.max), Some(5_000_000));
 }
 

@@ -11,22 +11,22 @@ use crate::text::naming::counted;
 /// Parameters of controllers that are packets of growth in a round trip.
 const GROWTH: [&str; 4] = ["increase", "max_increment", "alpha", "alpha_max"];
 
-/// Times that a flow may set a timer to no avail.
+/// Timers that a flow may set in vain.
 pub(crate) const TIMERS_OF_A_FLOW: f64 = 100.0;
 
-/// What one key of a scenario asks for.
+/// Memory that one key of a scenario needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
-    /// The key, dotted.
+    /// Dotted name of the key.
     pub key: String,
-    /// What takes the memory: "16000000 flows".
+    /// Count and noun of the parts that take the memory, such as "16000000 flows".
     pub what: String,
-    /// How much, at most.
+    /// Upper bound of the memory, in bytes.
     pub bytes: f64,
 }
 
 impl Need {
-    /// So many of what takes so many bytes each.
+    /// The need of `count` parts of `each` bytes.
     pub fn new(key: impl Into<String>, count: f64, noun: &str, each: f64) -> Self {
         Self {
             key: key.into(),
@@ -43,44 +43,44 @@ impl Need {
 /// Packets that may wait at a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waiting {
-    /// At most, all together.
+    /// Largest number of waiting packets.
     pub packets: f64,
-    /// Of them those that go on to a receiver or to another link: the others are forgotten when they
-    /// leave.
+    /// Those among them that go on to a receiver or another link. The link forgets the others when they leave.
     pub go_on: f64,
 }
 
-/// What an engine keeps, in bytes: so much of each, containers that double as they grow included.
+/// Memory that an engine stores for each part of a scenario, in bytes, with the spare capacity of containers that
+/// double when they grow.
 pub trait Footprint {
-    /// Of a run, whatever is in it.
+    /// Memory of a run without its parts.
     fn run(&self, _scenario: &Scenario) -> f64 {
         0.0
     }
-    /// Of a flow group beside its flows: histograms.
+    /// Memory of a flow group without its flows, such as histograms.
     fn group(&self, _scenario: &Scenario) -> f64 {
         0.0
     }
-    /// Of a responsive flow.
+    /// Memory of a responsive flow.
     fn flow(&self, group: &FlowGroup) -> f64;
-    /// Of an unresponsive flow.
+    /// Memory of an unresponsive flow.
     fn source(&self, group: &FlowGroup) -> f64;
-    /// Of link number `at` and its queue where nothing waits, with so many flows in the scenario.
+    /// Memory of link number `at` and its empty queue, in a scenario with this number of flows.
     fn link(&self, _scenario: &Scenario, _at: usize, _flows: f64) -> f64 {
         0.0
     }
-    /// Of what may wait at link number `at`.
+    /// Memory of the packets that may wait at link number `at`.
     fn waiting(&self, scenario: &Scenario, at: usize, waiting: Waiting) -> f64;
-    /// Of a packet that propagates, or waits at its flow's access link.
+    /// Memory of a packet that propagates, or waits at its flow's access link.
     fn under_way(&self, _scenario: &Scenario) -> f64 {
         0.0
     }
-    /// Of a packet that its sender has sent and that is not acknowledged.
+    /// Memory of a packet that is sent and not acknowledged.
     fn outstanding(&self, _group: &FlowGroup) -> f64 {
         0.0
     }
 }
 
-/// What the controller of a group's flows asks of an engine.
+/// Requirements of a group's controller on an engine.
 pub fn controller_needs(group: &FlowGroup) -> Needs {
     let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
     let controller = &group.controller;
@@ -88,7 +88,7 @@ pub fn controller_needs(group: &FlowGroup) -> Needs {
     made.map(|made| made.needs()).unwrap_or_default()
 }
 
-/// Packets that a window grows by in a round trip, where that was chosen above its default, as in
+/// Packets by which a window grows in a round trip, if a parameter above its default sets them, as in
 /// `{ kind = "aimd", increase = 1e6 }`.
 pub(crate) fn grown(group: &FlowGroup) -> f64 {
     let controller = &group.controller;

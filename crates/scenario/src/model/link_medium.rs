@@ -12,8 +12,8 @@ use crate::text::cursor::Cursor;
 use crate::text::tree::ScenarioError;
 
 impl Link {
-    /// Lets the medium take its share of the rate, where there is one: from then on the link's rate is
-    /// what it carries of packets of so many bytes on average, when it is never idle.
+    /// Lets the medium take its share of the rate, if there is a medium. Afterwards the rate of the link is the rate
+    /// that it carries, never idle, of packets with this mean and largest size in bytes.
     pub(crate) fn meet_medium(
         &mut self,
         table: &Cursor<'_>,
@@ -90,7 +90,7 @@ impl Link {
         self.rate.as_bits_per_second() as f64 * share
     }
 
-    /// What its medium does that a wire does not.
+    /// A sentence on how the medium differs from a wire; `None` for a wire.
     pub fn takes_turns(&self) -> Option<String> {
         let how = match self.medium? {
             Medium::Wifi(wifi) if wifi.stations > 0 => {
@@ -103,7 +103,7 @@ impl Link {
         Some(format!("the link “{}” sends {how}", self.name))
     }
 
-    /// What is said of a rate that is a medium's.
+    /// A sentence on the rate that the medium carries; `None` for a wire.
     pub(crate) fn of_medium(&self) -> Option<String> {
         let phy = self.phy.as_ref()?;
         let of = match self.medium? {

@@ -273,7 +273,7 @@ impl Link {
         self.line.unwrap_or(self.rate)
     }
 
-    /// What may leave at once beyond the rate, where a shaper saves tokens.
+    /// Bytes that may leave at once beyond the rate, from the tokens of a shaper.
     ///
     /// ```
     /// use forebay_scenario::{Format, Scenario};

@@ -245,7 +245,7 @@ mod tests {
         );
     }
 
-    /// Of 20 s behind 5 s of warm-up: a fall at 25 s is not in it, one at its first instant is.
+    /// A run measures 20 s after 5 s of warm-up. A fall at its first instant counts, and one at 25 s does not.
     #[test]
     fn a_rate_falls_in_the_measured_time() {
         let of = |link: &str| {

@@ -1,17 +1,17 @@
-//! What keys allow: a JSON Schema for programs and words for people.
+//! Values that keys allow, as a JSON Schema for programs and as words for people.
 //!
 //! A form gives the [`Grammar`] of its values. The schema, `explain` and the manual collect the texts of all keys.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// What a form allows, for programs and for people.
+/// Values that a form allows.
 pub(crate) struct Grammar {
     /// JSON Schema of the values.
     pub(crate) schema: Value,
     /// The same in words.
     pub(crate) allowed: String,
-    /// The keys or words within, where there are some worth a line each.
+    /// Texts of the keys or words within the values.
     pub(crate) keys: Vec<KeyText>,
 }
 
@@ -29,18 +29,18 @@ impl Grammar {
     }
 }
 
-/// What is said of one key of scenario files, or of one of the words that a key takes.
+/// The text of one key of scenario files, or of one word that a key takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeyText {
     /// The key.
     pub name: String,
-    /// What it means.
+    /// Meaning of the key, in sentences.
     pub meaning: String,
-    /// Which values it takes.
+    /// Allowed values, in words.
     pub allowed: String,
-    /// The value without it, as it would be written; empty for none.
+    /// Default value as in a file; empty if there is none.
     pub default: String,
-    /// Whether it has to be given.
+    /// Whether the key is required.
     pub required: bool,
     /// The keys or words within its values.
     pub keys: Vec<KeyText>,
