@@ -49,7 +49,7 @@ EQUIVALENT = ROOT / "benches" / "mutants_equivalent.toml"
 #: Where it is kept what the tests of a file reach, by everything that decides over it.
 WATCHED = ROOT / "out" / "mutants"
 #: What several test files use.
-SHARED = ("conftest.py", "cycles.py", "damages.py", "oracle.py")
+SHARED = ("conftest.py", "support/cycles.py", "support/damages.py", "support/oracle.py")
 
 #: The test files that concern each module.
 TESTS: Mapping[str, tuple[str, ...]] = {
@@ -288,7 +288,7 @@ def _survey(modules: Sequence[str]) -> dict[str, Watched]:
     shared = b"".join((ROOT / "tests" / name).read_bytes() for name in SHARED)
     tests: dict[str, Watched] = {}
     for name in dict.fromkeys(name for module in modules for name in TESTS[module]):
-        file = ROOT / "tests" / f"test_{name}.py"
+        file = next((ROOT / "tests").glob(f"*/test_{name}.py"))
         digest = hashlib.sha256(sources + shared + file.read_bytes()).hexdigest()
         left = WATCHED / f"{name}-{digest[:16]}.json"
         if not left.exists():
@@ -322,7 +322,7 @@ def _watch(file: str, left: Path) -> None:
 
 def _concerned(tests: Mapping[str, Watched], module: str, lines: range) -> dict[str, float]:
     """The tests that reach lines of a module, or all that concern it where those run on import, by processor time."""
-    files = {f"tests/test_{name}.py" for name in TESTS[module]}
+    files = {str(next((ROOT / "tests").glob(f"*/test_{name}.py")).relative_to(ROOT)) for name in TESTS[module]}
     found = {}
     for test, watched in tests.items():
         reached = watched.lines.get(module, set())

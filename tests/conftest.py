@@ -1,39 +1,33 @@
-"""What several test files share."""
+"""Fixtures of all tests, and the order in which test files run."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.forked import Answer, Forks
-
-ROOT = Path(__file__).parent.parent
-
-#: The laboratory's page, which is not built where npm or a compiler for WebAssembly is missing.
-PAGE = ROOT / "python/forebay/laboratory/index.html"
+from tests.support.browsers import lacking
+from tests.support.paths import ROOT
+from tests.support.scenarios import SMALL
 
 #: Of what Windows does not have, signals, namespaces and `fork`, these are made.
 collect_ignore = (
     [
-        "test_captured.py",
-        "test_cluster.py",
-        "test_emulate.py",
-        "test_interruption.py",
-        "test_kernel_runs.py",
-        "test_locks.py",
-        "test_resumption.py",
-        "test_resumption_laws.py",
+        "checks/test_captured.py",
+        "measurement/test_cluster.py",
+        "measurement/test_emulate.py",
+        "commands/test_interruption.py",
+        "measurement/test_kernel_runs.py",
+        "storage/test_locks.py",
+        "search/test_resumption.py",
+        "search/test_resumption_laws.py",
     ]
     if sys.platform == "win32"
     else []
@@ -73,82 +67,11 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "target" / "hyp
 settings.register_profile("forebay", deadline=None)
 settings.load_profile("forebay")
 
-#: A link that answers in milliseconds: 2 Mb/s, one flow, half a minute.
-SMALL = """\
-title = "Small link"
-
-[link]
-rate   = "2Mbps"
-buffer = "20p"
-
-[[flows]]
-name     = "bulk"
-cca      = "newreno"
-rtt      = "40ms"
-packet   = "1000B"
-processing = "0s"
-
-[[flows]]
-name     = "background"
-packet   = "1000B"
-workload = { poisson = { rate = "1Mbps" } }
-
-[run]
-warmup  = "5s"
-measure = "30s"
-seed    = 3
-replications = 2
-
-[goal]
-utilization = ">= 85%"
-queue_delay_p99 = "<= 150ms"
-"""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, and leave the others in their order."""
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(LONGEST)))
-
-
-@cache
-def forks() -> Forks:
-    """What forks for the tests of this process."""
-    return Forks()
-
-
-def forebay(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, timeout_s: float = 300) -> Answer:
-    """Run the installed command as a user would, in a process of its own."""
-    environment = _environment(columns)
-    if sys.platform == "linux" and forks().can(environment):
-        return forks().call([str(each) for each in arguments], cwd or Path.cwd(), environment, timeout_s)
-    return begun(*arguments, cwd=cwd, columns=columns, timeout_s=timeout_s)
-
-
-def begun(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, timeout_s: float = 300) -> Answer:
-    """Run the installed command in a process that begins from nothing."""
-    command = [sys.executable, "-m", "forebay.command_line", *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=timeout_s, cwd=cwd, env=_environment(columns)
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
-
-
-def _environment(columns: int) -> dict[str, str]:
-    return {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
-
-
-def steady(text: str) -> str:
-    """What is printed, without what the machine decides."""
-    # The line may be broken anywhere, as it has more digits on a slower machine.
-    return re.sub(r",\s+[\d.]+\s+CPU\s+seconds(\s+in\s+[\d.]+\s+s)?", ", N CPU seconds", text)
-
-
-def without_costs(found: object) -> object:
-    """What does not depend on the machine."""
-    if isinstance(found, dict):
-        return {key: without_costs(each) for key, each in found.items() if key not in {"cost", "elapsed_s", "cpu_s"}}
-    return [without_costs(each) for each in found] if isinstance(found, list) else found
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -165,13 +88,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
-
-
-def lacking(why: str) -> NoReturn:
-    """Skip what a browser or its page is not there for; fail where they must be there, as in continuous integration."""
-    if os.environ.get("FOREBAY_BROWSER") == "required":
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 @pytest.fixture(scope="session")
@@ -207,12 +123,3 @@ def browser(started: Any) -> Iterator[Any]:
     yield started
     started.close()
     started.switch_to.window(first)
-
-
-def show(browser: Any, path: Path, width: int, *, scheme: str = "light", media: str = "") -> None:
-    """Open a page on a screen of this width, by day ("light") or by night ("dark"), or as it is printed."""
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    browser.get(path.as_uri())

@@ -29,7 +29,7 @@ PARTS = (0.25, 0.25, 0.5)
 #: Runs after which replications that repeat each other are taken as they are seen.
 FIRST = 8
 #: The pessimistic observation lies this many times as far from the mean as the worst run. With less, more than 5 % of
-#: the verdicts "met" are false on skewed noise (tests/test_check.py).
+#: the verdicts "met" are false on skewed noise (tests/search/test_check.py).
 REACH = 2.0
 NOTHING = Replications()
 #: Replications of checks have numbers from here on. No search uses them, so a check of an answer is independent of the

@@ -1,0 +1,211 @@
+"""Access lines: what each adds to a packet, the shaper in front of it, and both of its directions."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+import forebay as forebay_package
+from forebay import InputError, Scenario
+from forebay.configuration.access import ACCESSES, Access, Framing, access, asked_access
+from forebay.configuration.configuring import configure, link_table, translate
+from forebay.configuration.platforms.platform import Assumed
+from forebay.configuration.platforms.registry import PLATFORMS
+from forebay.configuration.port import Port
+from tests.support.commands import forebay
+from tests.support.paths import ROOT
+from tests.support.traffic_control import given_to_tc
+
+DSL = ROOT / "scenarios" / "dsl-access.toml"
+HOMES = [name for name, each in PLATFORMS.items() if each.accesses]
+#: iproute2 7.1.0, tc/q_cake.c: bytes of overhead, mpu and cells by keyword.
+OF_CAKE = {
+    "docsis": (18, 64, "none"),
+    "ethernet": (38, 84, "none"),
+    "ethernet+vlan": (42, 84, "none"),
+    "pppoe-ptm": (30, 0, "ptm"),
+    "pppoe-ptm+vlan": (34, 0, "ptm"),
+    "bridged-ptm": (22, 0, "ptm"),
+    "pppoa-vcmux": (10, 0, "atm"),
+    "pppoa-llc": (14, 0, "atm"),
+    "pppoe-vcmux": (32, 0, "atm"),
+    "pppoe-llcsnap": (40, 0, "atm"),
+    "bridged-vcmux": (24, 0, "atm"),
+    "bridged-llcsnap": (32, 0, "atm"),
+    "ipoa-vcmux": (8, 0, "atm"),
+    "ipoa-llcsnap": (16, 0, "atm"),
+    "conservative": (48, 0, "atm"),
+}
+
+
+def port(kind: str, *more: str) -> Port:
+    return Port.of(Scenario.load(DSL, [f"link.queue={kind}", *more]))
+
+
+def lines(system: str, kind: str, line: Access | None) -> str:
+    told = configure(PLATFORMS[system], port(kind), line)
+    assert told.lines, told.notes
+    return "\n".join(told.lines)
+
+
+@pytest.mark.parametrize(("name", "figures"), OF_CAKE.items())
+def test_each_access_line_has_the_framing_of_cake(name: str, figures: tuple[int, int, str]) -> None:
+    told = access(name).framing
+    assert (told.overhead, told.least, told.cells) == figures
+    assert {each.partition("+")[0] for each in OF_CAKE} == set(ACCESSES)
+
+
+@pytest.mark.parametrize(
+    ("told", "packet", "size"),
+    [
+        (Framing(18, 64), 1500, 1518),
+        (Framing(18, 64), 40, 64),
+        # 1540 bytes are 33 cells of 48, the last of them filled up; 88 bytes are two.
+        (Framing(40, cells="atm"), 1500, 33 * 53),
+        (Framing(48, cells="atm"), 40, 2 * 53),
+        # 1530 bytes are 24 blocks of 64, each with a byte more.
+        (Framing(30, cells="ptm"), 1500, 1554),
+    ],
+)
+def test_what_a_packet_is_on_the_line(told: Framing, packet: int, size: int) -> None:
+    """As cake_calc_overhead of net/sched/sch_cake.c counts."""
+    assert told.on_wire(packet) == size
+
+
+@pytest.mark.parametrize("kind", ["cake", "fq_codel", "codel", "droptail", "sfq", "fq_pie"])
+@pytest.mark.parametrize("given", [{}, {"download": "250Mbps"}, {"upload": "4Mbps"}], ids=["alone", "down", "up"])
+@pytest.mark.parametrize("name", OF_CAKE)
+@pytest.mark.parametrize("system", HOMES)
+def test_what_is_written_in_front_of_a_line_is_read_back(
+    system: str, name: str, given: dict[str, str], kind: str
+) -> None:
+    line = asked_access(name, given.get("download"), given.get("upload"))
+    assert line is not None
+    read = translate(lines(system, kind, line), system, Assumed(direction=line.direction)).port
+    assert (read.wire or Framing(read.framing)).overhead == line.framing.overhead
+    assert read.direction == ("download" if "upload" in given else "upload")
+    share = Fraction(9, 10)
+    if line.framing.cells == "ptm" and kind != "cake":
+        # Only cake counts PTM's coding.
+        share *= Fraction(64, 65)
+    else:
+        assert (read.wire or Framing(read.framing)) == line.framing
+    assert abs(read.bits_per_second - 16_000_000 * share) < 1000
+    controlled = kind in ("cake", "fq_codel", "codel", "fq_pie")
+    rate = 250_000_000 if "download" in given else 4_000_000
+    assert read.other is None if not (given and controlled) else abs(read.other - rate * share) < 1001  # type: ignore[operator]
+    again = configure(PLATFORMS[system], dataclasses.replace(read, groups=("a",)))
+    assert lines(system, kind, line) == "\n".join(again.lines)
+
+
+@pytest.mark.parametrize("system", HOMES)
+def test_an_answer_says_what_it_assumes_of_the_line(system: str) -> None:
+    told = configure(PLATFORMS[system], port("cake"))
+    (said,) = (note for note in told.notes if note.startswith("access: "))
+    assert said.startswith("access: none given, so the shaper has the simulated rate and counts IP packets alone; ")
+    assert all(name in said for name in ACCESSES)
+    told = configure(PLATFORMS[system], port("cake"), access("docsis"))
+    rate = (
+        "rate: simulated 16 Mb/s, configured 14.4 Mb/s (90 % of the line's rate: packets wait here, not in the modem)"
+    )
+    assert rate in told.notes
+    assert "access: docsis, 18 bytes of framing a packet, at least 64 bytes" in told.notes
+    assert "download: not shaped, as its rate is not given (--download RATE)" in told.notes
+    assert "iproute2 7.1.0" in told.source
+
+
+@pytest.mark.parametrize("system", HOMES)
+@pytest.mark.parametrize("rate", ["1Mbps", "16Mbps", "1Gbps"])
+def test_cake_has_no_limit_of_memory(system: str, rate: str) -> None:
+    told = configure(PLATFORMS[system], port("cake", f"link.rate={rate}", "flows.1.workload.cbr.rate=10kbps"))
+    assert told.lines
+    assert "memlimit" not in "\n".join(told.lines)
+    (said,) = (note for note in told.notes if note.startswith("buffer: simulated 64 packets, configured "))
+    # Four times the bytes of a round trip of 100 ms, from 4 MiB to 10,240 frames of 1514 bytes; 2304 a packet.
+    held = {"1Mbps": 4 << 20, "16Mbps": 4 << 20, "1Gbps": 10_240 * 1514}[rate] // 2304
+    assert f"configured {held:,} packets" in said
+
+
+def test_a_buffer_above_what_cake_holds_is_refused() -> None:
+    told = configure(PLATFORMS["linux"], port("cake", "link.buffer=2000p"))
+    assert told.lines == ()
+    assert told.notes[0].startswith("linux cannot be told of cake with 2,000 packets; allowed: up to 1,820 packets")
+
+
+@pytest.mark.parametrize("kind", ["droptail", "sfq"])
+def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
+    told = configure(PLATFORMS["openwrt"], port(kind), asked_access("docsis", "250Mbps", None))
+    assert "\toption download '0'" in told.lines
+    assert f"download: not shaped, as no buffer was simulated for it; {kind} needs one for each direction" in told.notes
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("docsi", None, None), "did you mean `docsis`"),
+        (("docsis+vlan+vlan+vlan", None, None), r"allowed: docsis, docsis\+vlan, docsis\+vlan\+vlan"),
+        (("docsis", "1Mbps", "1Mbps"), "found download and upload"),
+        ((None, "1Mbps", None), "without access"),
+        (("docsis", "fast", None), "download: found `fast`"),
+        (("docsis", "1bps", None), "allowed: 1kbps to 1Tbps"),
+    ],
+)
+def test_a_line_that_is_none_is_refused(given: tuple[str | None, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        asked_access(*given)
+
+
+def test_routers_are_told_of_no_access_line() -> None:
+    told = configure(PLATFORMS["junos"], port("droptail"), access("docsis"))
+    assert told.lines == configure(PLATFORMS["junos"], port("droptail")).lines
+    assert "access: junos cannot be told of an access line, so --access changes nothing here" in told.notes
+
+
+def test_a_wrong_line_is_refused_before_anything_is_simulated() -> None:
+    answer = forebay("recommend", DSL, "--for", "openwrt", "--access", "docsys")
+    assert answer.code == 2
+    assert "did you mean `docsis`?" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "overhead", "least", "cells"),
+    [
+        ("cake bandwidth 20mbit overhead 44 mpu 64", 44, 64, "none"),
+        ("cake bandwidth 20mbit docsis nat", 18, 64, "none"),
+        ("cake bandwidth 20mbit ethernet ether-vlan ether-vlan", 46, 84, "none"),
+        ("cake bandwidth 20mbit pppoe-ptm ether-vlan", 34, 0, "ptm"),
+        ("cake bandwidth 20mbit conservative", 48, 0, "atm"),
+        ("cake bandwidth 20Mbit diffserv3 triple-isolate nonat nowash rtt 100ms atm overhead 40", 40, 0, "atm"),
+    ],
+)
+def test_the_framing_of_a_cake_is_read(text: str, overhead: int, least: int, cells: str) -> None:
+    found = translate(text, "linux", Assumed()).port
+    assert found.wire == Framing(overhead, least, cells)  # type: ignore[arg-type]
+    # The link table has the bits of IP in full packets.
+    table = link_table(found)
+    assert f"# 20 Mb/s with {found.wire}, as bits of IP packets of 1500 bytes" in table
+    assert Fraction(20_000_000 * 1500, found.wire.on_wire(1500)) == found.ip_rate
+
+
+@pytest.mark.usefixtures("tc")
+@pytest.mark.parametrize("kind", ["cake", "fq_codel", "droptail"])
+@pytest.mark.parametrize("name", OF_CAKE)
+def test_tc_takes_the_lines_of_each_access_line(name: str, kind: str) -> None:
+    told = lines("linux", kind, asked_access(name, "100Mbps", None)).replace("ifb4eth0", "lo").splitlines()
+    found, _ = given_to_tc([line for line in told if line.startswith("tc qdisc") and "ffff:" not in line], "true")
+    # 2 is the kernel's refusal of a discipline that it has not, 1 would be tc's own of a word.
+    for code, said in found:
+        assert code == 0 or (code == 2 and any(word in said for word in ("unknown", "Parent", "support", "find"))), said
+
+
+def test_a_link_is_configured_and_read_from_python() -> None:
+    told = forebay_package.configure(Scenario.load(DSL, ["link.queue=cake"]), "openwrt", access="docsis")
+    assert "\toption upload '14400'" in told.lines
+    read = forebay_package.translate("\n".join(told.lines), "openwrt")
+    assert (read.port.rate, read.skipped, read.unknown) == (14_400_000, (), ())
+    assert forebay_package.translate("bfifo limit 200kb", "linux", rate="100Mbps").seconds == 0.016384
+    with pytest.raises(InputError, match="packet: found `1B`"):
+        forebay_package.translate("bfifo limit 200kb", "linux", packet="1B")
+    assert {"configure", "emulate", "observe", "translate"} <= {*forebay_package.__all__}

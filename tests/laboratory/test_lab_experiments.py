@@ -1,0 +1,302 @@
+"""The guided experiments of the laboratory: each to its end in a browser, with the numbers of the engines natively."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.errors import UnsupportedError
+from forebay.laboratory.page import laboratory_page
+from forebay.scenario import Scenario
+from tests.support import shelf
+from tests.support.browsers import lacking, show
+from tests.support.laboratory_page import button, rows, until
+from tests.support.paths import ROOT
+from tests.support.shelf import Shelf
+
+#: Each experiment's id, in their order.
+NAMES = [
+    line.split('"')[1]
+    for file in ("papers", "today")
+    for line in (ROOT / f"lab/src/experiments/{file}.ts").read_text(encoding="utf-8").splitlines()
+    if line.startswith("    id: ")
+]
+#: Explanations hold at other random numbers, too.
+SEEDS = (1, 2, 3, 4, 5)
+
+
+@pytest.fixture(scope="module")
+def experiments() -> Iterator[Shelf]:
+    """What the page's experiments are."""
+    with shelf.opened() as it:
+        assert list(it.all) == NAMES
+        yield it
+
+
+def editor(browser: Any) -> str:
+    """The text in the editor."""
+    return str(browser.execute_script("return document.querySelector('textarea').value"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_explained_is_no_luck(experiments: Shelf, name: str) -> None:
+    told = [experiments.told(name, experiments.natively(name, seed)) for seed in SEEDS]
+    for seed, each in zip(SEEDS, told, strict=True):
+        assert each.claim, f"seed {seed}: {each.happened}"
+    assert len({each.right for each in told}) == 1
+    assert told[0].right != -1
+
+
+# In a browser --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built page."""
+    try:
+        text = laboratory_page()
+    except UnsupportedError as error:
+        lacking(str(error))
+    if "Experiments" not in text:
+        lacking("the page that was built has no experiments: make lab")
+    path = tmp_path_factory.mktemp("lab") / "lab.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any, page: Path) -> Any:
+    """The page with its shelf."""
+    show(browser, page, 1280)
+    button(browser, "Experiments").click()
+    return browser
+
+
+def press(found: Any, by_keys: bool) -> None:
+    """Push a button."""
+    from selenium.webdriver.common.keys import Keys
+
+    if by_keys:
+        found.send_keys(Keys.ENTER)
+    else:
+        found.click()
+
+
+def guess(browser: Any, name: str, by_keys: bool) -> None:
+    """Choose an answer, or draw a curve: another one in each experiment."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    answers = browser.find_elements(By.CSS_SELECTOR, ".experiment input[type=radio]")
+    if answers:
+        answer = answers[NAMES.index(name) % len(answers)]
+        if by_keys:
+            answer.send_keys(Keys.SPACE)
+        else:
+            answer.click()
+    elif by_keys:
+        for at, slider in enumerate(browser.find_elements(By.CSS_SELECTOR, ".experiment input[type=range]")):
+            slider.send_keys(*([Keys.ARROW_RIGHT] * (7 * at + 1)))
+    else:
+        drawing = browser.find_element(By.CSS_SELECTOR, ".draw")
+        width, height = drawing.size["width"], drawing.size["height"]
+        pen = ActionChains(browser, duration=50).move_to_element_with_offset(drawing, -0.4 * width, 0.4 * height)
+        pen.click_and_hold().move_by_offset(0.4 * width, -0.5 * height).move_by_offset(0.4 * width, -0.25 * height)
+        pen.release().perform()
+
+
+def texts(browser: Any) -> list[str]:
+    """The paragraphs of the answer."""
+    script = "return [...document.querySelectorAll('.experiment .answer p')].map((it) => it.textContent)"
+    return [str(each) for each in browser.execute_script(script)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: str) -> None:
+    browser, by_keys = opened, NAMES.index(name) % 2 == 1
+    experiment = experiments.all[name]
+    press(button(browser, experiment["title"]), by_keys)
+    until(lambda: browser.find_element("id", "experiment-title").text == experiment["title"])
+    guess(browser, name, by_keys)
+    script = """return [...document.querySelectorAll('.experiment input')]
+        .map((it) => it.type === 'radio' ? it.checked : it.valueAsNumber / 100)"""
+    guessed = browser.execute_script(script)
+    press(button(browser, "Run it"), by_keys)
+    reports = experiments.natively(name)
+    told = experiments.told(name, reports)
+    assert rows(browser) == experiments.table(name, reports)
+    verdict, *rest = texts(browser)
+    if told.right is None:
+        assert len(set(guessed)) > 1
+        figures = [shelf.figure(each, experiment["prediction"]["metric"]) for each in reports]
+        away = sum(abs(one - other) for one, other in zip(guessed, figures, strict=True)) / len(figures)
+        assert abs(float(verdict.split()[3]) - 100 * away) <= 0.51
+    else:
+        right = experiment["prediction"]["options"][told.right]["text"]
+        assert guessed.count(True) == 1
+        assert verdict == (
+            f"Your guess was right: “{right}”." if guessed[told.right] else f"Not so. The right answer: “{right}”."
+        )
+    paper = experiment["paper"]
+    said = [told.happened, paper["said"], *([told.compared] if told.compared else []), paper["source"]]
+    assert rest[: len(said)] == said
+    press(button(browser, "All experiments"), by_keys)
+
+
+def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, page, 1280)
+    button(browser, "Experiments").click()
+    button(browser, "Bufferbloat").click()
+    assert not button(browser, "Run it").is_enabled()
+    browser.find_elements(By.CSS_SELECTOR, ".experiment input[type=radio]")[2].click()
+    button(browser, "Run it").click()
+    by_clicks = rows(browser)
+    assert len(by_clicks) == 3
+    assert "right" in browser.find_element(By.CSS_SELECTOR, ".experiment .answer b").text
+
+    show(browser, page, 360, scheme="dark")
+    button(browser, "Experiments").send_keys(Keys.ENTER)
+    button(browser, "Bufferbloat").send_keys(Keys.ENTER)
+    until(lambda: browser.switch_to.active_element.text == "Bufferbloat")
+    for _ in range(3):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+    focused = browser.switch_to.active_element
+    assert focused.get_attribute("type") == "radio"
+    focused.send_keys(Keys.SPACE)
+    browser.switch_to.active_element.send_keys(Keys.TAB)
+    assert browser.switch_to.active_element.text == "Run it"
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert rows(browser) == by_clicks
+    until(lambda: browser.switch_to.active_element.text == "What happened")
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+#: Has the page note the workers that run experiments (those of the trade-off ask for one replication of many), and lets
+#: a test have workers fail: the next ones throw at once where `isBroken` says so.
+WATCH = """const Real = window.Worker;
+window.workers = []; window.isBroken = false;
+window.Worker = function (source) {
+    const broken = () => URL.createObjectURL(new Blob(['throw new Error("broken")']));
+    const worker = new Real(window.isBroken ? broken() : source);
+    const note = { isOver: false };
+    const terminate = worker.terminate.bind(worker);
+    const post = worker.postMessage.bind(worker);
+    worker.terminate = () => { note.isOver = true; terminate(); };
+    worker.postMessage = (order) => {
+        const isStudy = order.kind === 'ask' && order.request.do === 'whole' && !('replication' in order.request);
+        if (isStudy && !window.workers.includes(note)) window.workers.push(note);
+        post(order);
+    };
+    return worker;
+};"""
+
+
+def asked(browser: Any, page: Path, name: str) -> None:
+    """An experiment with its guess made, and workers that are noted."""
+    from selenium.webdriver.common.by import By
+
+    show(browser, page, 1280)
+    button(browser, "Experiments").click()
+    button(browser, name).click()
+    browser.find_element(By.CSS_SELECTOR, ".experiment input").click()
+    browser.execute_script(WATCH)
+
+
+def test_what_failed_is_said_and_done_again(browser: Any, page: Path) -> None:
+    asked(browser, page, "Incast")
+    browser.execute_script("window.isBroken = true")
+    button(browser, "Run it").click()
+    again = button(browser, "Try again")
+    status = "return document.querySelector('.experiment [role=status]').textContent"
+    assert "the worker failed" in browser.execute_script(status)
+    assert "broken" in browser.execute_script(status)
+    assert browser.execute_script("return window.workers.every((it) => it.isOver)")
+    browser.execute_script("window.isBroken = false")
+    again.click()
+    assert len(rows(browser)) == 3
+    labels = "return [...document.querySelectorAll('button')].map((it) => it.textContent)"
+    assert "Try again" not in browser.execute_script(labels)
+    assert browser.execute_script("return window.workers.length") == 2
+
+
+def test_who_leaves_ends_the_runs(browser: Any, page: Path) -> None:
+    asked(browser, page, "BBR against CUBIC: a shallow")
+    # In one turn: the first run has hardly begun.
+    leave = """const named = (text) => [...document.querySelectorAll('.experiment button')]
+            .find((it) => it.textContent === text);
+        const done = arguments[0];
+        named('Run it').click();
+        const leave = () => {
+            if (window.workers.length === 0) return setTimeout(leave, 1);
+            const before = window.workers.map((it) => it.isOver);
+            named('All experiments').click();
+            setTimeout(() => done([before, window.workers.map((it) => it.isOver)]), 50);
+        };
+        leave();"""
+    assert browser.execute_async_script(leave) == [[False], [True]]
+    assert not browser.find_elements("css selector", ".experiment .answer")
+
+
+@pytest.mark.parametrize("name", ["bufferbloat", "losing-together"])
+def test_any_run_can_be_watched(browser: Any, page: Path, experiments: Shelf, name: str) -> None:
+    experiment = experiments.all[name]
+    asked(browser, page, experiment["title"])
+    button(browser, "Run it").click()
+    packets = """return [...document.querySelectorAll('.figures div')]
+        .find((it) => it.querySelector('dt').textContent === 'packets').querySelector('dd').textContent"""
+    written = set()
+    for run in experiment["runs"]:
+        chosen = next(
+            it for it in browser.find_elements("css selector", ".which button") if it.text.strip() == run["name"]
+        )
+        chosen.click()
+        until(lambda it=chosen: it.get_attribute("aria-pressed") == "true")
+        assert len(browser.find_elements("css selector", ".which [aria-pressed=true]")) == 1
+        until(lambda: browser.execute_script("return document.querySelector('button.main').textContent") == "Pause")
+        until(lambda: browser.execute_script(packets) != "0")
+        asked_for = Scenario.parse(experiment["scenario"], overrides=run["overrides"]).core.canonical_json()
+        # The button is pressed a moment before the text is there.
+        until(lambda it=asked_for: Scenario.parse(editor(browser)).core.canonical_json() == it)
+        written.add(editor(browser))
+    assert len(written) == len(experiment["runs"])
+
+
+def test_a_link_opens_the_experiment_that_it_names(browser: Any, page: Path) -> None:
+    from selenium.webdriver.common.by import By
+
+    show(browser, page, 1280)
+    button(browser, "Experiments").click()
+    button(browser, "Incast").click()
+    button(browser, "Copy link").click()
+    until(lambda: browser.execute_script("return location.hash"))
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)
+    heading = until(lambda: browser.find_elements(By.ID, "experiment-title"))[0]
+    assert heading.text == "Incast"
+    assert not browser.find_elements(By.CSS_SELECTOR, ".wrong.banner")
+
+
+def test_everybody_can_use_the_shelf_and_a_result(browser: Any, page: Path) -> None:
+    from axe_playwright_python.base import AXE_SCRIPT
+    from selenium.webdriver.common.by import By
+
+    for width, scheme in ((360, "dark"), (1280, "light")):
+        show(browser, page, width, scheme=scheme)
+        button(browser, "Experiments").click()
+        for name in ("", "Incast"):
+            if name:
+                button(browser, name).click()
+                browser.find_element(By.CSS_SELECTOR, ".experiment input").click()
+                button(browser, "Run it").click()
+                rows(browser)
+            browser.execute_script(AXE_SCRIPT)
+            found = browser.execute_async_script("axe.run('.experiment').then(arguments[0])")
+            assert [it["id"] for it in found["violations"] if it["impact"] in ("serious", "critical")] == []

@@ -1,0 +1,27 @@
+"""The laboratory's memory: what is over leaves nothing behind. `make lab-memory` looks for ten minutes."""
+
+from __future__ import annotations
+
+from checks import lab_memory
+from checks.lab_page import Page
+
+#: Enough to tell what each of them leaves from what comes and goes.
+ROUNDS = 6
+
+
+def test_what_is_over_leaves_nothing_behind(probed_page: Page) -> None:
+    lab_memory.begin(probed_page)
+    for number in range(lab_memory.WARMING):
+        lab_memory.round_of_use(probed_page, number)
+    before = lab_memory.sample(probed_page, 0.0)
+    for number in range(lab_memory.WARMING, lab_memory.WARMING + ROUNDS):
+        lab_memory.round_of_use(probed_page, number)
+    after = lab_memory.sample(probed_page, 1.0)
+    # Rounds start workers, and none of theirs lives on.
+    assert after.started >= before.started + ROUNDS
+    assert after.workers == before.workers
+    # A round that left a chart, a table or a listener behind would leave as many as there were rounds.
+    assert after.listeners < before.listeners + ROUNDS
+    assert after.nodes < before.nodes + 50 * ROUNDS
+    # A history that is not bounded or a picture that is kept (a megabyte) shows within these rounds.
+    assert after.heap_mb < before.heap_mb + 1.0 * ROUNDS

@@ -1,0 +1,212 @@
+"""Modules of the package depend on each other one way: no circle anywhere, no arrow from a lower floor to a higher."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from forebay import _core
+from tests.support.paths import ROOT
+
+PACKAGE = ROOT / "python" / "forebay"
+
+#: The floors from the ground up, the rooms of one floor beside each other. A room is a subpackage, or a module that is
+#: in none. Rooms of one floor know nothing of each other; what is inside a room may know the rest of the room.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("_core", "interruption", "sanitize"),
+    ("errors",),
+    ("extras",),
+    ("models", "results", "rules", "storage"),
+    ("inputs", "text"),
+    ("engines",),
+    ("phase_effects",),
+    ("scenario",),
+    ("atlas", "configuration", "measurement"),
+    ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
+    ("views",),
+    ("papers",),
+    ("commands",),
+    ("__init__", "command_line"),
+)
+
+#: The largest number of modules outside of packages.
+LOOSE = 12
+
+Arrows = Mapping[str, Iterable[str]]
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name without "forebay."; the file of a subpackage has the subpackage's name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def named(node: ast.AST, known: Iterable[str]) -> Iterator[str]:
+    """What one piece of code names as a module: an import wherever it stands, or text that is imported later."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports inside of the package name the whole way"
+        # `from forebay.views import plots` is the module plots, `from forebay.scenario import Scenario` the module
+        # scenario.
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if node.value.removeprefix("forebay.") in known:
+            yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        # A name with gaps, as of the drawing of whichever paper, is every module that it fits.
+        parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in node.values]
+        if "".join(parts).startswith("forebay"):
+            yield from (name for name in (f"forebay.{each}" for each in known) if re.fullmatch("".join(parts), name))
+
+
+def imported(code: str, known: Iterable[str]) -> set[str]:
+    """The modules of the package that a module imports: at its top, in functions, for types only, or by name."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        for target in named(node, known):
+            if target.partition(".")[0] != "forebay":
+                continue
+            inside = target.removeprefix("forebay").removeprefix(".")
+            while inside and inside not in known:
+                inside = inside.rpartition(".")[0]
+            found.add(inside or "__init__")
+    return found
+
+
+@cache
+def arrows() -> dict[str, set[str]]:
+    """What each module of the package imports of it."""
+    found = modules()
+    known = {*found, "_core"}
+    return {name: imported(path.read_text(encoding="utf-8"), known) for name, path in found.items()}
+
+
+def circle(graph: Arrows) -> list[str]:
+    """The modules of one circle in the order of its arrows; empty where there is none."""
+    finished: set[str] = set()
+
+    def follow(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return way[way.index(name) :]
+        for other in sorted(set(graph.get(name, ())) - finished):
+            if found := follow(other, [*way, name]):
+                return found
+        finished.add(name)
+        return []
+
+    return next((found for name in sorted(graph) if (found := follow(name, []))), [])
+
+
+def upward(graph: Arrows, floors: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Arrows that do not lead to a lower floor or stay inside of their room."""
+    height = {room: number for number, floor in enumerate(floors) for room in floor}
+    ways = [(name, other) for name, others in graph.items() for other in others]
+    rooms = [(way, (way[0].partition(".")[0], way[1].partition(".")[0])) for way in ways]
+    return [f"{way[0]} -> {way[1]}" for way, (here, there) in rooms if here != there and height[here] <= height[there]]
+
+
+def test_no_circle_between_modules() -> None:
+    assert circle(arrows()) == []
+
+
+def test_arrows_lead_down() -> None:
+    assert upward(arrows(), FLOORS) == []
+
+
+def test_every_module_has_a_floor() -> None:
+    rooms = {name.partition(".")[0] for name in modules()} | {"_core"}
+    assert rooms == {room for floor in FLOORS for room in floor}
+
+
+def test_few_modules_are_outside_of_packages() -> None:
+    loose = [path.stem for path in PACKAGE.glob("*.py")]
+    assert len(loose) <= LOOSE, sorted(loose)
+
+
+def test_subpackages_import_nothing_by_themselves() -> None:
+    """Importing a module also runs its packages: they must not lead anywhere."""
+    packages = {name: path for name, path in modules().items() if path.name == "__init__.py" and name != "__init__"}
+    assert {name: tuple(arrows()[name]) for name in packages} == dict.fromkeys(packages, ())
+
+
+def loaded(statement: str) -> set[str]:
+    """Names of the modules that are there after a statement and were not before."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_stays_cheap() -> None:
+    assert {name for name in loaded("import forebay") if name.startswith("forebay")} == {
+        "forebay",
+        "forebay.errors",
+        "forebay.sanitize",
+    }
+
+
+def test_a_report_is_printed_without_what_is_heavy() -> None:
+    found = {name.partition(".")[0] for name in loaded("import forebay.commands.run, forebay.views.reports")}
+    assert not found & {"numpy", "scipy", "polars", "matplotlib", "dask"}
+
+
+def test_the_command_line_starts_with_click_alone() -> None:
+    found = loaded("import forebay.command_line")
+    foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
+    assert foreign <= {"forebay", "click", "colorama"}
+    own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
+    light = ("command_line", "commands", "errors", "inputs", "interruption", "sanitize", "storage")
+    assert own == {f"forebay.{name}" for name in light}
+
+
+def test_every_public_name_is_there() -> None:
+    import forebay
+
+    assert [name for name in forebay.__all__ if not hasattr(forebay, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from forebay.views import plots", {"views.plots"}),
+        ("from forebay.views.plots import save", {"views.plots"}),
+        ("import forebay.views.plots as drawn", {"views.plots"}),
+        ("from forebay import recommend", {"__init__"}),
+        ("from forebay import _core", {"_core"}),
+        ("def late():\n    from forebay.views import plots", {"views.plots"}),
+        ("if TYPE_CHECKING:\n    from forebay.views import plots", {"views.plots"}),
+        ('HOMES = {"save": "forebay.views.plots"}', {"views.plots"}),
+        ('import_module(f"forebay.{room}.plots")', {"views.plots"}),
+        ('folder = "views"\nfrom json import loads', set()),
+    ],
+)
+def test_imports_are_seen_wherever_they_stand(code: str, found: set[str]) -> None:
+    assert imported(code, {"__init__", "_core", "views", "views.plots"}) == found
+
+
+def test_circles_and_upward_arrows_are_seen() -> None:
+    graph = {"low.one": ["low.two"], "low.two": ["high.one"], "high.one": ["beside.one", "low.one"], "beside.one": []}
+    assert circle(graph) == ["high.one", "low.one", "low.two"]
+    assert circle(graph | {"low.two": []}) == []
+    assert circle({"one": ["one"]}) == ["one"]
+    assert upward(graph, (("low",), ("high", "beside"))) == ["low.two -> high.one", "high.one -> beside.one"]
+
+
+def test_code_asks_an_engine_for_capabilities_and_compares_no_engine_name() -> None:
+    names = {engine.name for engine in _core.engines()}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                compared = {side.value for side in sides if isinstance(side, ast.Constant)}
+                assert not compared & names, f"{name}:{node.lineno}"

@@ -1,0 +1,285 @@
+"""What an interrupted search keeps: whole, bounded, its own, and gone with the answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from forebay import InputError, Scenario, _core, recommend
+from forebay.errors import Interrupted
+from forebay.results.report import Report
+from forebay.scenario import run_jobs
+from forebay.search import resumption
+from forebay.search.measurements import Measurements
+from forebay.search.resumption import Kept, Resumption, cache_directory
+from forebay.storage import journal
+from tests.support.scenarios import SMALL
+
+
+@pytest.fixture(scope="module")
+def simulated() -> tuple[Scenario, Report]:
+    link = Scenario.parse(SMALL).changed("run.measure=1s", "run.warmup=0s")
+    return link, run_jobs([_core.Job(link.core.with_packets(7), "packet", 3, 5)])[0]
+
+
+def opened(folder: Path, link: Scenario, engine: str = "packet", varied: str = "link.buffer") -> Kept:
+    return Resumption(folder).of(link.core, engine, varied)
+
+
+def left(folder: Path, simulated: tuple[Scenario, Report], *pairs: tuple[int, int]) -> Path:
+    kept = opened(folder, simulated[0])
+    for pair in pairs or ((7, 5),):
+        kept.add(pair, simulated[1])
+    kept.close()
+    return kept.path
+
+
+def test_a_replication_is_found_by_its_buffer_and_its_number(
+    tmp_path: Path, simulated: tuple[Scenario, Report]
+) -> None:
+    link, report = simulated
+    left(tmp_path / "a" / "b", simulated, (7, 5), (8, 2))
+    kept = opened(tmp_path / "a" / "b", link)
+    digest = link.core.with_packets(7).sha256
+    assert (kept.count, kept.damaged) == (2, 0)
+    for pair in ((7, 5), (8, 2)):
+        found = kept.take(pair, digest)
+        assert found is not None
+        assert found.to_json() == report.to_json()
+    for pair in ((5, 7), (2, 8), (7, 7), (5, 5)):
+        assert kept.take(pair, digest) is None
+    assert kept.take((7, 5), link.core.sha256) is None, "of another buffer"
+    kept.close()
+    assert kept.path.read_bytes().count(b"\n") == 3, "one header, and a line for each"
+
+
+def test_a_file_is_read_by_its_owner_alone_and_cut_off_after_the_last_whole_line(
+    tmp_path: Path, simulated: tuple[Scenario, Report]
+) -> None:
+    path = left(tmp_path, simulated)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(path.name) == 32 + len(".jsonl")
+    whole = path.read_bytes()
+    for more in (b"", b"half a line", b"00000000 {}"):
+        path.write_bytes(whole + more)
+        kept = opened(tmp_path, simulated[0])
+        assert (kept.count, kept.damaged) == (1, 0)
+        assert path.read_bytes() == whole
+        kept.close()
+
+
+def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
+    path = left(tmp_path, simulated, (7, 5), (7, 6), (7, 7))
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    unknown = journal.line({"something": "else"})
+    deep = journal.line({"buffer": 1, "replication": 1, "kept": 3})
+    text = b"not json"
+    wrong = b"%08x %s\n" % (zlib.crc32(text), text)
+    for spoiled, count, damaged, said in (
+        ([header, *lines], 3, 0, ["resuming: 3 replications done before"]),
+        ([header, lines[0]], 1, 0, ["resuming: 1 replication done before"]),
+        ([header, lines[0], b"#" + lines[1][1:], lines[2]], 2, 1, ["ignored 1 line of", "resuming: 2 replications"]),
+        ([header, unknown, deep, wrong], 0, 3, ["ignored 3 lines of"]),
+        ([lines[0], header], 0, 2, ["ignored 2 lines of"]),
+        ([header], 0, 0, []),
+        ([], 0, 0, []),
+    ):
+        path.write_bytes(b"".join(spoiled))
+        told: list[str] = []
+        kept = Resumption(tmp_path, told.append).of(simulated[0].core, "packet", "link.buffer")
+        assert (kept.count, kept.damaged) == (count, damaged)
+        assert len(told) == len(said)
+        assert all(line.startswith(word) for line, word in zip(told, said, strict=True))
+        kept.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "stays"),
+    [
+        (None, False),
+        (InputError("wrong"), False),
+        (Interrupted("now"), True),
+        (KeyboardInterrupt(), True),
+        (OSError(), True),
+    ],
+)
+def test_what_is_kept_goes_with_the_answer_and_stays_after_an_interruption(
+    error: BaseException | None, stays: bool, tmp_path: Path, simulated: tuple[Scenario, Report]
+) -> None:
+    paths = []
+    with suppress(InputError, Interrupted, KeyboardInterrupt, OSError), Resumption(tmp_path) as going:
+        for varied in ("link.buffer", "links.other.buffer"):
+            kept = going.of(simulated[0].core, "packet", varied)
+            kept.add((7, 5), simulated[1])
+            paths.append(kept.path)
+        if error is not None:
+            raise error
+    assert [path.exists() for path in paths] == [stays] * 2
+    assert len(set(paths)) == 2
+    # Nobody holds them any more.
+    if stays:
+        again = opened(tmp_path, simulated[0])
+        assert again.count == 1
+        again.remove()
+        assert not paths[0].exists()
+        again.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of files")
+def test_a_file_that_another_search_has_is_left_alone(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
+    first = opened(tmp_path, simulated[0])
+    first.add((7, 5), simulated[1])
+    second = opened(tmp_path, simulated[0])
+    assert second.count == 0
+    second.add((7, 6), simulated[1])
+    second.remove()
+    assert first.path.exists()
+    first.close()
+    third = opened(tmp_path, simulated[0])
+    assert third.count == 1
+    third.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no symbolic links without rights")
+def test_only_a_file_of_its_own_is_opened(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
+    path = left(tmp_path, simulated)
+    mine = tmp_path / "precious.txt"
+    mine.write_text("mine\nand mine", encoding="utf-8")
+    path.unlink()
+    path.symlink_to(mine)
+    kept = opened(tmp_path, simulated[0])
+    kept.add((7, 5), simulated[1])
+    kept.close()
+    assert mine.read_text(encoding="utf-8") == "mine\nand mine"
+    path.unlink()
+    os.mkfifo(path)
+    kept = opened(tmp_path, simulated[0])
+    assert kept.count == 0, "and nobody waits for what never comes"
+    kept.close()
+    path.unlink()
+    path.mkdir()
+    kept = opened(tmp_path, simulated[0])
+    kept.add((7, 5), simulated[1])
+    kept.remove()
+    assert path.is_dir()
+
+
+def test_a_disk_that_is_full_costs_nothing_but_the_resumption(
+    tmp_path: Path, simulated: tuple[Scenario, Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = opened(tmp_path, simulated[0])
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    kept.add((7, 5), simulated[1])
+    kept.close()
+    assert not kept.path.exists()
+
+
+@pytest.mark.parametrize("lines", [1, 3, 5])
+def test_one_search_keeps_up_to_its_bound(
+    lines: int, tmp_path: Path, simulated: tuple[Scenario, Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes beyond it is the last line; a file more than twice as large was not written by this."""
+    path = left(tmp_path, simulated)
+    header, line = map(len, path.read_bytes().splitlines(keepends=True))
+    for bound, kept in ((header + lines * line, lines + 1), (header + lines * line - 1, lines)):
+        path.unlink()
+        monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", bound)
+        left(tmp_path, simulated, *((7, number) for number in range(9)))
+        assert path.stat().st_size == header + kept * line
+    size = path.stat().st_size
+    whole = path.read_bytes()
+    for bound, read in ((size / 2, lines), (size / 2 - 1, 0)):
+        monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", bound)
+        path.write_bytes(whole)
+        found = opened(tmp_path, simulated[0])
+        assert found.count == read
+        found.close()
+
+
+def test_files_go_after_a_month_and_the_oldest_where_all_together_are_a_gigabyte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/recommend.md says; a single search keeps a quarter of that at most."""
+    assert resumption.MOST_SECONDS == 30 * 24 * 3600
+    assert resumption.MOST_BYTES == 1024**3
+    assert 4 * resumption.MOST_BYTES_OF_ONE == resumption.MOST_BYTES
+    now = 2_000_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
+
+    def files(**ages: float) -> set[str]:
+        for name, days in ages.items():
+            path = tmp_path / f"{name}.jsonl"
+            path.write_bytes(b"x" * 100)
+            os.utime(path, (now - days * 86_400, now - days * 86_400))
+        Resumption(tmp_path)
+        left = {path.stem for path in tmp_path.iterdir()}
+        for path in tmp_path.iterdir():
+            path.unlink()
+        return left
+
+    assert files(today=0, month=30, more=30.001) == {"today", "month"}
+    for bound, expected in ((300, {"a", "b", "c"}), (299, {"a", "b"}), (200, {"a", "b"}), (199, {"a"}), (99, set())):
+        monkeypatch.setattr(resumption, "MOST_BYTES", bound)
+        assert files(c=3, a=1, b=2) == expected
+    assert files() == set()
+
+
+def test_measurements_take_what_was_left_and_simulate_the_rest(
+    tmp_path: Path, simulated: tuple[Scenario, Report]
+) -> None:
+    link = simulated[0]
+    first = Measurements(link, "packet", 1, None, resumption=Resumption(tmp_path))
+    pairs = [(3, 0), (3, 1), (4, 0)]
+    seen = first(pairs)
+    first._kept.close()  # type: ignore[union-attr]
+    again = Measurements(link, "packet", 1, None, resumption=Resumption(tmp_path))
+    assert again._kept is not None
+    more = [(3, 1), (4, 0), (4, 1), (3, 0), (3, 0)]
+    found = again(more)
+    assert again.resumed == 3
+    assert [each.to_json() for each in found[:2]] == [seen[1].to_json(), seen[2].to_json()]
+    assert len(again.reports) == 4
+    again(more)
+    assert again.resumed == 3, "each is taken once"
+    assert first.resumed == 0
+    again._kept.close()
+
+
+def test_the_cache_is_where_each_platform_keeps_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for platform, parts in (
+        ("linux", (".cache", "forebay")),
+        ("freebsd14", (".cache", "forebay")),
+        ("darwin", ("Library", "Caches", "forebay")),
+        ("win32", ("AppData", "Local", "forebay", "Cache")),
+    ):
+        monkeypatch.setattr(sys, "platform", platform)
+        assert cache_directory() == tmp_path.joinpath(*parts)
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    assert cache_directory() == tmp_path / "local" / "forebay" / "Cache"
+    for wrong in ("", "relative/one"):
+        monkeypatch.setenv("XDG_CACHE_HOME", wrong)
+        assert cache_directory() == tmp_path / "local" / "forebay" / "Cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_directory() == tmp_path / "xdg" / "forebay"
+
+
+def test_a_search_that_is_over_leaves_nothing(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
+    goals = ["utilization>=1%", "queue_delay_p99<=10s"]
+    answer = recommend(simulated[0], goals, engine="packet", resume=tmp_path, replications=2)
+    assert answer.feasible
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,615 @@
+"""Whatever is read back from a disk may be damaged or forged: every kind of file, under every kind of damage.
+
+What can be computed again is, and is named; what cannot be is refused in one line. Nothing is believed, waited for or
+taken into memory because a file says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tracemalloc
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from checks import reference
+from checks.reference import file_of
+from forebay import InputError, Scenario, _core, sweep
+from forebay.measurement.traces import write_traces
+from forebay.papers import catalog, running
+from forebay.papers.catalog import Run
+from forebay.papers.gallery import left_in
+from forebay.results.report import Report
+from forebay.search.resumption import Resumption
+from forebay.storage import build, journal
+from forebay.storage.safe_io import DamagedError, content, document, lines, unpack
+from forebay.storage.tables import read_table, write_table
+from forebay.sweeps import bundling
+from forebay.sweeps.batches import Batches
+from forebay.sweeps.bundling import bundle, replay
+from forebay.sweeps.jobs import Job, jobs_of
+from forebay.sweeps.manifest import Manifest
+from forebay.sweeps.sweeping import load
+from forebay.views.pictures import draw
+from tests.support.damages import DAMAGES, Damage, damages, flipped, in_one_line, refused
+from tests.support.paths import ROOT
+from tests.support.scenarios import SMALL
+
+QUICK = SMALL.replace('measure = "30s"', 'measure = "2s"').replace('warmup  = "5s"', 'warmup = "1s"')
+TRACED = QUICK + '\n[trace]\nevery = "500ms"\nrecord = ["cwnd", "queue"]\n'
+OVER = ["link.buffer=5p,20p"]
+
+# Sweeps -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Scenario:
+    return Scenario.parse(QUICK)
+
+
+@pytest.fixture(scope="module")
+def swept(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished sweep with its bundle beside it; not to be written to."""
+    folder = tmp_path_factory.mktemp("swept")
+    found = sweep(scenario, OVER, folder / "out", replications=1)
+    bundle(found, folder / "b.zip", lambda _from, _to: [], QUICK)
+    return folder
+
+
+@pytest.fixture
+def out(swept: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(swept / "out", tmp_path / "out"))
+
+
+def batch(folder: Path) -> Path:
+    """The one batch of a sweep's folder."""
+    (path,) = (folder / "cells").iterdir()
+    return path
+
+
+@damages
+def test_damaged_cells_are_run_again_and_their_batch_is_named(
+    damage: Damage, scenario: Scenario, swept: Path, out: Path
+) -> None:
+    damage(batch(out))
+    said: list[str] = []
+    path = batch(out)
+    found = sweep(scenario, OVER, out, replications=1, tell=said.append)
+    assert found.computed > 0
+    assert (found.computed + found.reused, found.damaged) == (2, (str(path),))
+    assert len(said) == 1
+    assert in_one_line(said[0], path)
+    assert load(out).equals(load(swept / "out"))
+    again = sweep(scenario, OVER, out, replications=1, tell=said.append)
+    assert (again.reused, again.damaged, len(said)) == (2, (), 1), "what is damaged is taken out, and named once"
+
+
+def test_a_damaged_line_costs_one_cell(scenario: Scenario, swept: Path, out: Path) -> None:
+    path = batch(out)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    for damaged in (
+        flipped(first) + second,
+        first + second[:-1],
+        first + second[:9],
+        first + b"\n" + second[:-9] + b"\n",
+    ):
+        path.write_bytes(damaged)
+        found = sweep(scenario, OVER, out, replications=1)
+        assert (found.computed, found.reused, len(found.damaged)) == (1, 1, 1)
+        assert load(out).equals(load(swept / "out"))
+        shutil.rmtree(out / "cells")
+        (out / "cells").mkdir()
+
+
+@pytest.mark.parametrize("column", ["utilization", "key", "engine", "replication", "seed", "cost.wall_s", "warnings"])
+def test_a_changed_number_is_not_believed(column: str, scenario: Scenario, swept: Path, out: Path) -> None:
+    path = batch(out)
+    checksum, _, text = path.read_bytes().partition(b" ")
+    row = json.loads(text.splitlines()[0])
+    changed = json.dumps({**row, column: 0.5}).encode()
+    path.write_bytes(checksum + b" " + changed + b"\n")
+    found = sweep(scenario, OVER, out, replications=1)
+    assert (found.computed, found.damaged) == (2, (str(path),))
+    assert load(out).equals(load(swept / "out"))
+
+
+@pytest.mark.parametrize("column", ["scenario_sha256", "engine", "replication"])
+def test_a_line_of_another_cell_is_not_believed(column: str, scenario: Scenario, swept: Path, out: Path) -> None:
+    """Its checksum is right, and its key is of a cell that is asked for."""
+    path = batch(out)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    ((_, row),) = journal.entries(first)
+    path.write_bytes(journal.line({**row, column: 9}) + second)
+    assert sweep(scenario, OVER, out, replications=1).damaged == (str(path),)
+    assert load(out).equals(load(swept / "out"))
+
+
+def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Path, tmp_path: Path) -> None:
+    jobs = jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
+    of: dict[str, Job] = {job.key: job for job in jobs}
+    whole = batch(swept / "out").read_bytes()
+    row = Batches(swept / "out" / "cells").rows(of, lambda *_: pytest.fail("damaged"))
+    assert len(row) == 2
+    told: list[str] = []
+    for place in range(0, len(whole), 3):
+        (tmp_path / "1.jsonl").write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        told.clear()
+        found = Batches(tmp_path).rows(of, lambda _path, what: told.append(what))
+        assert len(found) < 2, "no flip goes unnoticed"
+        assert len(told) == 1
+        assert found.items() <= row.items()
+
+
+def test_a_full_directory_of_a_batchs_name_is_kept(scenario: Scenario, out: Path) -> None:
+    path = batch(out)
+    path.unlink()
+    (path / "mine").mkdir(parents=True)
+    sweep(scenario, OVER, out, replications=1)
+    assert path.is_file()
+    assert (out / "cells" / f"{path.name}.1" / "mine").is_dir()
+
+
+@damages
+def test_a_damaged_manifest_is_refused(damage: Damage, scenario: Scenario, out: Path) -> None:
+    path = out / "manifest.json"
+    damage(path)
+    before = sorted(out.rglob("*"))
+    refused(lambda: sweep(scenario, OVER, out, replications=1), path)
+    refused(lambda: Manifest.read(out), path)
+    assert sorted(out.rglob("*")) == before
+
+
+@pytest.mark.parametrize("table", ["rows", "costs", "summary"])
+@damages
+def test_a_damaged_table_is_refused_and_written_again(
+    damage: Damage, table: str, scenario: Scenario, out: Path
+) -> None:
+    path = out / f"{table}.parquet"
+    whole = path.read_bytes()
+    damage(path)
+    refused(lambda: load(out, table), path)
+    if table == "summary":
+        refused(lambda: draw(out), path)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)  # a directory in the way is the user's to take away
+    sweep(scenario, OVER, out, replications=1)
+    assert path.read_bytes() == whole
+
+
+def test_another_build_shares_nothing(scenario: Scenario, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = Manifest.read(out).axes
+    before = {job.key for job in jobs_of(scenario, axes, "packet", 1, 3)}
+    assert before == {row["key"] for _, row in journal.entries(batch(out).read_bytes())}
+    monkeypatch.setattr(build, "fingerprint", lambda: f"{_core.__version__}+0123456789abcdef")
+    assert not before & {job.key for job in jobs_of(scenario, axes, "packet", 1, 3)}
+    with pytest.raises(InputError, match="another `build`"):
+        sweep(scenario, OVER, out, replications=1)
+
+
+def test_what_another_build_kept_is_left_alone(
+    scenario: Scenario, recorded: tuple[Path, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, run = recorded
+    kept, recordings = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer"), running.recordings(folder, run)
+    monkeypatch.setattr(build, "fingerprint", lambda: f"{_core.__version__}+0123456789abcdef")
+    other = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    assert other.path != kept.path
+    others = running.recordings(folder, run)
+    assert not {each.folder for each in others} & {each.folder for each in recordings}
+    assert not {each.folder.name for each in others} & {each.folder.name for each in recordings}
+    assert not {each.folder.parent for each in others} & {each.folder.parent for each in recordings}
+
+
+def test_a_build_is_known_by_what_computes(tmp_path: Path) -> None:
+    extension = tmp_path / "_core.so"
+    shutil.copy(_core.__file__, extension)
+    assert build.fingerprint() == f"{_core.__version__}+{build.digest_of(extension)}"
+    whole = extension.read_bytes()
+    extension.write_bytes(flipped(whole))
+    assert build.digest_of(extension) != build.digest_of(Path(_core.__file__))
+
+
+# Bundles ------------------------------------------------------------------------------------------------------------
+
+
+def forged(source: Path, target: Path, changes: Mapping[str, bytes | None], **hashes: str | None) -> Path:
+    """The bundle with other members (None: without) and honest hashes but for those named."""
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | changes
+    members = {name: data for name, data in members.items() if data is not None}
+    if "hashes.json" not in changes:
+        honest = {name: hashlib.sha256(data).hexdigest() for name, data in members.items() if name != "hashes.json"}
+        told = {name: digest for name, digest in {**honest, **hashes}.items() if digest is not None}
+        members["hashes.json"] = json.dumps(told).encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return target
+
+
+def member(source: Path, name: str) -> bytes:
+    with zipfile.ZipFile(source) as archive:
+        return archive.read(name)
+
+
+def test_a_forged_bundle_is_found_out_where_its_cells_lie(swept: Path, out: Path, tmp_path: Path) -> None:
+    """Whoever forges results can forge cells with right checksums, too: a replay believes none."""
+    rows = [json.loads(line) for line in member(swept / "b.zip", "results.jsonl").splitlines()]
+    rows[1]["utilization"] = 0.987654321
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {"results.jsonl": text})
+    path_of_cells = batch(out)
+    entries = [row for _, row in journal.entries(path_of_cells.read_bytes())]
+    forgeries = [{**row, "utilization": 0.987654321} if row["key"] == rows[1]["key"] else row for row in entries]
+    path_of_cells.write_bytes(b"".join(map(journal.line, forgeries)))
+    found = replay(path, out=out)
+    assert len(found.differences) == 1
+    assert found.differences[0].startswith("cell 1, replication 0: utilization was 0.987654321, is ")
+    assert replay(swept / "b.zip", out=out).differences == []
+
+
+@damages
+def test_a_damaged_bundle_is_refused(damage: Damage, swept: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(swept / "b.zip", tmp_path / "b.zip"))
+    damage(path)
+    refused(lambda: replay(path), path)
+
+
+JSON_DAMAGES = {name: data for name, data in DAMAGES.items() if name not in ("10 GB", "flipped") and "/" not in name}
+
+
+@pytest.mark.parametrize("name", ["hashes.json", "manifest.json", "results.jsonl"])
+@pytest.mark.parametrize("damage", [name for name in JSON_DAMAGES if name not in (
+    "directory", "full directory", "pipe", "device", "dangling", "circle")])  # fmt: skip
+def test_a_damaged_member_is_refused_though_its_hash_is_right(
+    damage: str, name: str, swept: Path, tmp_path: Path
+) -> None:
+    part = tmp_path / name
+    part.write_bytes(member(swept / "b.zip", name))
+    DAMAGES[damage](part)
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {name: part.read_bytes()})
+    refused(lambda: replay(path), path)
+
+
+WRONG: Mapping[str, Any] = {
+    "replications": [1e30, 10**30, 0, -1, 1.5, "2", None, True, [1], 99],
+    "seed": [-1, 2**63, 2**64, 1e3, None, "1"],
+    "axes": [None, {}, "x", [1], [{}], [{"key": "link.buffer", "values": []}], [{"key": 1, "values": ["1p"]}],
+             [{"key": "link.buffer", "values": [5, 20]}], [{"key": "link.buffer", "values": ["5p"] * 100_001}],
+             [{"key": "nonsense", "values": ["1", "2"]}], [{"key": "link.buffer", "values": ["5p", "x"]}],
+             [{"key": "link.buffer", "values": ["5p", "20p"]}] * 2, [{"key": "a", "values": ["1"] * 10**5}] * 5],
+    "engine": [None, "", "abacus", 3, ["packet"], "x" * 10**6],
+    "scenario": [None, [], "x", {}, {"link": 1}],
+    "forebay": [None, 1, {}, "x" * 10**6],
+    "build": [None, 1],
+    "scenario_sha256": [None, 1],
+    "more": [1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in WRONG.items() for value in values],
+                         ids=lambda value: str(value)[:20])  # fmt: skip
+def test_a_manifest_of_wrong_types_is_refused(key: str, value: Any, swept: Path, tmp_path: Path) -> None:
+    manifest = {**json.loads(member(swept / "b.zip", "manifest.json")), key: value}
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {"manifest.json": json.dumps(manifest).encode()})
+    refused(lambda: replay(path), path)
+
+
+@pytest.mark.parametrize("name", sorted(bundling.MEMBERS.keys() - bundling.OPTIONAL))
+def test_a_bundle_lacks_nothing(name: str, swept: Path, tmp_path: Path) -> None:
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {name: None})
+    refused(lambda: replay(path), path)
+    if name != "hashes.json":
+        refused(lambda: replay(forged(swept / "b.zip", path, {}, **{name: None})), path)
+        refused(lambda: replay(forged(swept / "b.zip", path, {}, **{name: "0" * 64})), path)
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "cells/x.json", "x" * 60_000, "\x1b[31m", "C:\\x", "readme.txt"])
+def test_a_bundle_has_nothing_else(name: str, swept: Path, tmp_path: Path) -> None:
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {name: b""})
+    refused(lambda: replay(path), path)
+    refused(lambda: replay(forged(swept / "b.zip", path, {}, **{name: "0" * 64})), path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{}", b"[]", b'{"cell": 0}', b'{"cell": 1e0, "replication": 0}', b'{"cell": 0, "replication": 0, "x": []}'],
+)
+def test_a_result_is_a_row(line: bytes, swept: Path, tmp_path: Path) -> None:
+    first = member(swept / "b.zip", "results.jsonl").splitlines()[0]
+    for text in (b"\n".join([first, line]), b"\n".join([line, first]), first, b"\n".join([first] * 3)):
+        path = forged(swept / "b.zip", tmp_path / "b.zip", {"results.jsonl": text})
+        refused(lambda path=path: replay(path), path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_are_refused(method: int, swept: Path, tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    with zipfile.ZipFile(swept / "b.zip") as source, zipfile.ZipFile(path, "w", method) as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name), method)
+    refused(lambda: replay(path), path)
+
+
+def small_archive(path: Path) -> dict[str, bytes]:
+    members = {"a.json": b'{"a": 1}' * 9, "b.json": b"[2, 3]", "c.bin": bytes(range(32))}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name, bundling.EPOCH), data, zipfile.ZIP_DEFLATED)
+    return members
+
+
+def read_small(path: Path) -> Mapping[str, bytes]:
+    limits = dict.fromkeys(("a.json", "b.json", "c.bin"), 10_000)
+    return unpack(path, limits, frozenset(limits), "an archive").kept
+
+
+def test_no_flipped_bit_and_no_cut_of_an_archive_goes_unseen(tmp_path: Path) -> None:
+    """Bits of times and permissions are nobody's; all others are found out, in one line."""
+    path = tmp_path / "b.zip"
+    members = small_archive(path)
+    assert read_small(path) == members
+    whole = path.read_bytes()
+    found = {"same": 0, "refused": 0, "wild": 0}
+    spoiled = [whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :]
+               for place in range(len(whole)) for bit in (place % 4, 7 - place % 4)]  # fmt: skip
+    for data in [*spoiled, *(whole[:size] for size in range(len(whole))), whole + b"\0"]:
+        path.write_bytes(data)
+        try:
+            # A name that has changed is of no member that is asked for; a bundle says which is missing.
+            assert read_small(path).items() <= members.items()
+            found["same"] += 1
+        except DamagedError as error:
+            found["refused"] += 1
+            found["wild"] += not in_one_line(str(error), path)
+    assert found["refused"] > found["same"]
+    assert found["wild"] == 0
+
+
+@pytest.mark.parametrize("said", [1000, 0xC0000000, None], ids=["little", "much", "the truth"])
+def test_zeros_that_deflate_a_thousandfold_are_not_held(said: int | None, swept: Path, tmp_path: Path) -> None:
+    """Neither what the list of members says of their sizes nor what comes out of them is believed."""
+    path = forged(swept / "b.zip", tmp_path / "b.zip", {"rows.parquet": bytes(60 * 2**20), "manifest.json": b"{}"})
+    whole = bytearray(path.read_bytes())
+    at = whole.rfind(b"PK\x01\x02", 0, whole.rfind(b"rows.parquet"))
+    if said is not None:
+        whole[at + 24 : at + 28] = said.to_bytes(4, "little")  # APPNOTE.TXT 4.3.12: the size
+    path.write_bytes(whole)
+    tracemalloc.start()
+    try:
+        refused(lambda: replay(path), path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_has_at_most_its_own_size(tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    sizes = {name: len(data) for name, data in small_archive(path).items()}
+    assert unpack(path, sizes, frozenset(), "an archive").digests.keys() == sizes.keys()
+    for name, size in sizes.items():
+        with pytest.raises(DamagedError, match=f"found {size} bytes of `{name}`; allowed: at most {size - 1}"):
+            unpack(path, {**sizes, name: size - 1}, frozenset(), "an archive")
+
+
+# What reproduce keeps -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "tiny.toml").write_text(TRACED, encoding="utf-8")
+    run = Run("auge", "traces", folder / "tiny.toml", "packet", (), ("link.buffer=5p,20p",), 1, "traces")
+    assert running.perform([run], folder) == {}
+    return folder, run
+
+
+RECORDED = ("flows.parquet", "queue.parquet", "report.json", "hashes.json", "")
+
+
+@pytest.mark.parametrize("name", RECORDED, ids=[*RECORDED[:-1], "the folder"])
+@damages
+def test_a_damaged_recording_is_recorded_again(
+    damage: Damage, name: str, recorded: tuple[Path, Run], tmp_path: Path
+) -> None:
+    folder, run = recorded
+    out = Path(shutil.copytree(folder, tmp_path / "out"))
+    first, second = running.recordings(out, run)
+    path = first.folder / name if name else first.folder
+    untouched = {each: each.stat().st_mtime_ns for each in second.folder.iterdir()}
+    if not name:
+        shutil.rmtree(path)
+        path.write_bytes(b"[1, 2]")
+    damage(path)
+    said: list[str] = []
+    assert running.perform([run], out, say=said.append) == {}
+    assert len(said) == 1
+    assert in_one_line(said[0], first.folder)
+    for table in ("flows", "queue"):
+        assert first.table(table).equals(running.recordings(folder, run)[0].table(table))
+    assert {each: each.stat().st_mtime_ns for each in second.folder.iterdir()} == untouched
+    running.perform([run], out, say=said.append)
+    assert len(said) == 1
+
+
+def test_recordings_that_took_each_others_names_are_recorded_again(recorded: tuple[Path, Run], tmp_path: Path) -> None:
+    folder, run = recorded
+    out = Path(shutil.copytree(folder, tmp_path / "out"))
+    first, second = running.recordings(out, run)
+    aside = first.folder.with_name("aside")
+    first.folder.rename(aside)
+    second.folder.rename(first.folder)
+    aside.rename(second.folder)
+    said: list[str] = []
+    running.perform([run], out, say=said.append)
+    assert len(said) == 2
+    assert first.table("queue").equals(running.recordings(folder, run)[0].table("queue"))
+
+
+@damages
+def test_a_damaged_list_of_figures_is_left_out_and_named(damage: Damage, tmp_path: Path) -> None:
+    papers = {paper.name: paper for paper, _ in catalog.select("all", catalog.FOLDER)}
+    figure = papers["auge"].figures[0]
+    claim = {"quantity": figure.claims[0].quantity, "ours": 1.0, "half_width": None, "verdict": "reproduced", "why": ""}
+    entry = {"paper": "auge", "figure": figure.name, "picture": None, "trouble": "t", "claims": [claim]}
+    path = tmp_path / "gallery.json"
+    path.write_text(json.dumps({"figures": [entry]}), encoding="utf-8")
+    said: list[str] = []
+    assert len(list(left_in(tmp_path, papers, said.append))) == 1
+    assert said == []
+    damage(path)
+    found = list(left_in(tmp_path, papers, said.append))
+    assert len(said) == (not found)
+    assert all(in_one_line(line, path) for line in said)
+
+
+@pytest.mark.parametrize("form", [1, None, [], {}, {"claims": 5}, {"claims": [1]}, {"trouble": 3}, {"trouble": None},
+    {"claims": [{"quantity": "Q", "ours": "x", "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 10**400, "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": True, "half_width": None, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 1.0, "half_width": -1.0, "verdict": "reproduced", "why": ""}]},
+    {"claims": [{"quantity": "Q", "ours": 1.0, "half_width": None, "verdict": "perfect", "why": ""}]}])  # fmt: skip
+def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path) -> None:
+    papers = {paper.name: paper for paper, _ in catalog.select("all", catalog.FOLDER)}
+    figure = papers["auge"].figures[0]
+    good = {"paper": "auge", "figure": figure.name, "picture": None, "trouble": "t", "claims": []}
+    entry = {**good, **form} if isinstance(form, dict) and form else form
+    text = json.dumps({"figures": [entry, good]}).replace('"Q"', json.dumps(figure.claims[0].quantity))
+    (tmp_path / "gallery.json").write_text(text, encoding="utf-8")
+    said: list[str] = []
+    assert len(list(left_in(tmp_path, papers, said.append))) == 1
+    assert said == [f"{tmp_path / 'gallery.json'}: found 1 figure of wrong form; leaves it out"]
+
+
+# What else is read back ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "queue.parquet", "scenario.json"])
+@damages
+def test_damaged_traces_are_refused(damage: Damage, name: str, tmp_path: Path) -> None:
+    write_traces(Scenario.parse(TRACED).run(replications=1, traces=True), tmp_path / "traces")
+    path = tmp_path / "traces" / name
+    damage(path)
+    if path.is_file():  # what is no file is as good as not there
+        refused(lambda: draw(tmp_path / "traces"), path)
+        return
+    try:
+        drawn = draw(tmp_path / "traces")
+    except InputError as error:
+        assert in_one_line(str(error), path)  # noqa: PT017 - either of the two
+    else:
+        assert drawn
+
+
+@damages
+def test_a_damaged_file_of_a_search_costs_what_it_held(damage: Damage, scenario: Scenario, tmp_path: Path) -> None:
+    core = scenario.core.with_packets(7)
+    report = scenario.with_packets(7).run(replications=1)
+    kept = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    single = _core.run_batch([_core.Job(core, "packet", 3, 0)], 1)[0]
+    assert isinstance(single, _core.Report)
+    kept.add((7, 0), Report(single))
+    kept.add((7, 1), Report(single))
+    kept.close()
+    damage(kept.path)
+    said: list[str] = []
+    again = Resumption(tmp_path, said.append).of(scenario.core, "packet", "link.buffer")
+    found = [again.take((7, number), core.sha256) for number in (0, 1)]
+    assert all(each is None or each.metrics == report.metrics for each in found)
+    assert None in found
+    assert len(said) <= 2
+    again.add((7, 0), Report(single))
+    again.close()
+
+
+def test_a_search_does_not_go_on_from_another_ones_file(scenario: Scenario, tmp_path: Path) -> None:
+    single = _core.run_batch([_core.Job(scenario.core.with_packets(7), "packet", 3, 0)], 1)[0]
+    assert isinstance(single, _core.Report)
+    kept = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    kept.add((7, 0), Report(single))
+    kept.close()
+    mine = Resumption(tmp_path).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
+    kept.path.rename(mine.path)
+    said: list[str] = []
+    found = Resumption(tmp_path, said.append).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
+    assert found.count == 0
+    found.close()
+    assert said == [f"ignored 2 lines of {mine.path} that cannot be read"]
+
+
+def test_every_flipped_byte_of_a_table_is_seen_before_it_is_read(tmp_path: Path) -> None:
+    """Of a table without its seal polars reads many such files and finds other numbers in them."""
+    path = tmp_path / "t.parquet"
+    table = pl.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    write_table(table, path)
+    assert read_table(path, "a table").equals(table)
+    assert pl.read_parquet(path).equals(table), "it is a Parquet file for everybody else"
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        with pytest.raises(DamagedError):
+            read_table(path, "a table")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A JSON text and whether it is read."""
+
+    text: str
+    good: bool
+
+
+def texts() -> Iterator[Text]:
+    for level, good in ((64, True), (65, False), (10**6, False)):
+        yield Text("[" * level + "]" * level, good)
+        yield Text('{"a":' * level + "1" + "}" * level, good)
+    yield Text(json.dumps(["]" * 100, '"[' * 100, "\\" * 99, {"[": "{" * 1000}]), good=True)
+    yield Text(json.dumps([[]] * 1000), good=True)
+    yield Text(json.dumps({"a": {"b": 1}, "b": {"b": 1}}), good=True)
+    for text in ('{"a": {"b": 1, "b": 1}}', "[NaN]", "[-Infinity]", "[1e400]", "1" * 5000, "[1,]", "[", "{}x", "'a'"):
+        yield Text(text, good=False)
+
+
+@pytest.mark.parametrize("text", list(texts()), ids=lambda text: text.text[:20])
+def test_json_means_one_thing(text: Text) -> None:
+    if text.good:
+        assert document(text.text.encode(), "a", "b") == json.loads(text.text)
+        assert lines(text.text.encode() + b"\n" + text.text.encode(), "a", "b") == [json.loads(text.text)] * 2
+    else:
+        with pytest.raises(DamagedError):
+            document(text.text.encode(), "a", "b")
+
+
+def test_no_more_is_read_than_is_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(bytes(10))
+    assert content(path, "ten bytes", 10) == bytes(10)
+    with pytest.raises(DamagedError, match="more than 9 bytes"):
+        content(path, "nine bytes", 9)
+    with pytest.raises(DamagedError):
+        content(Path("/proc/kallsyms"), "a file that says that it is empty", 1000)
+
+
+@pytest.mark.parametrize("kind", ["oracle", "ns2", "linux", "tofino", "ns3"])
+@damages
+def test_damaged_reference_numbers_end_in_one_line(
+    damage: Damage, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file_of(tmp_path, kind)
+    path.write_bytes(b"".join((ROOT / "tests" / "reference" / path.name).read_bytes().splitlines(keepends=True)[:2]))
+    damage(path)
+    code = reference.main([str(tmp_path), "--match", "no such label"])
+    told = capsys.readouterr()
+    assert code in (0, 1, 2)
+    # Where no row is left that is said, too; a row that cannot be read counts as one that does not agree.
+    silent = code == 0 or (code == 1 and "failed: " in told.out)
+    assert len(told.err.splitlines()) == int(not silent)
+    assert not told.err or in_one_line(told.err.removesuffix("\n"), tmp_path)
+    assert all(line.isprintable() for line in told.out.splitlines())

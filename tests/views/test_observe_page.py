@@ -1,0 +1,249 @@
+"""The page and the terminal's text of an observation: the answer first, everything there, nothing taken for markup."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from forebay.observation.estimate import Unknown
+from forebay.observation.finding import Finding
+from forebay.views import observation_words
+from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.observation_page import observation_page
+from forebay.views.observation_text import observation_text
+from forebay.views.shapes import Area, Curve, Line, Marker, Size, Text
+from tests.observation.test_observe_scenario import ADDRESS, ADDRESSES
+from tests.support.browsers import show
+from tests.support.markup import HARMLESS, HOSTILE, VIEWS, outline
+from tests.support.markup import Reading as Reader
+from tests.support.observations import made, saying
+
+
+@pytest.fixture(scope="module")
+def finding() -> Finding:
+    return made(620)
+
+
+def page_of(finding: Finding) -> str:
+    return observation_page(finding, command="forebay observe port.pcapng", version="0.1.0")
+
+
+def text_of(finding: Finding, width: int = 80) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(observation_text(finding))
+    return out.getvalue()
+
+
+# The terminal ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_three_lines_are_the_answer(finding: Finding) -> None:
+    link, limited, regime = observation_words.answer(finding)
+    assert link == "98.7 Mb/s (98.4 to 99.0) link, droptail, buffer not known"
+    assert limited == (
+        "It limits 8 long flows (7 to 9) at a time, round trips 21.3 ms to 39.8 ms; "
+        "others: 3 limited by the application"
+    )
+    assert regime.startswith("Elastic: 8 long flows take what the rest leaves; ")
+    lines = text_of(finding, 200).splitlines()
+    assert lines[:3] == [link, limited, regime]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_text_fits_the_terminal(finding: Finding, width: int) -> None:
+    text = text_of(finding, width)
+    assert max(map(len, text.splitlines())) <= width
+    told = " ".join(text.split())
+    for unknown in finding.unidentified:
+        assert f"{unknown.what}, because {unknown.because}" in told
+    for group in finding.groups:
+        assert group.name.split()[0] in told
+    assert "Segmentation offload" in told
+    assert "5 min" in told
+
+
+def test_columns_leave_before_names_are_wrapped(finding: Finding) -> None:
+    narrow, wide = text_of(finding, 80), text_of(finding, 200)
+    assert "long flows, 20 to 40 ms" in narrow
+    assert "9.10 Mb/s (8.80 to 9.40)" in narrow
+    assert "what they send" not in narrow
+    assert "what they send" in wide
+    assert "seen for" in wide
+    between = text_of(finding, 112)
+    assert " loss " in between
+    assert "seen for" not in between
+
+
+def test_unknown_things_are_said_to_be_unknown(finding: Finding) -> None:
+    unknown = Unknown("limited flows", "the input has no flows", "a capture")
+    bare = dataclasses.replace(
+        finding,
+        link=dataclasses.replace(finding.link, rate=Unknown("the link's rate", "it was idle", "a busy hour")),
+        limited=unknown,
+        groups=(),
+        flows=(),
+    )
+    link, limited, _ = observation_words.answer(bare)
+    assert link.startswith("A link of unknown rate, ")
+    assert limited == "How many long flows it limits is not known, because the input has no flows"
+    assert "because it was idle" in " ".join(text_of(bare).split())
+    assert page_of(bare)
+
+
+# The page --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_says_everything_and_fetches_nothing(finding: Finding) -> None:
+    page = page_of(finding)
+    found = outline(page)
+    text = " ".join(" ".join(found.words).split())
+    assert found.addresses == ["data:,"]
+    assert "url(" not in page
+    assert len(page) < 900_000
+    answer = [text.index(f"{line}.") for line in observation_words.answer(finding)]
+    assert answer == sorted(answer)
+    assert max(answer) < text.index("Who is there") < text.index("Load over time")
+    for phrase in (
+        "In windows of 1 ms",
+        "In windows of 100 ms",
+        "In windows of 1 s",
+        "In windows of 5 min",
+        "Burstiness over time scales",
+        "Size of short transfers",
+        "Round trip without queueing",
+        "The regime: elastic",
+        "Not identifiable from this input",
+        "forebay observe port.pcapng",
+        'rate = "98.7Mbps"',
+    ):
+        assert phrase in re.sub(" +", " ", text), phrase
+    for unknown in finding.unidentified:
+        assert unknown.because[1:] in text
+        assert unknown.measure[1:] in text
+    for flow in finding.flows:
+        assert flow.role in text
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_address_is_on_the_page(finding: Finding, address: str) -> None:
+    page = observation_page(saying(finding, f"dump of {address}"), command=f"observe {address}.pcap", version="0.1.0")
+    assert address not in page
+    assert ADDRESS.search(" ".join(outline(page).words)) is None
+    assert ADDRESS.search(text_of(saying(finding, f"dump of {address}"))) is None
+
+
+def test_the_page_takes_no_text_for_markup(finding: Finding) -> None:
+    hostile, harmless = (page_of(saying(finding, text)) for text in (HOSTILE, HARMLESS))
+    found = Reader(hostile)
+    assert found.elements == Reader(harmless).elements
+    assert found.inside("script") == (VIEWS / "webpage.js").read_text(encoding="utf-8").strip()
+    assert found.inside("style") == (VIEWS / "webpage.css").read_text(encoding="utf-8").strip()
+    assert "<img" not in hostile
+    assert sum(HOSTILE.partition("\u2028")[0] in text for _, text in found.texts) > 8
+
+
+def test_the_page_fits_every_screen_without_an_error(browser: Any, finding: Finding, tmp_path: Path) -> None:
+    path = tmp_path / "observation.html"
+    path.write_text(page_of(finding), encoding="utf-8")
+    for width in (360, 641, 1280):
+        show(browser, path, width)
+        wide, room = browser.execute_script(
+            "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
+        )
+        assert wide <= room, f"scrolls sideways at {width} px"
+        drawn = browser.execute_script(
+            "return [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0)"
+            ".map(svg => svg.getAttribute('class'))"
+        )
+        assert set(drawn) == {"narrow" if width == 360 else "wide"}
+        assert len(drawn) == 7
+    assert browser.get_log("browser") == []
+
+
+def test_pointing_at_the_load_says_it(browser: Any, finding: Finding, tmp_path: Path) -> None:
+    path = tmp_path / "observation.html"
+    path.write_text(page_of(finding), encoding="utf-8")
+    show(browser, path, 1280)
+    hover = """
+        const svg = document.querySelector('figure svg.wide');
+        const point = svg.querySelectorAll('.s-mean .pt')[40].getBoundingClientRect();
+        svg.dispatchEvent(new PointerEvent('pointermove', {clientX: point.x, clientY: point.y, bubbles: true}));
+        return [document.getElementById('tip').hidden, document.getElementById('tip').textContent];
+    """
+    hidden, text = browser.execute_script(hover)
+    assert not hidden
+    assert re.search(r"at \d.* (s|min)", text)
+    assert "windows of 1 ms: " in text
+
+
+# Charts ----------------------------------------------------------------------------------------------------------
+
+SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
+
+
+def test_a_chart_stands_where_its_values_are() -> None:
+    readings = [Reading(0.0, 10, 5, 20, "first"), Reading(1.0, 30, 20, 40, "second"), Reading(4.0, 0, 0, 0, "third")]
+    chart = SpanChart("time (s)", "load (Mb/s)", readings, Reference("the rate", ((0.0, 50.0),)), key="k ")
+    drawing = chart.drawing(SIZE, "label")
+    band, mean, law = drawing.series
+    (area,) = band.shapes
+    curve, *dots = mean.shapes
+    line, words = law.shapes
+    assert isinstance(area, Area)
+    assert isinstance(curve, Curve)
+    assert isinstance(line, Line)
+    assert isinstance(words, Text)
+    assert [x for x, _ in curve.places] == pytest.approx([50, 50 + 340 / 4, 390])
+    scale = 150 / (1.2 * 50)
+    assert [y for _, y in curve.places] == pytest.approx([160 - 10 * scale, 160 - 30 * scale, 160])
+    assert line.start[1] == line.end[1] == pytest.approx(160 - 50 * scale)
+    assert [y for _, y in area.places[:3]] == pytest.approx([160 - 20 * scale, 160 - 40 * scale, 160])
+    assert [y for _, y in area.places[:2:-1]] == pytest.approx([160 - 5 * scale, 160 - 20 * scale, 160])
+    assert [(dot.tip, dot.buffer) for dot in dots if isinstance(dot, Marker)] == [
+        ("first", "k 0"),
+        ("second", "k 1"),
+        ("third", "k 2"),
+    ]
+    assert words.words == "the rate"
+    assert words.place[1] < line.start[1], "above its line"
+
+
+def test_axes_by_decades_give_equal_ratios_equal_room() -> None:
+    readings = [Reading(10.0**n, 10.0**n, 10.0**n, 10.0**n, "") for n in range(4)]
+    drawing = SpanChart("s", "p", readings, by_decades=(True, True)).drawing(SIZE, "label")
+    (curve, *_) = drawing.series[1].shapes
+    assert isinstance(curve, Curve)
+    steps = {(round(b[0] - a[0], 6), round(b[1] - a[1], 6)) for a, b in pairwise(curve.places)}
+    assert len(steps) == 1
+
+
+def test_the_load_reaches_up_to_the_links_rate(finding: Finding) -> None:
+    page = page_of(finding)
+    figure = page[page.index("<figcaption>In windows of 1 ms") :]
+    figure = figure[: figure.index("</svg>")]
+    band = re.search(r'<polygon points="([^"]*)"', figure)
+    line = re.search(r'<g class="s-law">\s*<line [^>]*y1="([\d.]+)"', figure)
+    assert band is not None
+    assert line is not None
+    assert min(float(place.split(",")[1]) for place in band[1].split()) == pytest.approx(float(line[1]), abs=2)
+
+
+def test_laws_are_drawn_beside_their_data(finding: Finding) -> None:
+    page = page_of(finding)
+    figure = page[page.index("<figcaption>Size of short transfers") :]
+    figure = figure[: figure.index("</svg>")]
+    lines = [
+        [tuple(map(float, place.split(","))) for place in found.split()]
+        for found in re.findall(r'<polyline points="([^"]*)"', figure)
+    ]
+    data, law = lines
+    heights = dict(law)
+    near = [abs(y - heights[min(heights, key=lambda at: abs(at - x))]) for x, y in data]
+    assert max(near) < 0.12 * 184, "a law that passes lies on its data"
