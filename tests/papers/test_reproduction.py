@@ -688,3 +688,17 @@ def test_every_page_can_be_renewed() -> None:
         assert text.count(MARKS[0]) == text.count(MARKS[1]) == 1, name
         for path in re.findall(r"\.\./(images/papers/[\w-]+\.png)", text):
             assert (docs / path).is_file(), path
+
+
+def test_the_list_of_figures_is_json_if_that_is_asked_for() -> None:
+    answer = forebay("reproduce", "list", "--json")
+    papers = json.loads(answer.out)
+    lines = forebay("reproduce", "list").out
+    assert [each["name"] for each in papers] == [
+        line.partition(":")[0] for line in lines.splitlines() if line[0] != " "
+    ]
+    figures = [figure for paper in papers for figure in paper["figures"]]
+    assert len(figures) > 20
+    for figure in figures:
+        claims = "1 claim" if figure["claims"] == 1 else f"{figure['claims']} claims"
+        assert any(line.split()[0] == figure["id"] and line.endswith(f"({claims})") for line in lines.splitlines())

@@ -45,7 +45,10 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: st
     from forebay.scenario import threads
 
     if what == "list":
-        say_lines(view.listing())
+        if as_json:
+            say_json(view.listing_json())
+        else:
+            say_lines(view.listing())
         return
     check_address_space()
     need("polars", "matplotlib")

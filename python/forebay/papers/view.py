@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import Estimate
 
-__all__ = ["announcement", "listing", "progress", "summary", "table"]
+__all__ = ["announcement", "listing", "listing_json", "progress", "summary", "table"]
 
 _STYLES = {"reproduced": "green", "not_reproduced": "red", "not_checkable": "yellow"}
 
@@ -94,6 +95,23 @@ def listing() -> str:
         for figure in figures:
             lines.append(f"  {figure.id:<22} {figure.title} ({counted(len(figure.claims), 'claim')})")
     return "\n".join(lines)
+
+
+def listing_json() -> str:
+    """The same list as JSON: an array of papers with their figures and numbers of claims."""
+    from forebay.papers import catalog
+
+    papers = [
+        {
+            "name": paper.name,
+            "title": paper.title,
+            "authors": paper.authors,
+            "year": paper.year,
+            "figures": [{"id": each.id, "title": each.title, "claims": len(each.claims)} for each in figures],
+        }
+        for paper, figures in catalog.select("all")
+    ]
+    return json.dumps(papers, indent=2)
 
 
 def table(gallery: Gallery) -> RenderableType:
