@@ -98,7 +98,7 @@ def test_every_verb_is_called() -> None:
     assert {call[0] for call, _ in CALLS if not call[0].startswith("-")} == set(cli.commands)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lacking", [{"matplotlib"}, {"polars"}, ALL], ids=["matplotlib", "polars", "all"])
 def test_every_verb_answers_or_says_what_it_needs(lacking: set[str], place: Path) -> None:
     for call, needs in CALLS:
@@ -130,7 +130,7 @@ def draws(call: list[str]) -> bool:
     return call[0] in {"recommend", "compare"} and "--out" in call
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_its_picture_the_answer_is_the_same(place: Path) -> None:
     call = ["recommend", "small.toml", "--quick", "--fresh", "--json", "--out"]
     whole, bare = hidden([], [*call, "whole"], place), hidden(["matplotlib", "polars"], [*call, "bare"], place)

@@ -27,7 +27,7 @@ from tests.support.commands import forebay, without_costs
 from tests.support.forked import Answer
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 HERE = Path(sys.executable).parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
