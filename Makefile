@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -26,7 +26,8 @@ help:
 	@echo "make lab-speed  its frames and its engine's speed in Chromium; RUNS=3, ONLY=W2, WRITE=docs/performance.md renews the tables there"
 	@echo "make lab-memory its memory in Chromium over MINUTES=10 of runs, trade-offs and experiments"
 	@echo "make wasm       the engines for browsers, into out/lab; needs rustup's wasm32-unknown-unknown, or Debian's rustc-web and rust-web-src"
-	@echo "make test       every test, Rust and Python [SEED=N]: laws on other examples"
+	@echo "make test       tests of every module and a sample of each long law, Rust and Python [SEED=N]: laws on other examples"
+	@echo "make test-all   every test: long laws, real time, browsers, installs and the gallery of papers [SEED=N]"
 	@echo "make check      formatting, lints, types"
 	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]"
@@ -124,12 +125,16 @@ SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,
 
 # Laws are tried on the same examples every time, others by another SEED. What runs in real time has the machine for
 # itself; all else is shared among processes, the longest files first (tests/conftest.py). One build is for cargo's tests
-# and for the extension of Python's; where the one for use was there before, it is put back.
+# and for the extension of Python's; where the one for use was there before, it is put back. Tests marked `long` and the
+# tests of real time in crates/kernel belong to `make test-all` alone (tests/support/tiers.py).
 PYTEST := $(BIN)/python -u -m pytest --color=no --hypothesis-seed=$(or $(SEED),1)
 test: $(VENV)/.packages
 	@had=$$(ls $(VENV)/.build 2>/dev/null); $(MAKE) --no-print-directory tests; status=$$?; \
 	if [ -n "$$had" ]; then $(MAKE) --no-print-directory $(VENV)/.build; \
 	else echo "the engines in $(VENV) are those of the tests, with checks: \`make setup\` builds the fast ones"; fi; exit $$status
+
+test-all:
+	@FOREBAY_TESTS=all $(MAKE) --no-print-directory test
 
 tests: $(VENV)/.checked
 	@$(SIDE_BY_SIDE) page-tested rust-built
@@ -147,11 +152,13 @@ rust-built:
 
 cargo-test:
 	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo test --workspace --locked -j $(JOBS)
+	@if [ "$$FOREBAY_TESTS" = all ]; then cargo test --workspace --locked --test engine -j $(JOBS); fi
 
 # Each test in a process of its own, those of all crates side by side (.config/nextest.toml).
 nextest:
 	PROPTEST_RNG_SEED=$(or $(SEED),1) cargo nextest run --workspace --locked --build-jobs $(JOBS)
 	cargo test --workspace --locked --doc -j $(JOBS)
+	@if [ "$$FOREBAY_TESTS" = all ]; then cargo nextest run --workspace --locked --test engine --build-jobs $(JOBS); fi
 
 check: $(VENV)/.packages
 	@$(SIDE_BY_SIDE) check-rust check-python check-page

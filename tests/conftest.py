@@ -16,7 +16,7 @@ from hypothesis import settings
 from tests.support.browsers import lacking
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
-from tests.support.tiers import ALL, ALL_EXAMPLES, SAMPLE_EXAMPLES
+from tests.support.tiers import ALL, DEFAULT_EXAMPLES, second_tier
 
 #: Of what Windows does not have, signals, namespaces and `fork`, these are made.
 collect_ignore = (
@@ -65,15 +65,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "target" / "hypothesis"))
 
 # No test asserts how long something takes.
-settings.register_profile("forebay", deadline=None, max_examples=ALL_EXAMPLES if ALL else SAMPLE_EXAMPLES)
+settings.register_profile("forebay", deadline=None, max_examples=DEFAULT_EXAMPLES)
 settings.load_profile("forebay")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave long tests to the second tier, begin with the files that take longest, and keep the order of the others."""
     if not ALL and not any("::" in argument for argument in config.args):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        later = second_tier(items)
+        config.hook.pytest_deselected(items=later)
+        left_out = set(later)
+        items[:] = [item for item in items if item not in left_out]
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(LONGEST)))
 

@@ -19,6 +19,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import UNKNOWN, Classes, Limit, Port, Queue, TrafficClass
 from tests.support.commands import forebay
+from tests.support.tiers import examples
 from tests.support.traffic_control import given_to_tc
 
 # Devera, "HTB Linux queuing discipline manual - user guide" (luxik.cdi.cz/~devik/qos/htb/): rates that fill the link.
@@ -366,7 +367,7 @@ def leaves(draw: st.DrawFn) -> tuple[int, list[Leaf]]:
 
 
 @given(leaves(), st.sampled_from(["htb", "hfsc"]))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_shares_fill_the_link_and_hold_rates_and_ceilings(drawn: tuple[int, list[Leaf]], kind: str) -> None:
     link, told = drawn
     by: Literal["htb", "hfsc"] = "htb" if kind == "htb" else "hfsc"
@@ -413,7 +414,7 @@ def scripts(draw: st.DrawFn) -> str:
 
 
 @given(scripts())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_every_script_of_htb_is_answered_or_refused_in_a_line(text: str) -> None:
     answer = _answer(text)
     if isinstance(answer, str):

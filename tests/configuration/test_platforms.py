@@ -33,6 +33,7 @@ from forebay.configuration.quantities import exact
 from forebay.errors import UnsupportedError
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
+from tests.support.tiers import examples
 
 KINDS = [entry.name for entry in _core.disciplines()]
 PARAMETERS = {
@@ -51,7 +52,7 @@ CLASSES = (
 
 #: Without shrinking, which takes minutes where a port has many parameters.
 QUICK = settings(
-    max_examples=25,
+    max_examples=examples(25),
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -19,6 +19,7 @@ from forebay.configuration.platforms.routers import in_time, microseconds, perce
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.reading import MOST_CHARACTERS, Mistake, Word, whole
 from tests.support.ports import FIFO, RED, ROUTERS, STEP, VOICE_AND_REST, dsl, packets
+from tests.support.tiers import examples
 
 # What devices print ---------------------------------------------------------------------------------------------------
 
@@ -459,7 +460,7 @@ def test_an_error_is_where_the_forms_went_furthest(line: str, message: str) -> N
     assert str(refused.value) == f"translate: line 1: {message}"
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.sampled_from(ROUTERS), st.integers(1, 60), st.integers(1, 60), st.sampled_from([False, True]))
 def test_the_link_table_of_a_reading_is_a_scenario(system: str, least: int, more: int, gentle: bool) -> None:
     red = RED.having(min=Limit(least, "packets"), max=Limit(least + more, "packets"), gentle=gentle)

@@ -23,6 +23,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, TrafficClass
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
+from tests.support.tiers import examples
 from tests.support.traffic_control import given_to_tc, statements
 
 KINDS = [kind.name for kind in _core.disciplines() if kind.name in LINUX.disciplines and kind.name != "classes"]
@@ -170,7 +171,7 @@ def test_the_kernel_takes_the_filters() -> None:
 
 @pytest.mark.usefixtures("tc")
 @settings(
-    max_examples=8,
+    max_examples=examples(8),
     derandomize=True,
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -24,6 +24,7 @@ from forebay.inputs.goals import (
     split_goal,
 )
 from forebay.results.report import Report
+from tests.support.tiers import examples
 
 SENSES = (">=", "<=")
 
@@ -250,7 +251,7 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         metric_value("utilization", report({}))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(goals, min_size=1, max_size=5))
 def test_what_is_asked_for_survives_json(asked: list[Goal]) -> None:
     told = json.loads(json.dumps([goal.to_dict() for goal in asked]))

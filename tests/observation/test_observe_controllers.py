@@ -24,6 +24,7 @@ from forebay.observation.reductions import kept_and_windows
 from forebay.observation.streams import Reductions, Sender, Stream, Visits
 from forebay.scenario import Scenario, run_jobs
 from tests.support.streams import SEGMENT, stream, windows
+from tests.support.tiers import examples
 
 RTT = 0.051
 
@@ -74,7 +75,7 @@ def grows(factor: float, by: float, top: float, events: int) -> Stream:
     return flow(sender(np.full(events, np.floor(top)), after, rounds), top * (1 + factor) / 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(top=st.floats(8, 2000), events=st.integers(3, 40))
 def test_what_keeps_seven_tenths_is_never_reno_whatever_its_scale(top: float, events: int) -> None:
     found = family(grows(0.7, 0.53, top, events))
@@ -82,20 +83,20 @@ def test_what_keeps_seven_tenths_is_never_reno_whatever_its_scale(top: float, ev
     assert found.probabilities["newreno"] < found.probabilities["cubic"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(top=st.floats(6, 400), events=st.integers(4, 40))
 def test_what_halves_and_grows_by_a_segment_is_reno(top: float, events: int) -> None:
     assert family(grows(0.5, 1.0, top, events)).name == "newreno"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(top=st.floats(8, 300), factor=st.sampled_from([(0.5, 1.0), (0.7, 0.53)]), events=st.integers(2, 20))
 def test_fewer_losses_do_not_make_more_certain(top: float, factor: tuple[float, float], events: int) -> None:
     more, fewer = (max(family(grows(*factor, top, count)).probabilities.values()) for count in (2 * events, events))
     assert fewer <= more + 0.02
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32), events=st.integers(0, 30), fallen=st.floats(0, 1))
 def test_probabilities_are_of_something(seed: int, events: int, fallen: float) -> None:
     draws = np.random.default_rng(seed)
@@ -136,7 +137,7 @@ def test_who_repairs_all_the_time_with_a_large_window_is_bbr() -> None:
     assert family(flow(seen, 2.0)).probabilities["bbr"] < found.probabilities["bbr"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(top=st.floats(28, 95), events=st.integers(12, 40))
 def test_what_keeps_seven_eighths_and_has_scalable_s_window_is_scalable(top: float, events: int) -> None:
     """Windows below 28 segments keep 22 of 25, for example, and stay unknown."""
@@ -198,7 +199,7 @@ def test_others_lend_to_who_says_little_and_not_to_who_says_much() -> None:
     assert first(little, *renos).probabilities["cubic"] < both < first(little, *cubics).probabilities["cubic"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(losses=st.integers(2, 6), window=st.floats(20, 400), lone=st.booleans())
 def test_the_prior_alone_names_no_controller(losses: int, window: float, lone: bool) -> None:
     """Losses of which no reduction is known, at the window that Reno and CUBIC have: several families have it."""

@@ -21,6 +21,7 @@ from forebay import InputError
 from forebay.observation import counters
 from forebay.observation.counter_files.unwrapping import counted
 from forebay.observation.instants import instant
+from tests.support.tiers import examples
 
 BEGIN = 1_790_000_000
 RATE = 1e9
@@ -359,7 +360,7 @@ def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:
     assert counters.read(written(tmp_path, "time,bytes\n1,100\n2,200\n3,3x")).seconds.size == 1
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(list(FORMS)),
     changes=st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), max_size=5),

@@ -18,6 +18,7 @@ from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
 from forebay.observation.streams import Front, Place, Stream
 from tests.support.streams import SEGMENT, stream, windows
+from tests.support.tiers import examples
 
 
 def gaps_of(times: NDArray[np.float64], sizes: NDArray[np.float64]) -> Gaps:
@@ -187,7 +188,7 @@ def test_a_handful_of_gaps_is_no_rate() -> None:
 
 
 @given(st.floats(1e6, 1e9), st.floats(0.1, 1.2), st.integers(0, 100), st.sampled_from([0.0, 0.002, 0.02]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: int, held: float) -> None:
     """Though a host holds packets up for up to so long, and hands them on together."""
     count = min(20_000, int(rate * 6 / 12_000))

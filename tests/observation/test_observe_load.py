@@ -14,6 +14,7 @@ from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.laws import Cdf, Exponential, Weibull
 from forebay.observation.load import load_of, ratio
 from forebay.observation.regime import regime_of
+from tests.support.tiers import examples
 
 COVERED = (0.85, 0.97)
 RATE = Estimate(1e8, 1e8, 1e8, "bit/s", "given", 0)
@@ -94,7 +95,7 @@ def test_a_count_has_garwoods_interval() -> None:
 
 
 @given(st.lists(st.floats(0, 9.999), max_size=300))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_arrivals_are_described(times: list[float]) -> None:
     found = arrivals(times, 0.0, 10.0, "")
     assert found.rate.value == pytest.approx(len(times) / 10)
@@ -196,7 +197,7 @@ def test_what_the_input_cannot_show_is_said() -> None:
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=2, max_size=200), st.sampled_from([0.001, 0.016384, 1.0, 300.0]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_load_is_described(bins: list[float], bin_s: float) -> None:
     load = load_of(bins, bin_s, rate=RATE, source="")
     assert load.mean.value == pytest.approx(float(np.mean(bins)) * 8 / bin_s)

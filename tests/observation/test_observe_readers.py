@@ -22,6 +22,7 @@ from forebay.observation.observing import observe
 from forebay.observation.readers.registry import READERS
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
+from tests.support.tiers import examples
 
 BEGIN = 1_790_000_000
 STEP = 30
@@ -645,7 +646,7 @@ def test_a_damaged_log_of_zeek_is_one_line(change: tuple[str, str], words: str, 
     assert words in str(caught.value)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     name=st.sampled_from([*FORMS, *FLOWS]),
     changes=st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=4)), min_size=1, max_size=6),

@@ -27,6 +27,7 @@ from forebay.observation.flow_records.smearing import Smear
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
 from tests.support import flow_exports as made
 from tests.support.flow_exports import BEGIN, Record
+from tests.support.tiers import examples
 
 SECONDS = 1800.0
 FEW = made.exported(made.flows(3, 60.0, 1.0, 2), active=20.0, inactive=15.0)
@@ -523,7 +524,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=TEXTS)
 @example(content=("v9 packets", [(0.23828125, b"\x84")]))  # a number of a thousand bytes
 def test_garbage_is_one_line_or_an_answer(

@@ -39,6 +39,7 @@ from forebay.observation.sample import Quantile
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.views.observation_words import answer, group_cells
 from tests.support.observations import BUFFER, RATE, busy_bins, made, saying
+from tests.support.tiers import examples
 
 ADDRESSES = (
     "10.1.2.3",
@@ -328,7 +329,7 @@ findings = st.builds(
 
 
 @given(findings)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
     text = scenario_text(finding)
     scenario = read(text)
@@ -340,7 +341,7 @@ def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
 
 
 @given(findings)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_finding_becomes_json(finding: Finding) -> None:
     text = json.dumps(finding_json(finding), allow_nan=False)
     told = json.loads(text)

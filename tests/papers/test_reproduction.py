@@ -520,6 +520,20 @@ def test_a_real_figure(real: tuple[Path, dict[str, object]]) -> None:
     assert finished(out) == before
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("paper", [each.name for each, _ in catalog.select("all")])
+def test_the_coarse_gallery_draws_every_figure_and_judges_its_claims(paper: str, tmp_path: Path) -> None:
+    answer = forebay("reproduce", paper, "--quick", "--json", "--out", tmp_path, timeout_s=7200)
+    assert answer.code == 0, answer.err
+    figures = json.loads(answer.out)["figures"]
+    ((_, expected),) = catalog.select(paper)
+    assert [f"{figure['paper']}/{figure['figure']}" for figure in figures] == [each.id for each in expected]
+    for figure in figures:
+        assert not figure["trouble"], figure["figure"]
+        assert (tmp_path / paper / f"{figure['figure']}.svg").stat().st_size > 10_000
+        assert {claim["verdict"] for claim in figure["claims"]} <= {"reproduced", "not_reproduced", "not_checkable"}
+
+
 def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
     """What is reproduced into one folder adds to its gallery, in the catalog's order; nothing stands there twice."""
     out = tmp_path / "gallery"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from forebay.results import statistics
+from tests.support.tiers import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +174,7 @@ def test_mser5_distrusts_a_trend() -> None:
     st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20),
     st.floats(1e-3, 1e3),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_replications_for_reaches_the_half_width(values: list[float], wanted: float) -> None:
     deviation = float(np.std(values, ddof=1))
     if deviation > 1e4 * wanted:

@@ -17,6 +17,7 @@ from scipy import stats
 
 from forebay.results import statistics
 from forebay.results.statistics import Interval
+from tests.support.tiers import examples
 
 CONFIDENCES = (0.5, 0.8, 0.95, 0.999)
 
@@ -133,7 +134,7 @@ def test_a_confidence_is_the_share_of_random_weights_with_a_good_mean(count: int
 
 
 @given(samples, st.floats(-1e3, 1e3), st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_a_better_observation_makes_no_goal_less_sure(values: list[float], worst: float, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(values) - 1))
     better = list(values)
@@ -152,7 +153,7 @@ def test_the_pessimistic_observation_matters_strictly() -> None:
 
 
 @given(samples, st.integers(-40, 40))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_confidence_does_not_depend_on_the_unit(values: list[float], power: int) -> None:
     unit = 2.0**power
     one = statistics.bootstrap_confidence(values, -1.0)
@@ -160,7 +161,7 @@ def test_a_confidence_does_not_depend_on_the_unit(values: list[float], power: in
 
 
 @given(samples, st.randoms(use_true_random=False))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_the_order_of_observations_says_nothing(values: list[float], chance: Random) -> None:
     shuffled = list(values)
     chance.shuffle(shuffled)
@@ -178,7 +179,7 @@ def test_nothing_negative_is_certain_and_nothing_positive_is_excluded() -> None:
 
 
 @given(samples, st.floats(-1e3, 1e3))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_confidence_is_a_probability(values: list[float], worst: float) -> None:
     assert 0.0 <= statistics.bootstrap_confidence(values, worst) <= 1.0
 

@@ -19,6 +19,7 @@ from forebay.results.report import Report
 from forebay.search.independence import Step, different, enough, in_step, outcomes
 from forebay.search.judging import AverageJudge, ShareJudge, Verdict
 from forebay.search.judgment import Judgment, Miss, worst_miss
+from tests.support.tiers import examples
 
 HIGH, LOW = Goal("utilization", ">=", 0.5), Goal("loss_rate", "<=", 0.1)
 
@@ -46,7 +47,7 @@ def split(drawn: list[tuple[float, float]]) -> list[Report]:
 # On the average --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(samples, st.sampled_from([0.6, 0.95, 0.98333]))
 def test_all_have_to_clear_the_bound_and_one_is_enough_to_miss(drawn: list[tuple[float, float]], level: float) -> None:
     reports = split(drawn)
@@ -133,7 +134,7 @@ def test_fresh_replications_are_looked_at_ever_later_however_many_the_search_too
 # In a share ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(samples, st.sampled_from([0.3, 0.5, 0.9]), st.sampled_from([0.6, 0.9]))
 def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
     drawn: list[tuple[float, float]], share: float, level: float

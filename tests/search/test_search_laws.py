@@ -18,6 +18,7 @@ from forebay.search.judging import AverageJudge, ShareJudge, Verdict
 from forebay.search.plan import Plan, without_gaps
 from forebay.search.smallest import Search, _between
 from tests.support.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
+from tests.support.tiers import examples
 
 # Fresh replications ----------------------------------------------------------------------------------------------
 
@@ -349,7 +350,7 @@ def stretches(edges: Sequence[int]) -> Callable[[int], bool]:
     return lambda buffer: sum(buffer >= edge for edge in edges) % 2 == 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.lists(st.integers(1, 1500), min_size=1, max_size=5, unique=True).map(sorted),
     st.one_of(st.none(), st.integers(1, 1500)),
