@@ -31,6 +31,7 @@ def told(*arguments: str, cwd: Path, **more: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437", "utf-8"])
 def test_every_encoding_is_written(small: Path, tmp_path: Path, encoding: str) -> None:
     for arguments in (["recommend", str(small), "--no-picture"], ["run", str(small)], ["explain", "bdp"]):
@@ -43,6 +44,7 @@ def test_every_encoding_is_written(small: Path, tmp_path: Path, encoding: str) -
             assert ("≥" in text) or (">=" in text)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "surroundings",
     [
@@ -58,6 +60,7 @@ def test_the_environment_breaks_nothing(small: Path, tmp_path: Path, surrounding
     assert list(tmp_path.glob("*.png"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "backend", ["module://matplotlib_inline.backend_inline", "module://junk", "junk", "", "agg", "x" * 999]
 )
@@ -82,6 +85,7 @@ def test_the_library_draws_without_the_back_end_of_its_environment(tmp_path: Pat
     assert (tmp_path / "report.svg").stat().st_size > 1000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("option", ["--goal", "--set", "--engine", "--for", "--also", "--over", "--queer", "--seed"])
 def test_what_is_echoed_is_bounded_and_does_nothing(small: Path, tmp_path: Path, option: str) -> None:
     for text in ("x" * 100_000, "utilization>=\x1b[31m" + "\u202e" + "\x07\x9b" * 3):
@@ -147,6 +151,7 @@ READING = ["run -", "recommend - --no-picture", "compare -", "sweep - --over lin
            "translate - --for linux", "translate - --for sonic"]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", READING)
 @pytest.mark.parametrize(
     ("source", "said"),
@@ -169,6 +174,7 @@ PRINTING = ["run", "recommend --no-picture", "recommend --no-picture --json", "c
             "sweep --over link.buffer=5p,9p --set flows.bulk.processing=packet --out out"]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("line", PRINTING)
 def test_a_reader_who_leaves_is_no_mistake(line: str, small: Path, tmp_path: Path) -> None:
     """Least of all a goal that cannot be met, which exit code 1 says."""
@@ -177,6 +183,7 @@ def test_a_reader_who_leaves_is_no_mistake(line: str, small: Path, tmp_path: Pat
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "where", ["2> /dev/full", "2>&1 > /dev/null | true; exit ${PIPESTATUS[0]}", "2>&-", "> /dev/full 2>&1"]
 )
@@ -190,6 +197,7 @@ def test_the_exit_code_is_right_where_nobody_hears_why(
     assert shell(f"forebay {arguments.format(small=small)} {where}", tmp_path).returncode == code
 
 
+@pytest.mark.long
 def test_matplotlib_says_nothing_of_its_folders(small: Path, tmp_path: Path) -> None:
     """Nor does a home that is none keep a picture back."""
     out = str(tmp_path / "out")

@@ -25,6 +25,7 @@ def test_ten_scenarios_are_shared() -> None:
     assert len(SHARED) == 10
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("file", SHARED, ids=lambda file: file.stem)
 def test_the_fitted_fluid_stays_within_its_bounds(file: Path) -> None:
     scenario = Scenario.load(file, [f"run.measure={MEASURE.get(file.stem, '150s')}"])

@@ -41,6 +41,7 @@ def editor(browser: Any) -> str:
     return str(browser.execute_script("return document.querySelector('textarea').value"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_explained_is_no_luck(experiments: Shelf, name: str) -> None:
     told = [experiments.told(name, experiments.natively(name, seed)) for seed in SEEDS]
@@ -115,6 +116,7 @@ def texts(browser: Any) -> list[str]:
     return [str(each) for each in browser.execute_script(script)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: str) -> None:
     browser, by_keys = opened, NAMES.index(name) % 2 == 1
@@ -147,6 +149,7 @@ def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: st
     press(button(browser, "All experiments"), by_keys)
 
 
+@pytest.mark.long
 def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
@@ -244,6 +247,7 @@ def test_who_leaves_ends_the_runs(browser: Any, page: Path) -> None:
     assert not browser.find_elements("css selector", ".experiment .answer")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["bufferbloat", "losing-together"])
 def test_any_run_can_be_watched(browser: Any, page: Path, experiments: Shelf, name: str) -> None:
     experiment = experiments.all[name]
@@ -284,6 +288,7 @@ def test_a_link_opens_the_experiment_that_it_names(browser: Any, page: Path) -> 
     assert not browser.find_elements(By.CSS_SELECTOR, ".wrong.banner")
 
 
+@pytest.mark.long
 def test_everybody_can_use_the_shelf_and_a_result(browser: Any, page: Path) -> None:
     from axe_playwright_python.base import AXE_SCRIPT
     from selenium.webdriver.common.by import By

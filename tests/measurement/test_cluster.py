@@ -115,6 +115,7 @@ def lines(folder: Path) -> list[bytes]:
     ]
 
 
+@pytest.mark.long
 def test_a_cluster_two_of_whose_workers_are_killed_gives_the_same_bytes(scheduler: str, tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY, encoding="utf-8")
@@ -159,6 +160,7 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
     assert "--scheduler" in answer.err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "verb",
     [
@@ -182,6 +184,7 @@ def test_an_address_of_nobody_is_one_line_in_seconds(
     assert not (tmp_path / "out").exists(), "nothing is begun"
 
 
+@pytest.mark.long
 def test_somebody_who_listens_and_is_no_scheduler_is_one_line(small: Path, tmp_path: Path) -> None:
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
@@ -213,6 +216,7 @@ def kill_a_worker_of(_task: list[int], _memory: int) -> list[cluster.Answer]:
     return [(True, number * number) for number in _task]
 
 
+@pytest.mark.long
 def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setattr(cluster._Pace, "jobs", lambda _self, left: min(5, left))
@@ -231,6 +235,7 @@ def test_a_job_that_kills_its_workers_is_found_and_the_others_are_not_given_up(m
     assert there.tasks in {2 + 5, 2 + 5 + 5}
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path, tmp_path: Path) -> None:
     arguments = ["sweep", str(small), *OVER, "--set", "run.measure=600s", "--out", str(tmp_path / "out")]
     with scheduling() as (address, process), worker(address):
@@ -249,6 +254,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path,
     assert json.loads(answer.out)["reused"] == len(before)
 
 
+@pytest.mark.long
 def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str, tmp_path: Path) -> None:
     """Half of 1 GB is not enough for 3,000,000 flows, though `--memory` allows 4 GB: no worker is killed for it."""
     path = tmp_path / "small.toml"
@@ -296,6 +302,7 @@ def test_recommend_answers_the_same_to_the_last_bit(scheduler: str, monkeypatch:
     assert there.cost.replications == here.cost.replications > 10
 
 
+@pytest.mark.long
 def test_reproduce_makes_the_same_of_sweeps_and_recordings(scheduler: str, tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(TINY + '\n[trace]\nevery = "100ms"\nrecord = ["cwnd", "queue"]\n', encoding="utf-8")
@@ -384,6 +391,7 @@ def test_tasks_are_few_and_short_and_end_together(jobs: int, threads: int, secon
     assert len(sizes) <= min(jobs, 2 * fewest + threads * (2 + math.log(max(1, jobs / threads))))
 
 
+@pytest.mark.long
 def test_nothing_known_of_jobs_is_soon_known(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many threads there are, few single jobs are sent before it is known that they are short."""
     found: dict[int, Any] = {}
@@ -402,6 +410,7 @@ def sizes_of(task: list[int], _memory: int) -> list[cluster.Answer]:
     return [(True, len(task)) for _ in task]
 
 
+@pytest.mark.long
 def test_a_worker_of_another_build_is_refused_whenever_it_joins(
     scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +427,7 @@ def test_a_worker_of_another_build_is_refused_whenever_it_joins(
                 Cluster(scheduler)
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_given_up_after_its_time(scheduler: str) -> None:
     asked = [Replication(Scenario.parse(SMALL).core.canonical_json(), "packet", 1, number) for number in range(10)]
     with worker(scheduler), Cluster(scheduler) as there:

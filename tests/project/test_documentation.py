@@ -27,6 +27,9 @@ from tests.support.scenarios import SMALL
 
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 
+#: Pages whose commands run in the first tier, too.
+FIRST = {"README.md", "CONTRIBUTING.md", "docs/check.md", "docs/compare.md"}
+
 #: What is not run here, and why: what is begun with a word is marked as a whole.
 MARKED = {
     "make": "each is a test, a build or a measurement of its own; targets and variables are held below",
@@ -198,7 +201,9 @@ def _prepare(page: str, folder: Path) -> None:
         (folder / "branch.toml").write_text(asked.text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=() if page in FIRST else pytest.mark.long) for page in PAGES]
+)
 def test_the_commands_of_a_page_do_what_it_shows(page: str, folder: Path) -> None:
     """In their order and in one folder, as a reader would; what is shown of the output is what is printed."""
     _prepare(page, folder)
@@ -240,6 +245,7 @@ def test_the_mistakes_that_pages_show_are_told_in_these_words(folder: Path) -> N
         assert (done.code, done.err.strip()) == (2, text)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ELSEWHERE])
 def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     cells = [block for block in _code(page) if block.kind is Kind.PYTHON]
