@@ -3,6 +3,7 @@
 mod changing;
 mod engine;
 mod ledgers;
+mod limits;
 mod overflow;
 mod physics;
 mod published_tables;

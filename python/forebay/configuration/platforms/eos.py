@@ -12,13 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_policy import Amount, Class, Curve, Policies, Policy
 from forebay.configuration.platforms.modular_qos import (
-    Amount,
-    Class,
-    Curve,
     Handler,
-    Policies,
-    Policy,
     Shape,
     Unit,
     amounts,

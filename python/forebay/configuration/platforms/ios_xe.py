@@ -9,14 +9,10 @@ from fractions import Fraction
 
 from forebay.configuration.access import Framing
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Class, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
-    DEFAULT,
-    Amount,
-    Class,
-    Curve,
     Handler,
-    Policies,
     Shape,
     Unit,
     amounts,

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
-    DEFAULT,
-    Amount,
-    Curve,
     Handler,
-    Policies,
     Shape,
     Unit,
     amounts,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from forebay.configuration.access import Framing
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Class, Curve, Policies, Policy
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
@@ -22,14 +22,8 @@ from forebay.text.formatting import bandwidth, exactly
 
 __all__ = [
     "COMMON",
-    "DEFAULT",
     "PREFIX",
-    "Amount",
-    "Class",
-    "Curve",
     "Handler",
-    "Policies",
-    "Policy",
     "Shape",
     "Unit",
     "amounts",
@@ -42,7 +36,6 @@ __all__ = [
     "resolved",
 ]
 
-DEFAULT = "class-default"
 #: What a queue may have instead of fair-queue.
 _FAIR = "queue-limit, random-detect (fair-queue hashes flows into 16 queues, which nothing here simulates)"
 #: Before names, so that they are none that a router has already.
@@ -71,162 +64,7 @@ class Unit:
         return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A limit as it is typed."""
-
-    amount: int
-    unit: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """WRED's thresholds and the largest probability, for one of the values that it tells apart."""
-
-    least: Amount
-    most: Amount
-    probability: float | None
-    of: str = ""
-
-
-@dataclass(slots=True)
-class Class:
-    """A class of a policy as far as it was read.
-
-    Attributes
-    ----------
-    name : str
-        As in `class voice`.
-    rate, layer : int and str
-        Its shaper, and whose bits that counts.
-    wire : Framing, optional
-        What its shaper counts beside IP, where that is no layer's.
-    child : Policy, optional
-        The policy of what it holds.
-    level : int, optional
-        Its strict priority.
-    share, share_unit : int and str
-        Its part of what the priorities leave: a ratio, percent, or kb/s.
-    limit, alpha
-        Its queue limit, fixed or as a multiple of what is free.
-    curves : list of Curve
-        WRED.
-    weight : float, optional
-        Of an arrival in WRED's average.
-    ecn : bool
-        Whether it marks.
-    unsimulated : list of str
-        What is said of it and not simulated.
-    fair : bool
-        Whether its flows are hashed into queues of their own.
-    percent : int, optional
-        Its shaper as a part of the link's rate.
-    matches : set of str
-        The values of header fields that its class map names, as in "dscp 10".
-    """
-
-    name: str
-    line: int
-    rate: int | None = None
-    layer: str = "l3"
-    wire: Framing | None = None
-    child: Policy | None = None
-    level: int | None = None
-    share: int | None = None
-    share_unit: str = "ratio"
-    limit: Amount | None = None
-    alpha: float | None = None
-    curves: list[Curve] = field(default_factory=list)
-    weight: float | None = None
-    detects: bool = False
-    ecn: bool = False
-    unsimulated: list[str] = field(default_factory=list)
-    fair: bool = False
-    percent: int | None = None
-    matches: set[str] = field(default_factory=set)
-
-    @property
-    def queues(self) -> bool:
-        """Whether anything is said of its queue, its turn or its rate."""
-        said = (self.rate, self.percent, self.child, self.level, self.share, self.limit, self.alpha, self.weight)
-        return any(each is not None for each in said) or bool(self.curves) or self.detects or self.fair
-
-    @property
-    def used(self) -> bool:
-        """Whether anything is said of it but that it gets nothing."""
-        return self.share != 0 or self.limit is not None or self.level is not None
-
-
-@dataclass(slots=True)
-class Policy:
-    """A policy-map."""
-
-    name: str
-    classes: list[Class] = field(default_factory=list)
-    #: The queue that all of strict priority share, where a device shows one.
-    shared: Class | None = None
-
-    def of(self, name: str, line: int) -> Class:
-        """The class of this name, new where it is the first time."""
-        for known in self.classes:
-            if known.name == name:
-                return known
-        self.classes.append(Class(name, line))
-        return self.classes[-1]
-
-
 Handler = Callable[["Policies", Said], None]
-
-
-@dataclass(slots=True)
-class Policies:
-    """What the lines so far have said.
-
-    Attributes
-    ----------
-    policies : dict of str to Policy
-        By name.
-    at, policy : Class and Policy, optional
-        What a line is about.
-    interface : bool
-        Whether lines are about an interface.
-    attached : list of Policy
-        The policies that interfaces have for what they send.
-    speed : int, optional
-        Bits of the wire per second, where an interface says how fast it is.
-    arriving : set of str
-        The policies for what interfaces receive, which has no queue.
-    matches : dict of str to set of str
-        The values that each class map names.
-    matching : str
-        The class map, the interface or the profile that a line is about.
-    holding : dict of str to None
-        The interfaces and profiles that have queues of their own.
-    """
-
-    policies: dict[str, Policy] = field(default_factory=dict)
-    policy: Policy | None = None
-    at: Class | None = None
-    interface: bool = False
-    attached: list[Policy] = field(default_factory=list)
-    speed: int | None = None
-    arriving: set[str] = field(default_factory=set)
-    matches: dict[str, set[str]] = field(default_factory=dict)
-    matching: str = ""
-    holding: dict[str, None] = field(default_factory=dict)
-
-    def named(self, name: str) -> Policy:
-        """The policy of this name, new where it is the first time."""
-        return self.policies.setdefault(name, Policy(name))
-
-    def current(self, line: int) -> Class:
-        """The class that a line is about; a part of a configuration begins in the class of everything."""
-        if self.at is None:
-            if self.policy is None:
-                self.policy = self.named("")
-            self.at = self.policy.of(DEFAULT, line)
-        return self.at
 
 
 def start_policy(state: Policies, said: Said) -> None:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_policy import Amount, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
-    Amount,
-    Curve,
     Handler,
-    Policies,
     Shape,
     Unit,
     amounts,

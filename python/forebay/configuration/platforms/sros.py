@@ -9,17 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
-from forebay.configuration.platforms.modular_qos import (
-    Amount,
-    Class,
-    Curve,
-    Policy,
-    Shape,
-    Unit,
-    amounts,
-    identifier,
-    resolved,
-)
+from forebay.configuration.platforms.modular_policy import Amount, Class, Curve, Policy
+from forebay.configuration.platforms.modular_qos import Shape, Unit, amounts, identifier, resolved
 from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue

@@ -1,0 +1,370 @@
+"""Junos text as statements: `set` lines, blocks in braces and output of `show`, with the grammar that reads them.
+
+`junos` makes a port of the state that these statements leave.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.modular_qos import amounts, identifier
+from forebay.configuration.reading import Mistake, Word, foreign, statements, whole
+
+__all__ = ["GRAMMAR", "STATEMENTS", "Scheduler", "State", "elsewhere", "paths"]
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """A scheduler as far as it was read."""
+
+    name: str
+    line: int
+    microseconds: int | None = None
+    share: int | None = None
+    priority: str = "low"
+    profiles: dict[str, int] = field(default_factory=dict)
+    ecn: bool = False
+    forwarding: str = ""
+    part: str = ""
+    bits: int | None = None
+
+
+@dataclass(slots=True)
+class _Profile:
+    """A drop profile as far as it was read."""
+
+    levels: list[int] = field(default_factory=list)
+    drops: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class State:
+    """What the lines so far have said."""
+
+    schedulers: dict[str, Scheduler] = field(default_factory=dict)
+    profiles: dict[str, _Profile] = field(default_factory=dict)
+    maps: dict[str, list[str]] = field(default_factory=dict)
+    attached: str = ""
+    rate: int | None = None
+    shown: str = ""
+
+    def scheduler(self, said: Said) -> Scheduler:
+        """The scheduler that a line is about; a part of a configuration is about one without a name."""
+        name = said.word("scheduler", self.shown)
+        return self.schedulers.setdefault(name, Scheduler(name, said.line))
+
+    def profile(self, said: Said) -> _Profile:
+        """The drop profile that a line is about."""
+        return self.profiles.setdefault(said.word("profile"), _Profile())
+
+
+_Handler = Callable[[State, Said], None]
+
+
+def _temporal(state: State, said: Said) -> None:
+    state.scheduler(said).microseconds = said.number("microseconds")
+
+
+def _share_of_buffer(state: State, said: Said) -> None:
+    """A part of the port's buffer, which only the card knows."""
+    state.scheduler(said).part = f"{said.number('percent')} %" if said.has("percent") else "the remainder"
+
+
+def _bits_of_scheduler(state: State, said: Said) -> None:
+    state.scheduler(said).bits = said.number("rate")
+
+
+def _rate(state: State, said: Said) -> None:
+    state.scheduler(said).share = said.number("percent") if said.has("percent") else None
+
+
+def _priority(state: State, said: Said) -> None:
+    state.scheduler(said).priority = said.word("priority")
+
+
+def _profile_map(state: State, said: Said) -> None:
+    state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
+
+
+def _marks(state: State, said: Said) -> None:
+    state.scheduler(said).ecn = True
+
+
+def _levels(state: State, said: Said) -> None:
+    state.profile(said).levels += _numbers(said)
+
+
+def _drops(state: State, said: Said) -> None:
+    state.profile(said).drops += _numbers(said)
+
+
+def _numbers(said: Said) -> list[int]:
+    listed = said.values["percents"]
+    assert isinstance(listed, list)
+    return listed
+
+
+def _mapped(state: State, said: Said) -> None:
+    scheduler = state.scheduler(said)
+    scheduler.forwarding = said.word("word")
+    state.maps.setdefault(said.word("map"), []).append(scheduler.name)
+
+
+def _attach(state: State, said: Said) -> None:
+    state.attached = said.word("map")
+
+
+def _shape(state: State, said: Said) -> None:
+    state.rate = said.number("rate")
+
+
+def _shown_map(state: State, said: Said) -> None:
+    """`Scheduler map: NAME, Index: N` of a scheduler map or of an interface."""
+    state.attached = said.word("map")
+
+
+def _shown_scheduler(state: State, said: Said) -> None:
+    """`Scheduler: NAME, Forwarding class: NAME, Index: N`."""
+    state.shown = said.word("scheduler")
+    scheduler = state.scheduler(said)
+    scheduler.forwarding = said.word("word")
+    state.maps.setdefault(state.attached, []).append(scheduler.name)
+
+
+def _shown_figures(state: State, said: Said) -> None:
+    """`Transmit rate: 20 percent, Rate Limit: none, Buffer size: 5000 us, Buffer Limit: none, Priority: low`."""
+    _rate(state, said)
+    _shown_buffer(state, said)
+
+
+def _shown_buffer(state: State, said: Said) -> None:
+    if said.has("microseconds"):
+        _temporal(state, said)
+    if said.has("priority"):
+        state.scheduler(said).priority = said.word("priority")
+
+
+def _shown_profile(state: State, said: Said) -> None:
+    """A row of drop profiles: only Junos's own, which is tail drop, says what it is by its name."""
+    if said.word("profile") != "<default-drop-profile>":
+        state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
+
+
+def _ignore(_: State, __: Said) -> None:
+    """What says nothing of queues."""
+
+
+_COS_PATH = "[class-of-service]"
+
+
+_SCHEDULER = f"{_COS_PATH} [schedulers <scheduler>]"
+
+
+_PROFILE = f"{_COS_PATH} drop-profiles <profile>"
+
+
+_INTERFACE = f"{_COS_PATH} interfaces <word>"
+
+
+_FORMS: Sequence[Form[_Handler]] = (
+    Form(f"{_SCHEDULER} buffer-size temporal <microseconds> [exact]", _temporal),
+    Form(f"{_SCHEDULER} buffer-size percent <percent> [exact|shared]", _share_of_buffer),
+    Form(f"{_SCHEDULER} buffer-size remainder|shared|exact ...", _share_of_buffer),
+    Form(f"{_SCHEDULER} transmit-rate <rate> [exact|rate-limit]", _bits_of_scheduler),
+    Form(f"{_SCHEDULER} transmit-rate percent <percent> [exact|rate-limit]", _rate),
+    Form(f"{_SCHEDULER} transmit-rate remainder", _rate),
+    Form(f"{_SCHEDULER} priority priority=low-latency|strict-high|high|medium-high|medium-low|low", _priority),
+    Form(
+        f"{_SCHEDULER} drop-profile-map loss-priority any|low|medium-low|medium-high|high protocol any|tcp|non-tcp "
+        "drop-profile <profile>",
+        _profile_map,
+    ),
+    Form(f"{_SCHEDULER} explicit-congestion-notification", _marks),
+    Form(f"{_PROFILE} interpolate fill-level <percents>", _levels),
+    Form(f"{_PROFILE} interpolate drop-probability <percents>", _drops),
+    Form(f"{_COS_PATH} scheduler-maps <map> forwarding-class <word> scheduler <scheduler>", _mapped),
+    Form(f"{_COS_PATH} forwarding-classes ...", _ignore),
+    Form(f"{_COS_PATH} classifiers|rewrite-rules|code-point-aliases ...", _ignore),
+    Form(f"{_INTERFACE} [unit <word>] scheduler-map <map>", _attach),
+    Form(f"{_INTERFACE} [unit <word>] shaping-rate <rate>", _shape),
+    Form(f"{_INTERFACE} [unit <word>] classifiers|rewrite-rules|forwarding-class ...", _ignore),
+    Form("interfaces ...", _ignore),
+)
+
+
+#: `show class-of-service scheduler-map` and `show class-of-service interface` (Juniper, 'Junos CLI Reference').
+_SHOWN: Sequence[Form[_Handler]] = (
+    Form("Scheduler map: <map> Index: <count>", _shown_map),
+    Form("Scheduler: <scheduler> Forwarding class: <word> Index: <count>", _shown_scheduler),
+    Form(
+        "Transmit rate: [<percent> percent] [remainder|unconfigured] Rate Limit: <word> Buffer size: <microseconds> us "
+        "[Buffer Limit: <word>] [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
+        _shown_figures,
+    ),
+    Form(
+        "Buffer Limit: <word> [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
+        _shown_buffer,
+    ),
+    Form("Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low", _shown_buffer),
+    Form("Shaping rate: <rate> bps", _shape),
+    Form("Excess|Drop|Loss|Physical|Logical|Maximum|Queues|Exclude|Congestion-notification:|Object ...", _ignore),
+    Form("Classifier|Rewrite|DSCP|Forwarding ...", _ignore),
+    Form("Low|High any|TCP|non-TCP <count> [<profile>]", _shown_profile),
+    Form("Medium low|high any|TCP|non-TCP <count> [<profile>]", _shown_profile),
+)
+
+
+def _bits(text: str) -> int:
+    """A rate with the suffix k, m or g of thousands, or none: "16192k"."""
+    digits, suffix = (text[:-1], text[-1:].lower()) if text[-1:].isalpha() else (text, "")
+    factors = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+    if suffix not in factors:
+        raise Mistake(f"`{text}`", "a rate such as 16192000, 16192k, 16m or 1g")
+    return whole(digits, "a rate such as 16192000, 16192k, 16m or 1g", least=1) * factors[suffix]
+
+
+def _time(text: str) -> int:
+    """Microseconds with the suffix k of thousands, or none: "20k"."""
+    what = "whole microseconds such as 20000 or 20k (thousands)"
+    if text[-1:] in ("k", "K"):
+        return whole(text[:-1], what, least=1, most=32_000) * 1000
+    return whole(text, what, least=1, most=32_000_000)
+
+
+def _listed(text: str) -> list[int]:
+    """Percent in brackets, which the splitting into words has joined: "[20,60]", or one alone."""
+    inside = text.removeprefix("[").removesuffix("]")
+    return [whole(each, "whole percent", most=100) for each in inside.split(",")]
+
+
+_READERS: Mapping[str, Reader] = {
+    **amounts(percent=100),
+    **dict.fromkeys(("word", "scheduler", "profile", "map"), identifier),
+    "microseconds": _time,
+    "percents": _listed,
+    "rate": _bits,
+    "count": lambda text: whole(text, "an index"),
+}
+
+
+_OPENING = "a line of class-of-service, such as `set class-of-service schedulers NAME buffer-size temporal 5000`"
+
+
+GRAMMAR: Grammar[_Handler] = Grammar((*_FORMS, *_SHOWN), _READERS, _OPENING)
+
+
+#: Contexts of class-of-service that have a name, and how many words stand before what they say.
+_NAMED = {"schedulers": 2, "drop-profiles": 2, "interfaces": 2}
+
+
+#: What each context may say.
+STATEMENTS = {
+    "schedulers": frozenset(("buffer-size", "transmit-rate", "priority", "drop-profile-map")),
+    "drop-profiles": frozenset(("interpolate",)),
+    "interfaces": frozenset(("scheduler-map", "shaping-rate", "classifiers", "rewrite-rules", "forwarding-class")),
+}
+
+
+def elsewhere(words: Sequence[Word]) -> bool:
+    """Whether a statement is of another hierarchy, or says nothing of queues."""
+    texts = [word.text for word in words]
+    if texts[0] == "class-of-service":
+        texts = texts[1:]
+    if not texts:
+        return False
+    if texts[0] in _NAMED:
+        context, texts = texts[0], texts[_NAMED[texts[0]] :]
+        if texts[:1] == ["unit"]:
+            texts = texts[2:]
+        return bool(texts) and foreign(texts[0], STATEMENTS[context] | GRAMMAR.first)
+    return foreign(texts[0], GRAMMAR.first)
+
+
+#: What begins a line of a display, whose commas separate.
+_DISPLAY = ("Scheduler", "Scheduler:", "Transmit", "Buffer", "Physical", "Logical", "Shaping", "Priority:")
+
+
+def paths(text: str) -> Iterator[list[Word]]:
+    """Every statement with the hierarchy that it stands in: `set` lines, blocks in braces, and lines of displays."""
+    within: list[list[Word]] = []
+    waiting: list[Word] = []
+    for words in statements(text, comment="#", separators=""):
+        if _prompt(words):
+            continue
+        if words[0].text == "set":
+            if len(words) == 1:
+                raise Mistake("nothing after `set`", "a statement").error(words[0].line)
+            yield from _options(list(_joined(words[1:])))
+        elif not within and not any(word.text.endswith(("{", "}", ";")) for word in words):
+            separated = words[0].text in _DISPLAY
+            yield [Word(word.text.rstrip(","), word.line) if separated else word for word in _joined(words)]
+        else:
+            yield from _blocks(words, within, waiting)
+    if within:
+        last = within[-1][0]
+        raise Mistake("the end of the text", f"`}}` after `{last.text}`").error(last.line)
+
+
+def _options(words: list[Word]) -> Iterator[list[Word]]:
+    """The statements of a `set` line, which may give several options of a scheduler or points of a profile."""
+    texts = [word.text for word in words]
+    if texts[:2] == ["class-of-service", "schedulers"]:
+        begin, known = 3, STATEMENTS["schedulers"]
+    elif texts[:2] == ["class-of-service", "drop-profiles"] and texts[3:4] == ["interpolate"]:
+        begin, known = 4, frozenset(("fill-level", "drop-probability"))
+    else:
+        yield words
+        return
+    starts = [at for at in range(begin, len(words)) if texts[at] in known]
+    if not starts or starts[0] != begin:
+        yield words
+        return
+    for start, end in itertools.pairwise([*starts, len(words)]):
+        yield words[:begin] + words[start:end]
+
+
+def _prompt(words: Sequence[Word]) -> bool:
+    """Whether a line is what was typed at a device, as in `root@R8> show class-of-service interface`."""
+    return words[0].text in ("show", "run") or words[0].text.endswith((">", "#"))
+
+
+def _blocks(words: Sequence[Word], within: list[list[Word]], waiting: list[Word]) -> Iterator[list[Word]]:
+    """The statements that a line of a hierarchy ends; `waiting` is the one that it has not."""
+    for word in words:
+        text = word.text.removesuffix(";")
+        if text == "{":
+            if not waiting:
+                raise Mistake("`{`", "a statement before it").error(word.line)
+            within.append(list(waiting))
+            waiting.clear()
+        elif text == "}":
+            if not within or waiting:
+                raise Mistake("`}`", "`;` after a statement" if waiting else "as many { as }").error(word.line)
+            within.pop()
+        elif text:
+            waiting.append(Word(text, word.line))
+        if word.text.endswith(";") and waiting:
+            yield list(_joined([each for context in within for each in context] + waiting))
+            waiting.clear()
+
+
+def _joined(words: Sequence[Word]) -> Iterator[Word]:
+    """Words with those in square brackets as one."""
+    inside: list[Word] | None = None
+    for word in words:
+        text = word.text
+        if inside is None and text.startswith("["):
+            inside, text = [], text[1:]
+        if inside is None:
+            yield word
+            continue
+        if text.rstrip("]"):
+            inside.append(Word(text.rstrip("]"), word.line))
+        if text.endswith("]"):
+            yield Word(f"[{','.join(each.text for each in inside)}]", word.line)
+            inside = None
+    if inside is not None:
+        raise Mistake("the end of the statement", "`]` after `[`").error(words[-1].line)
