@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError
+from tests.support.scenarios import SMALL
+
+#: The small link for two seconds, and a sweep of it.
+QUICK = SMALL.replace('measure = "30s"', 'measure = "2s"').replace('warmup  = "5s"', 'warmup = "1s"')
+OVER = ["link.buffer=5p,20p"]
 
 Damage = Callable[[Path], object]
 
@@ -76,3 +81,9 @@ def refused(action: Callable[[], object], path: Path) -> None:
     with pytest.raises(InputError) as error:
         action()
     assert in_one_line(str(error.value), path), str(error.value)
+
+
+def batch(folder: Path) -> Path:
+    """The one batch of a sweep's folder."""
+    (path,) = (folder / "cells").iterdir()
+    return path
