@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 import pytest
 
+import forebay as forebay_package
 from tests.support.browsers import lacking
 from tests.support.commands import forebay, steady
 from tests.support.documentation import Block, Command, Kind, agrees, blocks, commands, inline, without_choices
@@ -274,6 +275,18 @@ def test_what_is_marked_or_shorter_is_on_a_page_and_asks_the_same() -> None:
             wanted = Counter(one for one in shlex.split(without_choices(long)) if one.startswith("-"))
             assert not wanted - Counter(shlex.split(short)), f"{long}: the shorter one leaves options out"
             assert long.split()[:2] == short.split()[:2]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8").partition("## Reference")[2]
+    blocks = re.findall(r"^::: ([\w.]+)(?:\n    options:\n      members: \[([^\]]*)\])?", text, re.MULTILINE)
+    documented = {module: set(re.findall(r"\w+", members)) for module, members in blocks}
+    for name in forebay_package.__all__:
+        value = getattr(forebay_package, name)
+        home = getattr(value, "__module__", "")
+        members = documented.get(home)
+        listed = members is not None and (not members or name in members)
+        assert listed or f"{home}.{name}" in documented or f"`forebay.{name}`" in text, name
 
 
 def test_every_block_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
