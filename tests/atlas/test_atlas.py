@@ -226,6 +226,7 @@ def test_what_was_fitted_is_no_witness() -> None:
     assert found.unseen < found.right < 1
 
 
+@pytest.mark.long
 def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
     found = [
         replace(each, utilization=target)

@@ -95,6 +95,7 @@ def test_totals_are_the_sums_by_name() -> None:
         totals("events: Ir D1mr\n")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_counted_instructions_are_those_of_the_packets(small: Path) -> None:
     # Start-up takes 400 million, and some million more or less each time: the packets have to be many more.

@@ -122,6 +122,7 @@ def misses_of_one_flow(controller: Controller, flow: Mapping[str, Any], buffer: 
 # Several flows -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_windows_and_cuts_belong_together_as_the_response_function_says(name: str) -> None:
     """Seven flows of 80 to 110 ms at 30 Mb/s: a flow that is cut once in n packets has the window of such a cycle.

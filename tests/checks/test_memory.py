@@ -66,12 +66,14 @@ def test_an_estimate_agrees_within_a_factor_of_two_plus_20_mb() -> None:
     assert not Measured(221e6, 100e6).agrees
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["elastic-access-link", "shaped-access", "fiber-access", "cubic-and-bbr"])
 def test_the_estimate_of_a_shipped_scenario_agrees_with_the_peak(name: str) -> None:
     found = measure(str(ROOT / "scenarios" / f"{name}.toml"))
     assert found.agrees, found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("rate", "rtt", "lasting", "traffic"),
     [

@@ -7,6 +7,8 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
+import pytest
+
 from checks.rows import Row, read_folder
 from forebay import _core
 from forebay.scenario import Scenario, run_jobs
@@ -28,6 +30,7 @@ def share(row: dict[str, Any]) -> float:
     return float(sum(rate for rate, name in zip(rates, names, strict=True) if name == "newreno") / sum(rates))
 
 
+@pytest.mark.long
 def test_mixed_controllers_lose_and_share_as_in_ns2() -> None:
     given = [json.loads(line) for line in (FOLDER / "ns2.jsonl").read_text(encoding="utf-8").splitlines()]
     scenarios: dict[str, list[tuple[Row, dict[str, Any]]]] = defaultdict(list)

@@ -28,6 +28,7 @@ def families(folder: Path) -> dict[str, list[Row]]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("label", sorted(families(FOLDER)))
 def test_agents_agree_at_other_sizes(label: str) -> None:
     rows = families(FOLDER)[label]

@@ -372,6 +372,7 @@ def test_schema_is_json_schema(schema: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("**/*.toml")), ids=lambda path: path.stem)
 def test_scenarios_follow_the_schema(path: Path, schema: dict[str, Any]) -> None:
     written = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -50,6 +50,7 @@ def test_there_is_a_call_of_every_verb() -> None:
     assert set(CALLS) == set(cli.commands)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("arguments", [*CALLS.values(), *OTHERS.values()], ids=[*CALLS, *OTHERS])
 def test_it_answers_as_a_process_from_nothing(arguments: tuple[str, ...], small: Path, tmp_path: Path) -> None:
     there = tmp_path / "from nothing"

@@ -85,6 +85,7 @@ def striking(command: list[str], times: int, gap_s: float) -> tuple[int, str]:
     return process.returncode, err
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("times", "gap_s"), [(1, 0.0), (5, 0.0), (5, 0.005), (5, 0.05)])
 @pytest.mark.parametrize("verb", ["run", "recommend", "check", "compare", "sweep"])
 def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: int, gap_s: float) -> None:
@@ -184,6 +185,7 @@ DEAF = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", DEAF)
 @pytest.mark.parametrize("where", ["main", "another"])
 def test_every_run_hears_at_once_in_every_thread(what: str, where: str) -> None:

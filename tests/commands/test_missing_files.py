@@ -63,6 +63,7 @@ def test_an_empty_file_says_nothing(verb: tuple[str, ...], tmp_path: Path) -> No
     assert any(words in line for words in ("found no", "found an empty", "found a file")), line
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="files have other permissions")
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb[0] != "plot"], ids=" ".join)
 def test_a_file_without_permission_cannot_be_read(verb: tuple[str, ...], tmp_path: Path) -> None:

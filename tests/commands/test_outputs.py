@@ -155,6 +155,7 @@ def limited(place: Path, size: int, *arguments: str, stdout: str = "") -> tuple[
     return done.returncode, done.stdout or "", done.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("verb", "left"),
     [

@@ -29,6 +29,7 @@ def cells() -> list[tuple[Scenario, Cell]]:
     return [(scenario, measure(scenario)) for scenario in grid]
 
 
+@pytest.mark.long
 def test_the_loss_is_nowhere_absurd(cells: list[tuple[Scenario, Cell]]) -> None:
     for scenario, cell in cells:
         fluid, packet = cell.fluid["loss_rate"], cell.packet["loss_rate"]

@@ -96,6 +96,7 @@ def test_a_draft_limits_loss_and_says_of_what(traffic: dict[str, object], limit:
     assert "packets" in line.partition("#")[2]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [["--long", "8"], ["--long", "2", "--web", "20%"]])
 def test_the_loss_goal_of_a_draft_can_be_met(options: list[str], tmp_path: Path) -> None:
     path = tmp_path / "new.toml"

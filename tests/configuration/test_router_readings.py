@@ -549,6 +549,7 @@ def test_a_text_is_bounded(name: str) -> None:
             translate(long, name, Assumed())
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("piece", ["x", '"', "{ ", "\\\n", "a\n"])
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_a_long_text_is_read_in_one_pass(name: str, piece: str) -> None:

@@ -108,6 +108,7 @@ def agree(answer: tuple[int, str], expected: str) -> None:
     assert text == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_reports_are_equal_bytes(laboratory: Laboratory, file: Path) -> None:
     text = canonical(file)

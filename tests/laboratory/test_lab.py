@@ -186,6 +186,7 @@ def test_a_mistake_is_said_at_its_line_and_mended(browser: Any, page: Path) -> N
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_a_link_brings_its_scenario_and_a_hostile_one_does_nothing(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     lab.type(QUICK.replace("Two flows", "Shared"))
@@ -223,6 +224,7 @@ def test_back_and_forward_go_from_scenario_to_scenario(browser: Any, page: Path)
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_absurd_scenarios_are_refused_or_bounded(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     for text in (
@@ -260,6 +262,7 @@ def test_nothing_is_fetched_and_nothing_else_may_run(browser: Any, page: Path) -
     assert page.stat().st_size < 2_000_000
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 768, 1280, 2560])
 def test_a_page_fits_its_screen_and_everybody_can_use_it(browser: Any, page: Path, width: int, scheme: str) -> None:

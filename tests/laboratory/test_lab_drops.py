@@ -123,6 +123,7 @@ def native() -> Native:
     return Native(SHARED)
 
 
+@pytest.mark.long
 def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Path, native: Native) -> None:
     lab = played(browser, page)
     known = native.drops(0)
@@ -158,6 +159,7 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_packets_of_nobody_are_said_to_slow_down_nobody(browser: Any, page: Path) -> None:
     # The list has the last losses only, so that the noise must lose often.
     text = SHARED.replace('"3Mbps"', '"6Mbps"').replace("With noise", "With much noise")
@@ -175,6 +177,7 @@ def test_packets_of_nobody_are_said_to_slow_down_nobody(browser: Any, page: Path
     assert not lab.all(".story svg.course")
 
 
+@pytest.mark.long
 def test_a_mark_is_told_as_a_loss_is(browser: Any, page: Path) -> None:
     text = SHARED.replace('buffer = "20p"', 'buffer = "60p"\nqueue = "codel"')
     text = text.replace('cca   = "newreno"', 'cca = "newreno"\necn = true').replace("With noise", "With marks")
@@ -200,6 +203,7 @@ def test_a_mark_is_told_as_a_loss_is(browser: Any, page: Path) -> None:
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_the_list_is_used_by_keys(browser: Any, page: Path) -> None:
     lab = played(browser, page)
     first, *others = lab.all(".signals button")
@@ -266,6 +270,7 @@ def test_a_click_on_a_drop_chooses_it_and_the_story_goes_on_with_the_play(browse
     assert not lab.complaints()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_story_fits_its_screen_and_everybody_can_read_it(browser: Any, page: Path, width: int, scheme: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from checks import lab_memory
 from checks.lab_page import Page
 
@@ -9,6 +11,7 @@ from checks.lab_page import Page
 ROUNDS = 6
 
 
+@pytest.mark.long
 def test_what_is_over_leaves_nothing_behind(probed_page: Page) -> None:
     lab_memory.begin(probed_page)
     for number in range(lab_memory.WARMING):

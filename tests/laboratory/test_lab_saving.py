@@ -68,6 +68,7 @@ def test_a_trace_is_that_of_a_native_run(browser: Any, page: Path, tmp_path: Pat
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_pictures_are_read_alone(browser: Any, page: Path, tmp_path: Path) -> None:
     lab = run_to_its_end(browser, page)
     until(lambda: browser.execute_script("return document.querySelector('.tradeoff progress').value === 1"), 120.0)

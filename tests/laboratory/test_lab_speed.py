@@ -16,6 +16,7 @@ from forebay.scenario import Scenario
 from tests.support.paths import ROOT
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)
 def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: Page, case: lab_speed.Case) -> None:
     # So long that it is not over before this is; packets are counted from the warm-up on.

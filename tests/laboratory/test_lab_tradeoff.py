@@ -104,6 +104,7 @@ def slider(lab: Lab, label: str) -> Any:
     return lab.browser.execute_script(script, label)
 
 
+@pytest.mark.long
 def test_background_comes_and_goes_by_keys(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     slider(lab, "Load").send_keys(Keys.ARROW_RIGHT)
@@ -125,6 +126,7 @@ def test_background_comes_and_goes_by_keys(browser: Any, page: Path) -> None:
     assert not lab.complaints()
 
 
+@pytest.mark.long
 def test_jitter_is_drawn_for_each_flow_and_stays_in_proportion(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     for _ in range(4):

@@ -161,6 +161,7 @@ TYPE = """const area = document.querySelector('textarea'); area.value = {text};
     area.dispatchEvent(new Event('input', {{bubbles: true}}))"""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("policy", ["", VS_CODE], ids=["free", "as in VS Code"])
 def test_a_cell_runs_the_page(browser: Any, tmp_path: Path, code: str, policy: str) -> None:
     notebook = Notebook(browser, tmp_path, code, policy=policy)
@@ -190,6 +191,7 @@ def test_page_and_model_follow_each_other(browser: Any, tmp_path: Path, code: st
     assert notebook.run("return saved") == [right]
 
 
+@pytest.mark.long
 def test_views_of_one_model_show_the_same_and_end_with_their_cells(browser: Any, tmp_path: Path, code: str) -> None:
     notebook = Notebook(browser, tmp_path, code)
     until(lambda: notebook.title() == "Two flows")
@@ -208,6 +210,7 @@ def test_views_of_one_model_show_the_same_and_end_with_their_cells(browser: Any,
     assert notebook.run("return hearers()") == 0
 
 
+@pytest.mark.long
 def test_a_cell_has_the_colors_and_the_height_that_fit(browser: Any, tmp_path: Path, code: str) -> None:
     notebook = Notebook(browser, tmp_path, code)
     theme = "return document.documentElement.dataset.theme"

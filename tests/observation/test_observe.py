@@ -33,6 +33,7 @@ CHOSEN = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_what_is_observed_is_what_was_simulated(name: str, tmp_path: Path) -> None:
     judged = judge(CASES[name], tmp_path)

@@ -299,6 +299,7 @@ def test_visits_to_the_least_window_are_bbr_s() -> None:
 # Captures ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("case", "least"),
     [

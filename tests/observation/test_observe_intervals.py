@@ -68,6 +68,7 @@ def resampled(value: Any, samples: int) -> Any:
     return tuple(resampled(each, samples) for each in value) if isinstance(value, tuple) else value
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("samples", [1, 5, FEWEST_SAMPLES - 1, FEWEST_SAMPLES])
 def test_no_view_has_an_interval_from_few_samples(samples: int) -> None:
     regime = Regime("elastic", "a test", ())

@@ -44,6 +44,7 @@ def test_the_rate_of_random_arrivals_is_covered() -> None:
         assert inside(hits), (rate, np.mean(hits))
 
 
+@pytest.mark.long
 def test_the_rate_of_bursts_is_covered_too() -> None:
     random = np.random.default_rng(2)
     hits = [arrivals(clusters(random, 20.0, 40.0, 8), 0.0, 20.0, "").rate.contains(40.0) for _ in range(100)]
@@ -121,6 +122,7 @@ def test_the_mean_load_is_covered() -> None:
     assert inside(hits), np.mean(hits)
 
 
+@pytest.mark.long
 def test_quantiles_of_the_load_are_covered() -> None:
     from scipy import stats
 
@@ -136,6 +138,7 @@ def test_quantiles_of_the_load_are_covered() -> None:
         assert 0.82 <= np.mean(each) <= 0.98, (probability, np.mean(each))
 
 
+@pytest.mark.long
 def test_independent_packets_have_a_dispersion_of_one_at_every_scale() -> None:
     random = np.random.default_rng(7)
     hits: dict[float, list[bool]] = {}
@@ -233,6 +236,7 @@ def test_a_load_that_drifts_has_no_exponent(seed: int) -> None:
     assert isinstance(found, Unknown) or found.high <= 1.0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("hurst", [0.5, 0.7, 0.85])
 def test_memory_is_found_as_long_as_it_is(hurst: float) -> None:
     random = np.random.default_rng(round(100 * hurst))

@@ -58,6 +58,7 @@ def test_a_limit_within_another_is_the_lower_one() -> None:
     check_memory("port", 7)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["csv", "pcap"])
 def test_a_file_that_unpacks_to_far_more_ends_early(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"bomb.{kind}.gz"

@@ -164,6 +164,7 @@ def test_time_without_packets_costs_nothing_and_is_said(tmp_path: Path) -> None:
     assert int(kilobytes) < 400_000
 
 
+@pytest.mark.long
 def test_a_gzip_bomb_ends_early(tmp_path: Path) -> None:
     path = tmp_path / "bomb.pcap.gz"
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)

@@ -388,6 +388,7 @@ def pieces(file: object, size: int) -> object:
         yield block
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("name", ["nfdump 1.6 csv", "nfdump json", "v9 packets", "v5 in pcap", "v9 in pcapng"])
 def test_where_blocks_end_does_not_matter(

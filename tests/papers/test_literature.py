@@ -112,6 +112,7 @@ def _judged(measure: Callable[[Claim], Measured]) -> list[Drawn]:
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("figure", LITERATURE.figures, ids=lambda figure: figure.name)
 def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) -> None:
     """A row has both numbers in its text; a curve has a square at the published value and a point at ours."""
@@ -140,6 +141,7 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
             assert ("o", claim.at, 1.5 * _published(claim)) in points, claim.quantity
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("paper", [name for name in PAPERS if name != "literature"])
 def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -> None:
     results = Known(lambda claim: Measured(1.5 * _published(claim), 0.01))
@@ -294,6 +296,7 @@ def test_a_claim_that_is_not_reproduced_has_a_cause() -> None:
                 assert claim.otherwise, (figure.name, claim.quantity)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["dctcp", "fairness"])
 def test_a_sample_has_the_verdicts_of_the_page(name: str, tmp_path: Path) -> None:
     """What the coarse version decides is what the page says; what it leaves open may be either."""

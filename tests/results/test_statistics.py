@@ -90,6 +90,7 @@ def draws(shape: str, generator: np.random.Generator, size: tuple[int, int]) -> 
     return sign * (generator.exponential(size=size) - 1)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [8, 16, 32])
 @pytest.mark.parametrize("shape", ["normal", "exponential", "exponential down", "lognormal", "lognormal down"])
 def test_claims_at_the_edge_are_wrong_as_seldom_as_stated(shape: str, count: int) -> None:

@@ -204,6 +204,7 @@ def test_a_key_is_changed_from_python(text: str, key: str, values: tuple[str, st
     assert same or once.resolved != twice.resolved
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("text", "key", "values"), CASES)
 def test_a_key_is_set_and_swept(text: str, key: str, values: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"

@@ -64,6 +64,7 @@ def test_it_says_what_it_teaches(path: Path) -> None:
     assert scenario.core.replications >= 4
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_short_run_works(path: Path) -> None:
     """About a hundred thousand packets of it."""

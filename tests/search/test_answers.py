@@ -265,6 +265,7 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
     ]
 
 
+@pytest.mark.long
 def test_warnings_about_the_same_are_told_once_with_their_buffers() -> None:
     short = Scenario.parse(SMALL, overrides=["run.measure=3s", "run.warmup=1s"])
     told = recommend(short, ["utilization>=0.5"]).warnings

@@ -59,6 +59,7 @@ SYSTEMS: dict[str, tuple[Callable[[int], float], int | None]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("noise", [0.05, 0.5])
 def test_the_best_lies_where_it_is_said_to_as_often_as_stated(name: str, noise: float) -> None:

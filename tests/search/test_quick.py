@@ -57,6 +57,7 @@ NOISY = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(3)
 @NOISY
 def test_claims_hold_whatever_the_noise(shape: str, mean: Callable[[int], float], noise: float, far: float) -> None:
     taken, middle = claims_hold(shape, mean, noise, PLAN)
@@ -64,6 +65,7 @@ def test_claims_hold_whatever_the_noise(shape: str, mean: Callable[[int], float]
     assert middle <= far
 
 
+@pytest.mark.sampled(10)
 @NOISY
 @pytest.mark.parametrize(("off", "spread", "most"), [(1.0, 1.3, 35), (1.4, 1.5, 35), (0.25, 1.2, 35), (5.0, 1.2, 35)])
 def test_what_is_expected_takes_no_claim_away(

@@ -111,6 +111,7 @@ def test_never_measures_the_same_pair_twice() -> None:
         assert max(link.asked.values()) == 1
 
 
+@pytest.mark.long
 def test_claims_hold_as_often_as_stated() -> None:
     """Over 400 searches the recommended buffer misses the goal in at most 5 % (three standard errors allowed)."""
     wrong = answered = 0
@@ -166,6 +167,7 @@ def slow(buffer: int) -> float:
     return 1 - 1.2 / (1 + (buffer / 18) ** 0.9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("shape", "mean", "noise", "dear", "far"),
     [

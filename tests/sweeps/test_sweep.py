@@ -332,6 +332,7 @@ def test_a_wrong_cell_is_found_before_anything_runs(quick: Path, tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) -> None:
     """Kills at random moments while cells are written: none is lost or computed twice, none is believed by half."""
     out = tmp_path / "out"

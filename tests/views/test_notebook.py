@@ -32,6 +32,7 @@ def blocks(page: str) -> list[str]:
     return [textwrap.dedent(block) for block in found if block.strip() and not block.lstrip("\n").startswith("      ")]
 
 
+@pytest.mark.long
 def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Cell by cell, as a notebook does: what a cell ends with is shown."""
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

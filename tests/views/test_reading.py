@@ -72,6 +72,7 @@ def _gallery(folder: Path) -> Path:
 AXE = Path(next(iter(find_spec("axe_playwright_python").submodule_search_locations))) / "axe.min.js"  # type: ignore[union-attr,arg-type]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("scheme", "width"), list(itertools.product(SCHEMES, WIDTHS)))
 @pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "gallery", "observation"])
 def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], which: str, scheme: str, width: int) -> None:
@@ -106,6 +107,7 @@ return [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClient
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("width", [360, 390, 1280])
 @pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "observation"])
 def test_no_words_of_a_chart_meet(browser: Any, pages: dict[str, Path], which: str, width: int) -> None:
