@@ -18,13 +18,13 @@ BRITISH = re.compile(
 )
 #: Where they stay: spellings that users may write, names in other programs' tables and pages, other people's texts.
 KEPT = (
-    (r"crates/scenario/(src/text/naming|src/text/tree|tests/all/scenario)\.rs", r""),
+    (r"crates/scenario/(src/text/naming|src/text/tree|tests/all/(scenario|mistakes))\.rs", r""),
     (r"crates/closed_form/", r'named\(|^\s*"[a-z0-9 -]*utilisation[a-z ]*",$'),
     (r"python/forebay/commands/run\.py|tests/released/", r"--fit-synchronisation"),
-    (r"checks/(rows|reference_rows)\.py|tests/test_kernel_\w+\.py", r"utilisation_ratio"),
+    (r"checks/(rows|reference_rows)\.py|tests/checks/test_kernel_\w+\.py", r"utilisation_ratio"),
     # Both spellings are understood.
-    (r"tests/test_(several_goals|goals_laws)\.py", r"\"utilisation([<>]=|\")"),
-    (r"tests/test_(words|spelling)\.py|tests/reference/|fuzz/corpus/|LICENSE|Cargo\.lock|docs/images/", r""),
+    (r"tests/\w+/test_(several_goals|goals_laws)\.py", r"\"utilisation([<>]=|\")"),
+    (r"tests/\w+/test_(words|spelling)\.py|tests/reference/|fuzz/corpus/|LICENSE|Cargo\.lock|docs/images/", r""),
     (r"mkdocs\.yml", r"primary: blue grey$"),  # a name of the theme's
     (r"recovery/fack\.rs", r'1996, "Forward acknowledgement:$'),  # a title as it was printed
     (r"linux/cake\.py", r"\"datacentre\""),  # a word of the command
