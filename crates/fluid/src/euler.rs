@@ -20,7 +20,7 @@ use crate::flows::{Flows, Loop, queued, with_class};
 use crate::model::{FluidModel, Limits};
 use crate::outcome::FluidOutcome;
 use crate::run::{Cut, Integrator, Run};
-use crate::schedule::{Cause, Occurrence};
+use crate::schedule::Cause;
 use crate::synchronization::Candidate;
 
 /// Runs a model by forward Euler with steps of `step` seconds and with the limits of the flows.
@@ -151,8 +151,8 @@ impl Euler {
         if window > room && !self.awaits_cut[slot] {
             self.awaits_cut[slot] = true;
             let time = run.now + self.steps.span + window / limits.access_rate;
-            let (cause, slot) = (Cause::Access, slot as u32);
-            run.schedule.enter(time, Occurrence::Cut { cause, slot });
+            let cause = Cause::Access;
+            run.schedule_cut(time, Cut { slot, cause });
         }
     }
 

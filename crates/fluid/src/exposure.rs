@@ -1,4 +1,4 @@
-//! The state that determines a flow's next loss in an overflow ([`crate::overflow`]).
+//! The state that determines a flow's next loss in an overflow ([`crate::run`]).
 
 use forebay_random::{Purpose, Stream, mix};
 

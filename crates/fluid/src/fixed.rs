@@ -55,7 +55,7 @@ impl FixedSteps {
     /// Begins a step with the arrivals of the background.
     #[inline]
     pub(crate) fn begin(&mut self, run: &Run<'_>) {
-        let room = run.next_change - run.now;
+        let room = run.next_change() - run.now;
         self.span = self.size.min(room);
         for l in 0..run.links.len() {
             self.arrived[l] = run.links[l].background * self.span;
@@ -89,8 +89,8 @@ impl FixedSteps {
         run.count_step()?;
         self.since += 1;
         run.now = self.origin + self.since as f64 * self.size;
-        if run.next_change <= run.now {
-            run.now = run.next_change;
+        if run.next_change() <= run.now {
+            run.now = run.next_change();
             (self.origin, self.since) = (run.now, 0);
             run.change_capacities();
         }

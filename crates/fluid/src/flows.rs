@@ -43,7 +43,7 @@ pub(crate) struct Flows {
     /// timeouts.
     pub(crate) timeout: Vec<f64>,
     /// Shelter of each flow against further cuts, and its expected losses until the next one
-    /// ([`crate::overflow`]).
+    /// ([`crate::run`]).
     pub(crate) exposure: Vec<Exposure>,
     pub(crate) epoch: Vec<Epoch>,
     /// Largest queueing delay since the last cut, seconds.

@@ -42,7 +42,6 @@ mod measurement;
 mod methods;
 mod model;
 mod outcome;
-mod overflow;
 mod red;
 #[cfg(test)]
 mod rodas3;

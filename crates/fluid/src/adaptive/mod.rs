@@ -118,8 +118,7 @@ pub(crate) struct Adaptive {
 
 impl Integrator for Adaptive {
     fn advance(&mut self, run: &mut Run<'_>) -> Result<(), FluidError> {
-        let limit = run.schedule.next_time().min(run.measurement.end);
-        let limit = limit.min(run.next_change);
+        let limit = run.next_event();
         let limit = limit.min(run.now + self.span_of_overflow(run));
         if limit > run.now {
             run.count_step()?;
@@ -132,7 +131,7 @@ impl Integrator for Adaptive {
             self.end_stretch(run, ending);
         }
         let changed = run.change_capacities();
-        if changed || run.schedule.next_time() <= run.now {
+        if changed || run.is_event_due() {
             while let Some(due) = run.next_cut(run.now) {
                 cut(run, due);
             }
@@ -211,7 +210,7 @@ impl Adaptive {
 /// the windows have grown.
 fn check_work(run: &Run<'_>) -> Result<(), FluidError> {
     let flows = run.flows.len() as u64;
-    let work = run.steps * (flows + 8) + run.refused * flows;
+    let work = run.steps() * (flows + 8) + run.refused * flows;
     let ahead = work as f64 * run.model.horizon / run.now.max(1e-12);
     if work > WORK_LIMIT || work > WORK_LIMIT / 100 && ahead > 10.0 * WORK_LIMIT as f64 {
         return Err(FluidError::TooLong {

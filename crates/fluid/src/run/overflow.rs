@@ -10,11 +10,11 @@
 //! a long round trip has not yet learned of its first loss. With equal round trips this law has no
 //! effect.
 
+use super::Run;
 use forebay_random::{Purpose, Stream, mix};
 
 use crate::capacity::SILENT;
 use crate::exposure::{FAST_RETRANSMIT_WINDOW, LONGEST_BACKOFF, Losses};
-use crate::run::Run;
 use crate::schedule::{Cause, Occurrence};
 
 impl Run<'_> {
