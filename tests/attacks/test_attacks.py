@@ -24,6 +24,7 @@ def test_what_the_fuzzer_found_stays_mended(name: str, path: Path) -> None:
     TARGETS[name].feed(path.read_bytes())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TARGETS)
 def test_damage_of_a_byte_breaks_no_law(name: str) -> None:
     files = sorted((CORPORA / name).glob("*"))
@@ -37,6 +38,7 @@ def test_damage_of_a_byte_breaks_no_law(name: str) -> None:
             TARGETS[name].feed(whole[:at])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TARGETS)
 def test_damage_of_words_lines_and_numbers_breaks_no_law(name: str) -> None:
     mutation = Mutation.of(CORPORA / name)

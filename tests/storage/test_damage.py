@@ -41,6 +41,7 @@ TRACED = QUICK + '\n[trace]\nevery = "500ms"\nrecord = ["cwnd", "queue"]\n'
 # Sweeps -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(9)
 @damages
 def test_damaged_cells_are_run_again_and_their_batch_is_named(
     damage: Damage, scenario: Scenario, swept: Path, out: Path
@@ -98,6 +99,7 @@ def test_a_line_of_another_cell_is_not_believed(column: str, scenario: Scenario,
     assert load(out).equals(load(swept / "out"))
 
 
+@pytest.mark.long
 def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Path, tmp_path: Path) -> None:
     jobs = jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
     of: dict[str, Job] = {job.key: job for job in jobs}
@@ -133,6 +135,7 @@ def test_a_damaged_manifest_is_refused(damage: Damage, scenario: Scenario, out: 
     assert sorted(out.rglob("*")) == before
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("table", ["rows", "costs", "summary"])
 @damages
 def test_a_damaged_table_is_refused_and_written_again(
@@ -198,6 +201,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
 RECORDED = ("flows.parquet", "queue.parquet", "report.json", "hashes.json", "")
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("name", RECORDED, ids=[*RECORDED[:-1], "the folder"])
 @damages
 def test_a_damaged_recording_is_recorded_again(
@@ -275,6 +279,7 @@ def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path)
 # What else is read back ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", ["flows.parquet", "queue.parquet", "scenario.json"])
 @damages
 def test_damaged_traces_are_refused(damage: Damage, name: str, tmp_path: Path) -> None:

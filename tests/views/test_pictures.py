@@ -269,6 +269,7 @@ def test_transfers_of_a_run_are_lines_of_their_own(tmp_path: Path) -> None:
 MODELS = [("avrachenkov", f"fig{number}") for number in range(1, 7)] + [("auge", "fig1"), ("dhamdhere", "links")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("paper", "name"), MODELS)
 def test_figures_of_papers(paper: str, name: str) -> None:
     figure = next(each for each in load(paper).figures if each.name == name)

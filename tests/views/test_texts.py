@@ -140,6 +140,7 @@ class _Page(HTMLParser):
         self.read += data
 
 
+@pytest.mark.long
 def test_whatever_it_says_is_only_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,6 +176,7 @@ def test_whatever_it_says_is_only_said(
     assert len(scripts) == 1, "the package's own, and no other"
 
 
+@pytest.mark.long
 def test_labels_of_a_forged_folder_do_nothing(tmp_path: Path) -> None:
     hostile = [r"$\frac$", "\x1b[31m", "\u202ex", "\ufffe", "<b>&"]
     for number, (first, second) in enumerate(itertools.pairwise(hostile)):

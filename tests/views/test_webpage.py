@@ -147,6 +147,7 @@ def changed(answer: Recommendation) -> Iterator[Recommendation]:
         yield dataclasses.replace(answer, verdict=verdict, buffer=None, between=ends, warnings=(late,))
 
 
+@pytest.mark.long
 def test_terminal_page_notebook_and_picture_say_the_same(feasible: Recommendation, conflict: Recommendation) -> None:
     scenario = Scenario.parse(SMALL.replace("30s", "8s"))
     others = (
