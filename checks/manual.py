@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay.errors import ForebayError, InputError
+from checks.programs import exit_code
+from forebay.errors import InputError
 from forebay.inputs.goals import parts_of_key
 from forebay.results.metric import find
 from forebay.results.report import BufferSize
@@ -244,18 +245,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tables", action="store_true", help="only make the tables again")
     parser.add_argument("--jobs", type=int, default=None)
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> int:
         _renew(options)
-    except OSError as error:
-        print(f"manual: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except ForebayError as error:
-        print(f"manual: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("manual: interrupted; the same command goes on where it stopped", file=sys.stderr)
-        return 130
-    return 0
+        return 0
+
+    return exit_code("manual", work, "interrupted; the same command goes on where it stopped")
 
 
 def _renew(options: argparse.Namespace) -> None:

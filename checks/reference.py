@@ -24,11 +24,11 @@ from typing import Any
 
 from checks.findings import Finding, Tally, read, settled, write
 from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Refused
-from checks.programs import is_chosen
+from checks.programs import exit_code, is_chosen
 from checks.rows import Number, Row, read_folder
 from checks.summary import print_summary
 from forebay import _core
-from forebay.errors import ForebayError, InputError, UnavailableError
+from forebay.errors import ForebayError, InputError
 from forebay.results.report import Estimate, Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.storage.safe_io import DamagedError, content, document
@@ -228,31 +228,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write every number as JSON")
     parser.add_argument("--against", type=Path, metavar="FILE", help="say what differs from what --write wrote before")
     options = parser.parse_args(arguments)
-    try:
-        kinds = _kinds(options.folder, options.only)
-        before = None if options.against is None else read(options.against)
-        if options.write is not None and not options.write.parent.is_dir():
-            raise InputError(f"WRITE: found no folder {options.write.parent}; allowed: a file in a folder that exists")
-        if options.replications < 8:
-            raise InputError(f"replications: found {options.replications}; allowed: 8 or more")
-        judge = Judge(options.replications, options.jobs)
-        if options.engine == "kernel":
-            judge.kernel = KernelRuns(options.runs, options.at_once)
-            _fetch(judge.kernel, options.folder, kinds, options.match)
-        for kind in kinds:
-            compare(judge, options.folder, kind, options.match)
-        if options.write is not None:
-            write(options.write, judge.findings, options.replications)
-    except OSError as error:
-        print(f"reference: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except (InputError, UnavailableError) as error:
-        print(f"reference: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        goes_on = "; the same command goes on where it stopped" if options.engine == "kernel" else ""
-        print(f"reference: interrupted{goes_on}", file=sys.stderr)
-        return 130
+    goes_on = "; the same command goes on where it stopped" if options.engine == "kernel" else ""
+    return exit_code("reference", lambda: _judge(options), f"interrupted{goes_on}")
+
+
+def _judge(options: argparse.Namespace) -> int:
+    kinds = _kinds(options.folder, options.only)
+    before = None if options.against is None else read(options.against)
+    if options.write is not None and not options.write.parent.is_dir():
+        raise InputError(f"WRITE: found no folder {options.write.parent}; allowed: a file in a folder that exists")
+    if options.replications < 8:
+        raise InputError(f"replications: found {options.replications}; allowed: 8 or more")
+    judge = Judge(options.replications, options.jobs)
+    if options.engine == "kernel":
+        judge.kernel = KernelRuns(options.runs, options.at_once)
+        _fetch(judge.kernel, options.folder, kinds, options.match)
+    for kind in kinds:
+        compare(judge, options.folder, kind, options.match)
+    if options.write is not None:
+        write(options.write, judge.findings, options.replications)
     print_summary(judge.findings, before)
     tally = Tally.of(settled(judge.findings))
     if judge.kernel is not None:

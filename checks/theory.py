@@ -18,8 +18,9 @@ from typing import Any
 
 from checks import reference, summary
 from checks.findings import Finding, Tally, read, settled
+from checks.programs import exit_code
 from forebay import _core
-from forebay.errors import ForebayError
+from forebay.errors import InputError
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.storage.files import between, within, write_whole
@@ -473,29 +474,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replications", type=int, default=4)
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args(arguments)
+    return exit_code("checks", lambda: _check(options), "interrupted")
+
+
+def _check(options: argparse.Namespace) -> int:
     if options.replications < 2:
-        print(f"checks: replications: found {options.replications}; allowed: 2 or more", file=sys.stderr)
-        return 2
-    try:
-        document = options.write.read_text(encoding="utf-8") if options.write else None
-        if document is not None:
-            renewed(document, "", None, str(options.write))
-        outcomes = _run_all(options.replications, options.jobs)
-        findings = None
-        if options.reference is not None:
-            findings = found_in(options.reference, options.replications, options.jobs)
-        found = table(outcomes, counts(findings or ()))
-        if options.write is not None and document is not None:
-            write_whole(options.write, renewed(document, found, findings, str(options.write)))
-    except OSError as error:
-        print(f"checks: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except ForebayError as error:
-        print(f"checks: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("checks: interrupted", file=sys.stderr)
-        return 130
+        raise InputError(f"replications: found {options.replications}; allowed: 2 or more")
+    document = options.write.read_text(encoding="utf-8") if options.write else None
+    if document is not None:
+        renewed(document, "", None, str(options.write))
+    outcomes = _run_all(options.replications, options.jobs)
+    findings = None
+    if options.reference is not None:
+        findings = found_in(options.reference, options.replications, options.jobs)
+    found = table(outcomes, counts(findings or ()))
+    if options.write is not None and document is not None:
+        write_whole(options.write, renewed(document, found, findings, str(options.write)))
     print(found)
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
