@@ -84,15 +84,15 @@ ALLOWED = "an archive as sweep --bundle wrote it"
 README = """\
 A forebay sweep: {title}
 
-forebay {version}, {cells} cells, {results} results. Run it again and compare every number:
+forebay {version}, {cells} cells, {results} results. Install that version of forebay. This runs the sweep again and
+compares every number:
 
-    pip install forebay=={version}
     forebay sweep --replay {name}
 
 results.jsonl has one line per cell and replication. figure.py draws summary.parquet (pip install polars matplotlib).
-hashes.json lists the SHA-256 of every file. The replay compares results, tables and scenarios; scenario.toml, pictures
-and programs it does not: read those before you trust them. Times and memory (cost.*) differ between machines and are
-not compared, nor are runs in real time (kernel), of which no two are equal: they are not made again.
+hashes.json lists the SHA-256 of every file. The replay compares results, tables and scenarios. It does not compare
+scenario.toml, pictures and programs: read these before you trust them. It does not compare times and memory (cost.*),
+because machines differ. It does not repeat runs in real time (kernel), because no two are equal.
 """
 
 
