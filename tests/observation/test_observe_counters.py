@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forebay import InputError
 from forebay.observation import counters
 from forebay.observation.counter_files.unwrapping import counted
-from forebay.observation.instants import instant
+from forebay.observation.timestamps import parse_timestamp
 from tests.support.tiers import examples
 
 BEGIN = 1_790_000_000
@@ -205,7 +205,7 @@ def test_instants_are_read_in_every_form(
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        assert instant(text) == seconds
+        assert parse_timestamp(text) == seconds
     finally:
         monkeypatch.undo()
         time.tzset()

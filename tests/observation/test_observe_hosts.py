@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.observation.apart import apart_ns
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
+from forebay.observation.clock_offset import clock_offset_ns
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import LinkFinding
 from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
@@ -295,7 +295,7 @@ def test_what_is_between_two_captures_of_a_full_queue_may_be_the_queue() -> None
 
     def between(least_ns: int, share: float, *, hosts: bool = False, known: bool = True) -> int:
         load = Bins(0.001, np.full(1000, share * 1500.0), np.full(1000, share))
-        return apart_ns(least_ns, rate if known else UNKNOWN_RATE, load, 1500, hosts=hosts)
+        return clock_offset_ns(least_ns, rate if known else UNKNOWN_RATE, load, 1500, hosts=hosts)
 
     # A packet takes 1 ms.
     assert (between(1_200_000, 0.5), between(-900_000, 0.5)) == (0, 0)

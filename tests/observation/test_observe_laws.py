@@ -14,9 +14,9 @@ from scipy import stats
 
 from forebay import Scenario, _core
 from forebay.observation import fitting
-from forebay.observation.amounts import digits_of, rate_text, size_text, time_text
 from forebay.observation.estimate import Estimate
 from forebay.observation.laws import Cdf, Choice, Exponential, Law, Lognormal, Mixture, Pareto, Weibull
+from forebay.observation.numbers import digits_of, rate_text, size_text, time_text
 from forebay.observation.reduction import MOST_POINTS, TOLERANCE, reduced
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes

@@ -9,9 +9,9 @@ import pytest
 
 from forebay.errors import InputError
 from forebay.observation import memory
+from forebay.observation.line_reader import FREE_EXPANSION, MOST_EXPANSION
 from forebay.observation.memory import check_memory, limited_memory, resident
 from forebay.observation.observing import observe
-from forebay.observation.opening import FREE_EXPANSION, MOST_EXPANSION
 from tests.observation.test_observe_one_sided import pcap
 from tests.support.commands import forebay
 

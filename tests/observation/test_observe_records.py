@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError
-from forebay.observation import opening
+from forebay.observation import line_reader
 from forebay.observation import records as reader
 from forebay.observation.estimate import Estimate
 from forebay.observation.flow_records import store
@@ -129,7 +129,7 @@ def test_zstd_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def missing(name: str) -> object:
         raise ImportError(name)
 
-    monkeypatch.setattr(opening, "import_module", missing)
+    monkeypatch.setattr(line_reader, "import_module", missing)
     with pytest.raises(InputError, match=r"found zstd, .* allowed: .*pip install \"forebay\[zstd\]\""):
         reader.read([written(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20))])
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from forebay.errors import InputError
 from forebay.observation.estimate import Estimate
-from forebay.observation.instants import instant
 from forebay.observation.intervals import batch_ratio, independent_of, share_without_events, weighted_quantile
 from forebay.observation.load import COLUMNS, Column
+from forebay.observation.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class Window:
                 first, last = (int(each[1]) * 3600.0 + int(each[2]) * 60.0 for each in clocks if each is not None)
                 if first != last and max(first, last) <= DAY_S:
                     return cls(None, first, last, is_daily=True)
-            times = [instant(part) for part in (begin, end)]
+            times = [parse_timestamp(part) for part in (begin, end)]
             if times[0] is not None and times[1] is not None and times[0] < times[1]:
                 return cls(None, times[0], times[1])
         raise InputError(f"found {text}; allowed: {ALLOWED}", "window")

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.observation.apart import apart_ns
+from forebay.observation.clock_offset import clock_offset_ns
 from forebay.observation.doubts import check_clock, check_whole
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
 from forebay.observation.limits import is_long
+from forebay.observation.line_reader import Progress
 from forebay.observation.link_rate import Bins, Gaps, link_rate
 from forebay.observation.memory import check_memory
-from forebay.observation.opening import Progress
 from forebay.observation.queues import Backlogs
 from forebay.observation.sides import UNORDERED, by_answers, by_losses, by_rates, by_waits
 from forebay.observation.sides import Place as Side
@@ -122,7 +122,7 @@ def _both_sides(paths: Sequence[Path], before: int, after: int, progress: Progre
     load = _bins(direction)
     hosts = _answered_by_hosts(found, before, "least_before_ns") and _answered_by_hosts(found, after, "least_behind_ns")
     rate = link_rate(_gaps(direction), load)
-    apart = apart_ns(int(least.min()), rate, load, direction["largest"], hosts=hosts)
+    apart = clock_offset_ns(int(least.min()), rate, load, direction["largest"], hosts=hosts)
     if not apart:
         return found
     file = found["interfaces"][after]["file"]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.amounts import seconds_text
 from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.speeds import LinkSpeed, check_fits, check_is_counter, link_speed
@@ -29,7 +28,8 @@ from forebay.observation.intervals import (
     share_without_events,
     weighted_quantile,
 )
-from forebay.observation.opening import text_of
+from forebay.observation.line_reader import read_text
+from forebay.observation.numbers import seconds_text
 from forebay.observation.readers.counter_tables import TABLE, TELEMETRY
 from forebay.observation.readers.reader import Head
 from forebay.observation.readers.registry import reader_of
@@ -144,7 +144,7 @@ def read(
         raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
     paths = [path] if isinstance(path, str | Path) else list(path)
     where = str(paths[0])
-    files = [_read(text_of(Path(each), ALLOWED, MOST_BYTES), str(each)) for each in paths]
+    files = [_read(read_text(Path(each), ALLOWED, MOST_BYTES), str(each)) for each in paths]
     # Speeds are given to ports that other files name.
     files.sort(key=_has_speeds_only)
     readings = files[0]

@@ -16,11 +16,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from forebay.observation.amounts import rate_text, size_text, time_text
 from forebay.observation.busy_hour import Day
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.laws import Cdf, Choice, Law
 from forebay.observation.load import Load
+from forebay.observation.numbers import rate_text, size_text, time_text
 from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile, Sample
 

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.observation.opening import opened
+from forebay.observation.line_reader import open_input
 from forebay.observation.readers.captured import MAGIC
 from forebay.observation.readers.reader import Head, Kind, Reader
 from forebay.observation.readers.registry import reader_of
@@ -82,7 +82,7 @@ def _head(path: Path) -> bytes:
     with regular(path, _ALLOWED) as file:
         packed = file.peek(4)[:4] == _ZSTD
     try:
-        with opened(path, _ALLOWED) as file:
+        with open_input(path, _ALLOWED) as file:
             return file.read(_HEAD)
     except InputError:
         if not packed:

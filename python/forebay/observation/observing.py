@@ -14,8 +14,8 @@ from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
 from forebay.observation.inputs import Kind, one_kind
 from forebay.observation.interpretation import interpret
+from forebay.observation.line_reader import Progress
 from forebay.observation.memory import DEFAULT_MEMORY, check_memory, limited_memory
-from forebay.observation.opening import Progress
 from forebay.text.formatting import counted
 
 __all__ = ["observe"]
@@ -133,8 +133,8 @@ def _single(kind: Kind, paths: Sequence[Path], rate_bps: float | None, port: str
     if len(paths) > 1:
         raise InputError(f"found {len(paths)} files of {kind.value}; allowed: one", "inputs")
     from forebay.observation import sockets
-    from forebay.observation.opening import text_of
+    from forebay.observation.line_reader import read_text
     from forebay.observation.others import of_sockets
 
-    text = text_of(paths[0], "the output of `ss -tin`")
+    text = read_text(paths[0], "the output of `ss -tin`")
     return of_sockets(sockets.read(text, str(paths[0])), rate_bps)

@@ -25,7 +25,7 @@ from forebay.observation.flow_records.joining import Evidence, Timeouts, gather,
 from forebay.observation.flow_records.normal import Reading, schema
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.flow_records.store import Store
-from forebay.observation.opening import Progress
+from forebay.observation.line_reader import Progress
 from forebay.observation.series import Series
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from forebay.observation.instants import instant
+from forebay.observation.timestamps import parse_timestamp
 from forebay.sanitize import legible
 
 __all__ = ["ALLOWED", "Dump", "Socket", "dumps"]
@@ -173,7 +173,7 @@ def dumps(text: str) -> tuple[list[Dump], dict[str, int]]:
             continue
         entry = _entry(words)
         if entry is None:
-            date = instant(" ".join(words).lstrip("#").strip())
+            date = parse_timestamp(" ".join(words).lstrip("#").strip())
             if date is not None:
                 finish()
                 when = date

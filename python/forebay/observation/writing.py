@@ -19,7 +19,6 @@ from typing import Any
 from forebay import _core
 from forebay.configuration.drafting import MOST_PACKETS
 from forebay.errors import InputError
-from forebay.observation.amounts import DIGITS, digits_of, rate_text, size_text, time_text
 from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
@@ -38,6 +37,7 @@ from forebay.observation.finding import (
     without_addresses,
 )
 from forebay.observation.laws import Cdf, Choice, Law
+from forebay.observation.numbers import DIGITS, digits_of, rate_text, size_text, time_text
 from forebay.observation.words import ABOUT_INTERVALS, amount, because, evidence, interval
 from forebay.sanitize import legible
 from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, size

@@ -11,7 +11,7 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.sheets import number_of
-from forebay.observation.instants import instant
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 __all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
@@ -68,7 +68,7 @@ def read_scrapes(text: str, where: str) -> Readings:
             date = dated or date
             continue
         name, labels, value_text, stamp = found.groups()
-        when = instant(stamp) if stamp is not None else date
+        when = parse_timestamp(stamp) if stamp is not None else date
         if when is None:
             if number == len(lines):  # it has no end: the file may have been cut there
                 break
@@ -86,7 +86,7 @@ def read_scrapes(text: str, where: str) -> Readings:
 def _date(line: str) -> float | None:
     """The instant that a line of its own says, as `date` prints it; None where it says none."""
     text = line.lstrip("# ")
-    return instant(text) if text[:1].isdigit() or text[:3] in _DAYS else None
+    return parse_timestamp(text) if text[:1].isdigit() or text[:3] in _DAYS else None
 
 
 def port_of_labels(labels: dict[str, str]) -> str:

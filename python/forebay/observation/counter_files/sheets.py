@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import index_of, quantity_of
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.instants import instant
-from forebay.observation.opening import cells_of
+from forebay.observation.line_reader import split_cells
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 __all__ = ["number_of", "read_sheet"]
@@ -53,7 +53,7 @@ def read_sheet(text: str, where: str) -> Readings:
         line = lines[at].strip("\r")
         if not line.strip() or line.startswith("#") or line == lines[first].strip("\r"):
             continue
-        cells = cells_of(line, separator)
+        cells = split_cells(line, separator)
         try:
             _row(cells, columns, readings, f"{where}, line {at + 1}")
         except InputError:
@@ -66,7 +66,7 @@ def read_sheet(text: str, where: str) -> Readings:
 def _header(line: str, place: str) -> tuple[_Columns, str]:
     unknown: list[str] = []
     for separator in ",;\t|":
-        names = [each.strip() for each in cells_of(line.strip("\r\ufeff"), separator)]
+        names = [each.strip() for each in split_cells(line.strip("\r\ufeff"), separator)]
         low = [each.lower() for each in names]
         time = next((low.index(each) for each in TIMES if each in low), None)
         if time is None:
@@ -88,7 +88,7 @@ def _header(line: str, place: str) -> tuple[_Columns, str]:
 
 def _row(cells: Sequence[str], columns: _Columns, readings: Readings, place: str) -> None:
     cells = [*cells, *[""] * (len(columns.names) - len(cells))]
-    when = instant(cells[columns.time])
+    when = parse_timestamp(cells[columns.time])
     if when is None:
         raise InputError(f"{place}: found the time {shown(cells[columns.time])}; "
                          "allowed: seconds, or a date such as 2026-11-23 16:00:00")  # fmt: skip

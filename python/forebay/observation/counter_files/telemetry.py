@@ -18,8 +18,8 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.scrapes import port_of_labels
-from forebay.observation.instants import instant
-from forebay.observation.objects import objects
+from forebay.observation.json_stream import read_objects
+from forebay.observation.timestamps import parse_timestamp
 
 __all__ = ["documents", "read_telemetry"]
 
@@ -75,7 +75,7 @@ def documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
             pass
         else:
             return
-    yield from objects(iter([text.encode()]), where)
+    yield from read_objects(iter([text.encode()]), where)
 
 
 def _walk(node: Any, place: _Place, readings: Readings, level: int) -> None:
@@ -170,7 +170,7 @@ def _instant(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return instant(str(value))
+        return parse_timestamp(str(value))
     except ValueError:  # more digits than Python prints
         return None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.names import REQUIRED, fields_of, missing
-from forebay.observation.opening import Lines, cells_of
+from forebay.observation.line_reader import Lines, split_cells
 from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def header_of(line: bytes) -> Header | None:
     text = line.decode("utf-8", errors="replace").lstrip("#").strip()
     found = None
     for separator in SEPARATORS:
-        names = _distinct(cells_of(text, separator))
+        names = _distinct(split_cells(text, separator))
         fields = fields_of(names)
         if len(fields) >= 2 and (found is None or len(fields) > len(found.fields)):
             found = Header(line, separator, names, fields)
@@ -167,7 +167,7 @@ def _slowly(block: Lines, header: Header, where: str, reading: Reading) -> pl.Da
     for number, line in enumerate(text.split("\n"), start=block.first):
         if not line.strip() or line.startswith("#"):
             continue
-        cells = cells_of(line.rstrip("\r"), header.separator)
+        cells = split_cells(line.rstrip("\r"), header.separator)
         rows.append((cells + [""] * len(header.names))[: len(header.names)])
         numbers.append(number)
     columns = {

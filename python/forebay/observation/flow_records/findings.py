@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.amounts import seconds_text
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.flow_records.smearing import Smear, width_for
 from forebay.observation.intervals import batch_ratio, independent_of, quantile
+from forebay.observation.numbers import seconds_text
 from forebay.observation.series import Series
 
 if TYPE_CHECKING:

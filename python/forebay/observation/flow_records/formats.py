@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.exports import is_exported
-from forebay.observation.opening import blocks, opened
+from forebay.observation.line_reader import open_input, read_blocks
 from forebay.observation.readers.flow_tables import EXPORTS, OBJECTS, TABLE
 from forebay.observation.readers.reader import Head, Reader, Source
 from forebay.observation.readers.registry import reader_of
@@ -50,8 +50,8 @@ def tables(path: Path, reading: Reading, formats: list[str]) -> Iterator[pl.Data
     """
     reading.fresh()
     where = str(path)
-    with opened(path, ALLOWED) as file:
-        pieces = blocks(file, where)
+    with open_input(path, ALLOWED) as file:
+        pieces = read_blocks(file, where)
         first = next(pieces, b"")
         reader = _reader(first, where)
         formats.append(reader.name)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forebay.observation.flow_records import delimited, described, exports, nfcapd
-from forebay.observation.objects import objects
-from forebay.observation.opening import blocks, lines_of
+from forebay.observation.json_stream import read_objects
+from forebay.observation.line_reader import read_blocks, split_lines
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _is_table(head: Head) -> bool:
 
 def _of_nfcapd(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
     with nfcapd.printed(source.path) as text:
-        yield from delimited.tables(lines_of(blocks(text, source.where), source.where), source.where, reading)
+        yield from delimited.tables(split_lines(read_blocks(text, source.where), source.where), source.where, reading)
 
 
 def _of_packets(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
@@ -57,11 +57,11 @@ def _of_packets(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def _of_objects(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
-    return described.tables(objects(source.pieces, source.where), source.where, reading)
+    return described.tables(read_objects(source.pieces, source.where), source.where, reading)
 
 
 def _of_table(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
-    return delimited.tables(lines_of(source.pieces, source.where), source.where, reading)
+    return delimited.tables(split_lines(source.pieces, source.where), source.where, reading)
 
 
 _FLOWS = (Yields.FLOWS,)

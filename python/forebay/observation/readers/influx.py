@@ -11,8 +11,8 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.sheets import number_of
-from forebay.observation.instants import instant
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.timestamps import parse_timestamp
 
 __all__ = ["LINES"]
 
@@ -57,7 +57,7 @@ def read_lines(text: str, where: str) -> Readings:
             known = "speed_mbps" if measurement == "net" and name == "speed" else _plain(name)
             if quantity_of(known) is None or value.startswith('"') or value in ("true", "false", "t", "f", "T", "F"):
                 continue
-            when = instant(stamp) if stamp else None
+            when = parse_timestamp(stamp) if stamp else None
             if when is None:
                 raise InputError(f"{place}: found no timestamp; allowed: lines that end with one, in nanoseconds")
             if known == "speed_mbps" and value.startswith("-"):

@@ -13,8 +13,8 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings, Shaper
-from forebay.observation.instants import instant
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 __all__ = ["LINK", "LINK_TEXT", "QDISC", "QDISC_TEXT"]
@@ -160,7 +160,7 @@ def _prints(text: str, where: str, command: str) -> Iterator[tuple[float, str, l
                                  f"{_HOW.format(command)}")  # fmt: skip
             yield (float(number) if when is None else when), place, found if isinstance(found, list) else [found]
         else:
-            dated = instant(line.lstrip("# "))
+            dated = parse_timestamp(line.lstrip("# "))
             when = dated if dated is not None else when
             at = end + 1
 

@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.instants import instant
-from forebay.observation.opening import cells_of
+from forebay.observation.line_reader import split_cells
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 __all__ = ["BINARY", "CACTI", "FETCH", "LIBRENMS", "XPORT_JSON", "XPORT_XML"]
@@ -148,12 +148,12 @@ def read_librenms(text: str, where: str) -> Readings:
     lines = text.split("\n")
     at = next(number for number, line in enumerate(lines) if line.strip() and not line.startswith("#"))
     separator = max(",;\t", key=lines[at].count)
-    names = [each.strip() for each in cells_of(lines[at].strip("\r"), separator)]
+    names = [each.strip() for each in split_cells(lines[at].strip("\r"), separator)]
     for number, line in enumerate(lines[at + 1 :], start=at + 2):
-        cells = cells_of(line.strip("\r"), separator)
+        cells = split_cells(line.strip("\r"), separator)
         if not line.strip():
             continue
-        when = instant(cells[0]) if cells else None
+        when = parse_timestamp(cells[0]) if cells else None
         if when is None:
             if number == len(lines):
                 break
@@ -174,7 +174,7 @@ def read_cacti(text: str, where: str) -> Readings:
     InputError
         Where the graph's unit is not known, or no column is inbound or outbound.
     """
-    lines = [cells_of(line, ",") for line in text.replace("\r", "").split("\n")]
+    lines = [split_cells(line, ",") for line in text.replace("\r", "").split("\n")]
     at = next((number for number, cells in enumerate(lines) if cells and cells[0] == "Date"), None)
     if at is None:
         raise InputError(f"{where}: found no line that begins with Date; allowed: {_OF_CACTI}")
@@ -194,7 +194,7 @@ def read_cacti(text: str, where: str) -> Readings:
         raise InputError(f"{where}: found {names}, neither inbound nor outbound; allowed: {_OF_CACTI}")
     readings = Readings()
     for number, cells in enumerate(lines[at + 1 :], start=at + 2):
-        when = instant(cells[0]) if cells else None
+        when = parse_timestamp(cells[0]) if cells else None
         for side, column in sides.items():
             if when is None or column >= len(cells) or not cells[column].strip():
                 continue

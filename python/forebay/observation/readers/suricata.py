@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.directions import Connection, two_way
-from forebay.observation.instants import instant
-from forebay.observation.objects import objects
+from forebay.observation.json_stream import read_objects
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _records(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 def _connections(source: Source, reading: Reading) -> Iterator[Connection]:
     kinds: Counter[str] = Counter()
     found = 0
-    for line, event in objects(source.pieces, source.where):
+    for line, event in read_objects(source.pieces, source.where):
         kind = str(event.get("event_type", ""))[:40]
         place = f"{source.where}, line {line}"
         body = event.get(kind) if kind in ("flow", "netflow") else None
@@ -87,7 +87,7 @@ def _flags(text: object) -> int:
 
 def _time(body: Mapping[str, Any], name: str, place: str) -> float:
     value = body.get(name)
-    found = instant(str(value)) if value is not None else None
+    found = parse_timestamp(str(value)) if value is not None else None
     if found is None:
         raise InputError(f"{place}: found {shown(value)} for {shown(name)}; allowed: a time such as "
                          "2026-11-23T16:00:00.000000+0000")  # fmt: skip

@@ -14,8 +14,8 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.sheets import number_of
 from forebay.observation.counter_files.telemetry import documents
-from forebay.observation.instants import instant
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 __all__ = ["BINARY", "SADF_CSV", "SADF_JSON", "SAR"]
@@ -74,7 +74,7 @@ def _sample(each: Any, readings: Readings, place: str) -> None:
     network = each.get("network") if isinstance(each, dict) else None
     if not isinstance(stamp, dict) or not isinstance(network, dict):
         return
-    when = instant(f"{stamp.get('date')} {stamp.get('time')}")
+    when = parse_timestamp(f"{stamp.get('date')} {stamp.get('time')}")
     if when is None:
         raise InputError(f"{place}: found the time {shown(stamp)}; allowed: a date and a time")
     for kind in ("net-dev", "net-edev"):
@@ -111,7 +111,7 @@ def read_csv(text: str, where: str) -> Readings:
         elif "IFACE" in names and len(cells) == len(names):
             row = dict(zip(names, cells, strict=True))
             place = f"{where}, line {number}"
-            when = instant(row.get("timestamp", "").removesuffix(" UTC"))
+            when = parse_timestamp(row.get("timestamp", "").removesuffix(" UTC"))
             if when is None:
                 raise InputError(f"{place}: found the time {shown(row.get('timestamp'))}; allowed: a date and a time")
             _cells(row, row["IFACE"], when, readings, place)

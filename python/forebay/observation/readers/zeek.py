@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.directions import Connection, two_way
-from forebay.observation.instants import instant
-from forebay.observation.objects import objects
-from forebay.observation.opening import lines_of
+from forebay.observation.json_stream import read_objects
+from forebay.observation.line_reader import split_lines
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
+from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def _of_table(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def _of_objects(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
-    return two_way(_connections(objects(source.pieces, source.where), source.where, reading), reading)
+    return two_way(_connections(read_objects(source.pieces, source.where), source.where, reading), reading)
 
 
 def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Every connection with the number of its line; a file may hold several logs, each with a header."""
     names: list[str] = []
     separator = "\t"
-    for block in lines_of(source.pieces, source.where):
+    for block in split_lines(source.pieces, source.where):
         lines = block.text.decode("utf-8", errors="replace").split("\n")
         for number, line in enumerate(lines, start=block.first):
             if line.startswith("#"):
@@ -120,7 +120,7 @@ def _outward(row: Mapping[str, Any]) -> bool | None:
 
 def _time(value: object, place: str) -> float:
     """Seconds since 1970, also of a date, as Zeek writes it with JSON::TS_ISO8601."""
-    found = instant(str(value))
+    found = parse_timestamp(str(value))
     if found is None:
         raise InputError(f"{place}: found {shown(value)} for `ts`; allowed: seconds, or a date such as "
                          "2026-11-23T16:00:00.000000Z")  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-__all__ = ["MOST_SECONDS", "instant", "seconds_of"]
+__all__ = ["MOST_SECONDS", "epoch_seconds", "parse_timestamp"]
 
 #: The year 2400: whatever is later was no time.
 MOST_SECONDS = 13.6e9
@@ -17,13 +17,13 @@ _FORMATS = ("%a %b %d %H:%M:%S UTC %Y", "%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:
             "%a %d %b %Y %I:%M:%S %p UTC", "%a, %d %b %Y %H:%M:%S GMT")  # fmt: skip
 
 
-def instant(text: str) -> float | None:
+def parse_timestamp(text: str) -> float | None:
     """When a text says, in UTC where it says no zone; None where it says no time."""
     text = text.strip().strip('"')
     if not text or len(text) > 64:
         return None
     try:
-        return seconds_of(float(text))
+        return epoch_seconds(float(text))
     except ValueError:
         pass
     readers: tuple[Callable[[str], datetime], ...] = (
@@ -43,7 +43,7 @@ def _read(form: str, text: str) -> datetime:
     return datetime.strptime(text, form)
 
 
-def seconds_of(number: float) -> float | None:
+def epoch_seconds(number: float) -> float | None:
     """Seconds of a number of seconds, milliseconds, microseconds or nanoseconds since 1970, by its size."""
     if not math.isfinite(number) or number < 0:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.link_rate import Bins, is_idle_at_times
 
-__all__ = ["apart_ns"]
+__all__ = ["clock_offset_ns"]
 
 #: What lies between two ports of a router, and no queue waits for longer than, in nanoseconds.
 _NEXT_NS, _LONGEST_NS = 100_000, 1_000_000_000
@@ -17,7 +17,7 @@ _NEXT_NS, _LONGEST_NS = 100_000, 1_000_000_000
 _SENDINGS = 1.5
 
 
-def apart_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool) -> int:
+def clock_offset_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool) -> int:
     """By how much two captures are apart, in nanoseconds; 0 where they are next to each other, or nobody knows.
 
     Parameters

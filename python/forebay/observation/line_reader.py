@@ -21,7 +21,16 @@ from forebay.observation.memory import check_memory, text_bytes
 from forebay.storage.safe_io import regular
 from forebay.text.formatting import size as size_of
 
-__all__ = ["MOST_BYTES_OF_LINE", "Lines", "Progress", "blocks", "cells_of", "lines_of", "opened", "text_of"]
+__all__ = [
+    "MOST_BYTES_OF_LINE",
+    "Lines",
+    "Progress",
+    "open_input",
+    "read_blocks",
+    "read_text",
+    "split_cells",
+    "split_lines",
+]
 
 #: Told bytes that were read, and of how many, where that is known.
 Progress = Callable[[int, int | None], object]
@@ -60,7 +69,7 @@ class Lines:
 
 
 @contextmanager
-def opened(path: Path, allowed: str) -> Iterator[BinaryIO]:
+def open_input(path: Path, allowed: str) -> Iterator[BinaryIO]:
     """Open a regular file for reading, decompressed where its first bytes say gzip or zstd.
 
     Raises
@@ -119,7 +128,7 @@ def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
     )
 
 
-def blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes]:
+def read_blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes]:
     """What a file holds, in blocks of at most `size` bytes.
 
     Raises
@@ -149,7 +158,7 @@ def _damage(error: Exception, done: int) -> str:
     return f"found what cannot be read behind its first {done} bytes ({reason})"
 
 
-def lines_of(pieces: Iterator[bytes], where: str) -> Iterator[Lines]:
+def split_lines(pieces: Iterator[bytes], where: str) -> Iterator[Lines]:
     """Blocks cut at ends of lines, without a mark of UTF-8 in front.
 
     Raises
@@ -174,7 +183,7 @@ def lines_of(pieces: Iterator[bytes], where: str) -> Iterator[Lines]:
         yield Lines(number, rest, cut=True)
 
 
-def cells_of(line: str, separator: str) -> list[str]:
+def split_cells(line: str, separator: str) -> list[str]:
     """The fields of a line of a table; none where its quotes or ends make no sense."""
     try:
         return next(csv.reader([line], delimiter=separator), [])
@@ -182,7 +191,7 @@ def cells_of(line: str, separator: str) -> list[str]:
         return []
 
 
-def text_of(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
+def read_text(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
     """A file's text as a whole; bytes that are no UTF-8 become replacement characters.
 
     Raises
@@ -191,8 +200,8 @@ def text_of(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
         Where it cannot be read or expands to more than `most` bytes.
     """
     parts, size, most = [], 0, text_bytes(most)
-    with opened(path, allowed) as file:
-        for block in blocks(file, str(path)):
+    with open_input(path, allowed) as file:
+        for block in read_blocks(file, str(path)):
             parts.append(block)
             size += len(block)
             if size > most:

@@ -13,7 +13,7 @@ from typing import Any
 
 from forebay.errors import InputError
 
-__all__ = ["objects"]
+__all__ = ["read_objects"]
 
 #: Characters that one object may have.
 MOST_CHARACTERS = 2**20
@@ -21,7 +21,7 @@ MOST_CHARACTERS = 2**20
 _BETWEEN = re.compile(r"[\s,\[\]\x00]*")
 
 
-def objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every object at the outermost level, with the number of the line where it begins.
 
     Parameters
