@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from forebay.observation.carried import carried_at_least
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.interpretation import Seen, Transfers, interpret
-from forebay.observation.limits import Limit, count_limited, doubts, limits
+from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
+from forebay.observation.rate_bound import least_carried_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
 from forebay.observation.streams import Front, Place, Stream
 from tests.support.streams import SEGMENT, stream, windows
@@ -195,7 +195,7 @@ def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: in
     times, sizes = departures(rate, load, count, seed)
     if held:
         times = np.ceil(times / held) * held
-    found = carried_at_least(load_of(times, sizes), [], Place.BEHIND, 1500.0)
+    found = least_carried_rate(load_of(times, sizes), [], Place.BEHIND, 1500.0)
     assert found is None or found <= rate
     if held < 0.001 and times[-1] > 4 and load >= 1:
         assert found is not None
@@ -271,7 +271,7 @@ def test_a_limit_that_losses_or_waits_leave_open_is_doubtful() -> None:
     waiting = stream(windows=windows(60.0, behind_s=np.linspace(0.05, 0.1, 3000)))
 
     def told(one: Stream, limit: Limit, *, rate_known: bool = True) -> bool:
-        return bool(doubts([one], [limit], Place.BEHIND, rate_known=rate_known))
+        return bool(doubtful_limits([one], [limit], Place.BEHIND, rate_known=rate_known))
 
     assert told(lossy, Limit.UNKNOWN)
     assert told(lossless, Limit.UNKNOWN)

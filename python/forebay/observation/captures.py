@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forebay import _core
 from forebay.errors import InputError
 from forebay.observation.clock_offset import clock_offset_ns
-from forebay.observation.doubts import check_clock, check_whole
+from forebay.observation.consistency import check_clock, check_holes
 from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
 from forebay.observation.limits import is_long
 from forebay.observation.line_reader import Progress
@@ -89,7 +89,7 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Si
         found = {**_both_sides(paths, before, behind, progress), "behind": behind}
     if found["between_ns"] is None or not any(each["directions"][0]["total"][0] for each in found["interfaces"]):
         raise InputError(f"{paths[0]}: found no IP packet; allowed: a capture of a link's traffic")
-    check_whole(paths, found)
+    check_holes(paths, found)
     chosen = _chosen(found)
     check_clock(paths, chosen, _gaps(chosen["directions"][0]))
     return found

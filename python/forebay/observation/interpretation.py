@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.errors import InputError
-from forebay.observation.carried import carried_at_least, sliding
 from forebay.observation.controllers import Family, families, hidden
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
 from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, beside_others, count_limited, doubts, is_long, limits, lost_here
+from forebay.observation.limits import Limit, beside_others, count_limited, doubtful_limits, is_long, limits, lost_here
 from forebay.observation.link_rate import (
     CEILING,
     FIND_RATE,
@@ -30,6 +29,7 @@ from forebay.observation.link_rate import (
     quiet,
 )
 from forebay.observation.queues import Backlogs, Queue, queue_limit
+from forebay.observation.rate_bound import least_carried_rate, sliding_sums
 from forebay.observation.round_trips import FLOOR, at_most, base_round_trip, round_trips_over_time
 from forebay.observation.streams import Place, Stream
 from forebay.text.formatting import bandwidth
@@ -191,7 +191,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     place = told or Place.BEHIND
     # Before a queue a burst proves nothing.
     bounding = Place.BEFORE if seen.unordered else place
-    least = carried_at_least(load, seen.streams, bounding, seen.largest_bytes, seen.gaps.resolution_s)
+    least = least_carried_rate(load, seen.streams, bounding, seen.largest_bytes, seen.gaps.resolution_s)
     if rate_bps is not None:
         _check_rate(rate_bps, least)
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
@@ -201,7 +201,7 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     full = busy_share(known, seen.load) if known is not None else 0.0
     found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
     found, doubted = beside_others(long, found)
-    doubt = doubts(long, found, place, rate_known=known is not None)
+    doubt = doubtful_limits(long, found, place, rate_known=known is not None)
     idle = _Idle(place, known, load, mean.value)
     total = float(seen.load.bytes.sum())
     return Observed(
@@ -292,7 +292,7 @@ def _most_at_once(load: Bins, rate_bps: float) -> float:
     packets = float(load.packets.sum())
     bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
     bins = max(1, min(round(max(_MOMENT_S, _MOMENT_PACKETS * bits / rate_bps) / load.width_s), len(load.bytes)))
-    return float(sliding(load.bytes, bins).max()) * 8.0 / (bins * load.width_s)
+    return float(sliding_sums(load.bytes, bins).max()) * 8.0 / (bins * load.width_s)
 
 
 def _waits(stream: Stream) -> bool:

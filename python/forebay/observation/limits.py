@@ -22,7 +22,16 @@ from forebay.observation.evidence import evidence
 from forebay.observation.steadiness import Schedule, schedule_of
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["Limit", "beside_others", "count_limited", "doubts", "is_long", "limits", "lost_here", "receiver_share"]
+__all__ = [
+    "Limit",
+    "beside_others",
+    "count_limited",
+    "doubtful_limits",
+    "is_long",
+    "limits",
+    "lost_here",
+    "receiver_share",
+]
 
 #: Packets of a stream that is long enough to be limited by anything but its own size.
 _LONG_PACKETS = 100
@@ -161,7 +170,9 @@ def lost_here(stream: Stream, place: Place) -> bool:
     return len(stream.losses_s) >= _EVENTS and stream.lost(place) >= _EVENTS
 
 
-def doubts(streams: Sequence[Stream], found: Sequence[Limit], place: Place, *, rate_known: bool) -> dict[int, str]:
+def doubtful_limits(
+    streams: Sequence[Stream], found: Sequence[Limit], place: Place, *, rate_known: bool
+) -> dict[int, str]:
     """Why the limit of a stream is not certain, by its place; small streams are not asked.
 
     Parameters

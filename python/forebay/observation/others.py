@@ -14,6 +14,7 @@ from forebay.observation.arrivals import arrivals
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Window, day_of
 from forebay.observation.counters import Counters
 from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate, scaled
+from forebay.observation.estimate_text import value_text
 from forebay.observation.finding import (
     AppLimited,
     Distribution,
@@ -36,7 +37,6 @@ from forebay.observation.regime import Regime, regime_of
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.observation.sockets import FEWEST_BYTES, Group, Sockets
-from forebay.observation.words import amount
 from forebay.text.formatting import bandwidth, clock_time, counted
 
 __all__ = ["of_counters", "of_records", "of_sockets"]
@@ -237,7 +237,7 @@ def _buffer(counters: Counters) -> Estimate | Unknown:
         unit = "byte" if shaper.in_bytes else "packets"
         return exactly(shaper.limit, unit, f"the limit of {shaper.kind}, as `tc` states it", 1)
     if mark is not None and mark.value > 0:
-        because = f"a watermark shows that {amount(mark.value, mark.unit)} waited, and not the limit"
+        because = f"a watermark shows that {value_text(mark.value, mark.unit)} waited, and not the limit"
         find = "read it from the router's configuration, or capture both sides of the queue"
         return Unknown("buffer", because, find, at_least=mark.value if mark.unit == "byte" else None)
     return _no_queue("buffer", "a counter of drops does not say what waited")

@@ -20,6 +20,7 @@ from forebay import _core
 from forebay.configuration.drafting import MOST_PACKETS
 from forebay.errors import InputError
 from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, rounded_up
+from forebay.observation.estimate_text import ABOUT_INTERVALS, evidence_text, interval_text, unknown_text, value_text
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -38,7 +39,6 @@ from forebay.observation.finding import (
 )
 from forebay.observation.laws import Cdf, Choice, Law
 from forebay.observation.numbers import DIGITS, digits_of, rate_text, size_text, time_text
-from forebay.observation.words import ABOUT_INTERVALS, amount, because, evidence, interval
 from forebay.sanitize import legible
 from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, size
 
@@ -107,14 +107,14 @@ class _Draft:
         """A comment in the place of a key: what is known of it, why no more, and how to find its value."""
         self.said.append(unknown)
         self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
-        ends = " and ".join(f"{end} {amount(number, unit)}" for end, number in _ends(unknown))
+        ends = " and ".join(f"{end} {value_text(number, unit)}" for end, number in _ends(unknown))
         known = f"{ends}. No value is known" if ends else "not known"
         return _Line("", "", f"{key}: {known}, because {unknown.because}. {_sentence(unknown.measure)}")
 
     def miss(self, unknown: Unknown) -> _Line:
         """A comment on what has no key that a scenario must have."""
         self.said.append(unknown)
-        return _Line("", "", f"not identifiable: {because(unknown)}")
+        return _Line("", "", f"not identifiable: {unknown_text(unknown)}")
 
 
 def _ends(unknown: Unknown) -> list[tuple[str, float]]:
@@ -262,12 +262,14 @@ def _tail(finding: Finding, draft: _Draft) -> list[str]:
     if not unknown:
         return []
     return [
-        "\n".join(["# Not identifiable from this input, too:", *(f"# - {legible(because(each))}" for each in unknown)])
+        "\n".join(
+            ["# Not identifiable from this input, too:", *(f"# - {legible(unknown_text(each))}" for each in unknown)]
+        )
     ]
 
 
 def _comment(estimate: Estimate) -> str:
-    return evidence(estimate)
+    return evidence_text(estimate)
 
 
 def _text(estimate: Estimate) -> str:
@@ -381,7 +383,7 @@ def _limit(group: GroupFinding) -> str:
     who = _LIMITS[group.limited_by]
     if group.rate is None or isinstance(group.workload, AppLimited | PoissonPackets | ConstantRate):
         return who
-    return f"{who}; each sends {bandwidth(group.rate.value)} ({interval(group.rate)})"
+    return f"{who}; each sends {bandwidth(group.rate.value)} ({interval_text(group.rate)})"
 
 
 def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
@@ -458,7 +460,11 @@ def _limits(group: GroupFinding, packet: float) -> list[_Line]:
 def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
     """Its line, or the lines of its table under a head of their own."""
     if isinstance(workload, OpenLoop):
-        load = "" if workload.load is None else f"; offers {bandwidth(workload.load.value)} ({interval(workload.load)})"
+        load = (
+            ""
+            if workload.load is None
+            else f"; offers {bandwidth(workload.load.value)} ({interval_text(workload.load)})"
+        )
         return [], [
             _Line("interarrival", _law(workload.gap, time_text), f"{workload.of_gap}{load}"),
             _Line("size", _law(workload.size, size_text), workload.of_size),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forebay.observation.busy_hour import Day, LossAt, time_of
+from forebay.observation.estimate_text import estimate_text
 from forebay.observation.regime import percent
-from forebay.observation.words import told
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.observation_charts import Reading, Reference, SpanChart
@@ -77,8 +77,8 @@ def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
 
 def _share(day: Day) -> str:
     if day.loss_of_all is not None:
-        inside = f", {told(day.loss, 'share')} in what is described" if day.loss is not None else ""
-        return f": {told(day.loss_of_all, 'share')} of drops and packets sent{inside}"
+        inside = f", {estimate_text(day.loss, 'share')} in what is described" if day.loss is not None else ""
+        return f": {estimate_text(day.loss_of_all, 'share')} of drops and packets sent{inside}"
     if day.loss_at_most is not None:
         return f": at most {percent(day.loss_at_most)} of the packets, if none has more than 1,500 bytes"
     return ""

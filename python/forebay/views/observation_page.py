@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.observation.estimate import Estimate
+from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
 from forebay.observation.finding import known_rate, without_addresses
-from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.text import formatting
 from forebay.views.observation_charts import Reading, Reference, SpanChart
@@ -177,9 +177,9 @@ def _load(load: Load, finding: Finding) -> LoadSection:
         if isinstance(load.hurst, Estimate)
         else f"Whether the load remembers is not identifiable, because {load.hurst.because}."
     )
-    mean = f"{told(load.mean)} on average"
+    mean = f"{estimate_text(load.mean)} on average"
     if isinstance(load.utilization, Estimate):
-        mean += f", {told(load.utilization, 'share')} of the link’s rate"
+        mean += f", {estimate_text(load.utilization, 'share')} of the link’s rate"
     return LoadSection(mean, figures, table, load.left_out, _burstiness(load), memory)
 
 
@@ -206,7 +206,7 @@ def _burstiness(load: Load) -> Figure | None:
             each.index.value,
             each.index.low if each.index.is_bounded else each.index.value,
             each.index.high if each.index.is_bounded else each.index.value,
-            f"windows of {window(float(f'{each.scale_s:.3g}'))}\nvariance over mean {told(each.index)}",
+            f"windows of {window(float(f'{each.scale_s:.3g}'))}\nvariance over mean {estimate_text(each.index)}",
         )
         for each in load.burstiness
     ]
@@ -268,7 +268,7 @@ def _quantiles(found: Distribution) -> Table:
         Row(
             (
                 f"{100 * each.probability:g} %",
-                told(each.estimate),
+                estimate_text(each.estimate),
                 amount(float(found.law.quantile(each.probability))),
             )
         )

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay.observation.estimate import Estimate
+from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
 from forebay.observation.finding import known_rate, without_addresses
-from forebay.observation.words import ABOUT_INTERVALS, told
 from forebay.sanitize import legible
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
@@ -103,9 +103,9 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
             yield Paragraph(coarse, "dim")
     which = "" if finding.day is None else f" in {finding.day.span.why}"
     if isinstance(load.hurst, Estimate):
-        yield Paragraph(f"Load {told(load.mean)} on average{which}; Hurst's exponent {hurst(load.hurst)}")
+        yield Paragraph(f"Load {estimate_text(load.mean)} on average{which}; Hurst's exponent {hurst(load.hurst)}")
     else:
-        yield Paragraph(f"Load {told(load.mean)} on average{which}")
+        yield Paragraph(f"Load {estimate_text(load.mean)} on average{which}")
     for why in load.left_out:
         yield Paragraph(f"no windows of {legible(why)}", "dim")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, scaled
+from forebay.observation.estimate_text import estimate_text, value_text
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -18,7 +19,6 @@ from forebay.observation.finding import (
     rate_at_least,
 )
 from forebay.observation.regime import percent
-from forebay.observation.words import amount, told
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.observation_day import known_of_day
@@ -69,14 +69,14 @@ def says_load(finding: Finding) -> bool:
 def _link(finding: Finding) -> str:
     link = finding.link
     if isinstance(link.rate, Estimate):
-        parts = [f"{told(link.rate)} link"]
+        parts = [f"{estimate_text(link.rate)} link"]
     else:
         most = rate_at_least(finding)
         seen = "" if most is None else f", {formatting.bandwidth(rounded_down(most))} or more"
         parts = [f"A link of unknown rate{seen}"]
     if isinstance(link.queue, Queue):
         parts.append(link.queue.kind)
-    parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {told(link.buffer)}")
+    parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {estimate_text(link.buffer)}")
     return ", ".join(parts)
 
 
@@ -173,7 +173,7 @@ def group_cells(group: GroupFinding) -> tuple[str, ...]:
 
 
 def _estimate(found: Estimate | Unknown | None, unit: str | None = None) -> str:
-    return told(found, unit) if isinstance(found, Estimate) else "not known" if found is not None else NONE
+    return estimate_text(found, unit) if isinstance(found, Estimate) else "not known" if found is not None else NONE
 
 
 def _count(found: Estimate | Unknown | None) -> str:
@@ -188,20 +188,20 @@ def _trips(found: RoundTrips | Unknown | None) -> str:
     low, high = (formatting.duration(end) for end in found.ends)
     if found.are_most:
         return f"at most {high}"
-    return told(found.typical) if low == high else f"{low} to {high}"
+    return estimate_text(found.typical) if low == high else f"{low} to {high}"
 
 
 def _sent(workload: Workload) -> str:
     if isinstance(workload, Persistent):
         return "always something"
     if isinstance(workload, OpenLoop):
-        load = "" if workload.load is None else f", {told(workload.load)} in all"
+        load = "" if workload.load is None else f", {estimate_text(workload.load)} in all"
         return f"transfers that come and go{load}"
     if isinstance(workload, AppLimited):
-        return f"{told(workload.rate)} each"
+        return f"{estimate_text(workload.rate)} each"
     if isinstance(workload, Periodic):
-        return f"a transfer every {told(workload.every)}"
-    return f"{told(workload.rate)} in all, {'evenly' if isinstance(workload, ConstantRate) else 'at random'}"
+        return f"a transfer every {estimate_text(workload.every)}"
+    return f"{estimate_text(workload.rate)} in all, {'evenly' if isinstance(workload, ConstantRate) else 'at random'}"
 
 
 def _controllers(group: GroupFinding) -> str:
@@ -271,7 +271,7 @@ def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, i
     """A row: shares of the link's rate where that is known."""
 
     def value(number: float) -> str:
-        return percent(number / rate) if rate else amount(number, "bit/s")
+        return percent(number / rate) if rate else value_text(number, "bit/s")
 
     told_at = {}
     for each in scale.quantiles:
@@ -279,7 +279,7 @@ def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, i
         found = each.estimate
         if rate:
             found = scaled(found, 1 / rate, "share")
-        differ = found.is_bounded and amount(found.low, found.unit) != amount(found.high, found.unit)
-        told_at[name] = told(found) if intervals and differ else amount(found.value, found.unit)
+        differ = found.is_bounded and value_text(found.low, found.unit) != value_text(found.high, found.unit)
+        told_at[name] = estimate_text(found) if intervals and differ else value_text(found.value, found.unit)
     middle = (told_at.get(name, NONE) for name in columns[1:-1])
     return (window(scale.scale_s), *middle, value(scale.most))

@@ -8,10 +8,10 @@ from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, U
 from forebay.observation.regime import percent
 from forebay.text import formatting
 
-__all__ = ["ABOUT_INTERVALS", "amount", "because", "evidence", "interval", "told"]
+__all__ = ["ABOUT_INTERVALS", "estimate_text", "evidence_text", "interval_text", "unknown_text", "value_text"]
 
 
-def amount(number: float, unit: str) -> str:
+def value_text(number: float, unit: str) -> str:
     """A number in a unit of estimates."""
     if unit == "bit/s":
         return formatting.bandwidth(number)
@@ -25,21 +25,21 @@ def amount(number: float, unit: str) -> str:
     return f"{plain} a second" if unit == "1/s" else f"{plain} {unit}".strip()
 
 
-def interval(estimate: Estimate, unit: str | None = None) -> str:
+def interval_text(estimate: Estimate, unit: str | None = None) -> str:
     """The interval in words: "97.1 to 99.0 Mb/s", or what there is in its place."""
     unit = estimate.unit if unit is None else unit
     low, high = estimate.low, estimate.high
     if estimate.is_most:
-        return f"at most {amount(estimate.value, unit)}"
+        return f"at most {value_text(estimate.value, unit)}"
     if low == high:
         return "exactly"
     if math.isinf(low) and math.isinf(high):
         return f"no interval from {_samples(estimate)}"
     if math.isinf(high):
-        return f"{amount(low, unit)} or more"
+        return f"{value_text(low, unit)} or more"
     if math.isinf(low):
-        return f"{amount(high, unit)} or less"
-    first, last = amount(low, unit), amount(high, unit)
+        return f"{value_text(high, unit)} or less"
+    first, last = value_text(low, unit), value_text(high, unit)
     of_first, of_last = _unit(first), _unit(last)
     return f"{first.removesuffix(of_first)} to {last}" if of_first == of_last else f"{first} to {last}"
 
@@ -49,9 +49,9 @@ def _samples(estimate: Estimate) -> str:
     return formatting.counted(max(int(estimate.independent), min(estimate.samples, 1)), "independent sample")
 
 
-def evidence(estimate: Estimate) -> str:
+def evidence_text(estimate: Estimate) -> str:
     """The interval, how many samples it rests on, and where these are from."""
-    ends = interval(estimate)
+    ends = interval_text(estimate)
     is_told = estimate.low < estimate.high and estimate.is_bounded
     return f"{ends} from {_samples(estimate)}; {estimate.source}" if is_told else f"{ends}; {estimate.source}"
 
@@ -62,20 +62,20 @@ def _unit(text: str) -> str:
     return f"{space}{unit}" if number else ""
 
 
-def told(estimate: Estimate, unit: str | None = None) -> str:
+def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
     """The value with its interval, if it has one: "98.7 Mb/s (97.1 to 99.0)"."""
-    value = amount(estimate.value, estimate.unit if unit is None else unit)
+    value = value_text(estimate.value, estimate.unit if unit is None else unit)
     if estimate.is_most:
         return f"at most {value}"
     if estimate.low == estimate.high or (math.isinf(estimate.low) and math.isinf(estimate.high)):
         return value
-    ends = interval(estimate, unit)
+    ends = interval_text(estimate, unit)
     # A unit is said once where all three have it.
     once = " " not in ends.partition(" to ")[0]
     return f"{value} ({ends.removesuffix(_unit(value)) if once else ends})"
 
 
-def because(unknown: Unknown) -> str:
+def unknown_text(unknown: Unknown) -> str:
     """What is not identifiable, in a line."""
     return f"{unknown.what}, because {unknown.because}; to know it: {unknown.measure}"
 

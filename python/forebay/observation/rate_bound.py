@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forebay.observation.link_rate import Bins
 from forebay.observation.streams import Place, Stream
 
-__all__ = ["carried_at_least", "sliding"]
+__all__ = ["least_carried_rate", "sliding_sums"]
 
 #: The shortest window, in seconds: hosts and media hold packets up for less, and hand them on together.
 _SHORTEST_S = 1.0
@@ -26,7 +26,7 @@ _HEADERS = 0.06
 _REPAIR_ROUNDS, _REPAIR_S = 3.0, 0.3
 
 
-def carried_at_least(
+def least_carried_rate(
     load: Bins, streams: Sequence[Stream], place: Place, largest_bytes: float, tick_s: float = 0.0
 ) -> float | None:
     """What the link carried at least, in bit/s; None where the capture proves nothing.
@@ -70,7 +70,7 @@ def _lengths(seconds: float) -> list[float]:
 
 def _of_window(bytes_: NDArray[np.float64], width_s: float, seconds: float, largest: float, tick_s: float) -> float:
     """Bytes a second in the busiest window of a length, at the rate at which what was held up is counted later."""
-    sums = sliding(bytes_, max(1, round(seconds / width_s)))
+    sums = sliding_sums(bytes_, max(1, round(seconds / width_s)))
     if not len(sums):
         return 0.0
     bins = min(max(1, round(seconds / width_s)), len(bytes_))
@@ -85,7 +85,7 @@ def _of_window(bytes_: NDArray[np.float64], width_s: float, seconds: float, larg
     return max(0.0, float(sums.max()) - largest) / (length + held + tick_s)
 
 
-def sliding(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def sliding_sums(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """Sums over so many neighbors, of all places."""
     count = min(count, len(values))
     total = np.concatenate([[0.0], np.cumsum(values)])
@@ -123,9 +123,9 @@ def _acknowledged(streams: Sequence[Stream], seconds: float, largest: float, tic
     repair = int(np.ceil(max(_REPAIR_ROUNDS * wait, _REPAIR_S) / width))
     for length in _lengths(seconds):
         count = min(max(1, round(length / width)), bins)
-        sums = sliding(sent, count)
+        sums = sliding_sums(sent, count)
         # Losses of a window show as repetitions in it and shortly behind it; of the last windows they are not seen.
-        later = sliding(np.concatenate([repeated, np.zeros(repair)]), count + repair)[: len(sums)]
+        later = sliding_sums(np.concatenate([repeated, np.zeros(repair)]), count + repair)[: len(sums)]
         known = max(0, len(sums) - repair)
         carried = sums[:known] - later[:known] - largest
         if len(carried):

@@ -19,7 +19,7 @@ from forebay.text.formatting import duration
 if TYPE_CHECKING:
     from forebay._core import Captured, CapturedInterface
 
-__all__ = ["check_clock", "check_whole"]
+__all__ = ["check_clock", "check_holes"]
 
 #: Share of packets that the capture says it lost, and of bytes that were acknowledged and never seen, that make holes.
 _LOST, _UNSEEN = 0.01, 0.02
@@ -32,7 +32,7 @@ _COARSEST_S, _ALIKE = 0.002, 0.5
 _FEWEST = 3
 
 
-def check_whole(paths: Sequence[Path], captured: Captured) -> None:
+def check_holes(paths: Sequence[Path], captured: Captured) -> None:
     """Refuse captures with holes.
 
     Raises
