@@ -14,8 +14,17 @@ from scipy import stats
 
 from forebay import Scenario, _core
 from forebay.observation import fitting
+from forebay.observation.distributions import (
+    Cdf,
+    Choice,
+    Distribution,
+    Exponential,
+    Lognormal,
+    Mixture,
+    Pareto,
+    Weibull,
+)
 from forebay.observation.estimate import Estimate
-from forebay.observation.laws import Cdf, Choice, Exponential, Law, Lognormal, Mixture, Pareto, Weibull
 from forebay.observation.numbers import digits_of, rate_text, size_text, time_text
 from forebay.observation.reduction import MOST_POINTS, TOLERANCE, reduced
 from forebay.observation.sample import Sample
@@ -25,7 +34,7 @@ from forebay.observation.sizes import sizes
 COVERED = (0.85, 0.97)
 
 HEAVY = Mixture(((0.8, Lognormal(8e3, 1.1)), (0.2, Pareto(1.4, 4e4))))
-LAWS: dict[str, Law] = {
+LAWS: dict[str, Distribution] = {
     "exponential": Exponential(2e4),
     "weibull": Weibull(0.6, 2e4),
     "lognormal": Lognormal(1e4, 1.5),
@@ -39,7 +48,7 @@ SHARES = np.array([0.003, 0.11, 0.25, 0.47, 0.62, 0.85, 0.99])
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_quantiles_invert_the_distribution(law: Law) -> None:
+def test_quantiles_invert_the_distribution(law: Distribution) -> None:
     values = law.quantile(SHARES)
     assert np.all(law.below(values * (1 + 1e-9)) >= SHARES - 1e-9)
     assert np.all(law.below(values * (1 - 1e-9)) <= SHARES + 1e-7)
@@ -70,7 +79,7 @@ def test_heavy_tails_have_the_means_that_integrals_have() -> None:
         (Pareto(1.3, 2.0), stats.pareto(1.3, scale=2.0)),
     ],
 )
-def test_laws_are_those_of_scipy(law: Law, known: stats.rv_continuous) -> None:
+def test_laws_are_those_of_scipy(law: Distribution, known: stats.rv_continuous) -> None:
     x = np.geomspace(0.5, 500, 40)
     assert law.below(x) == pytest.approx(known.cdf(x), abs=1e-12)
     assert law.above(x) == pytest.approx(known.sf(x), rel=1e-9)
@@ -78,7 +87,7 @@ def test_laws_are_those_of_scipy(law: Law, known: stats.rv_continuous) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_scenarios_read_the_law_as_it_is(law: Law) -> None:
+def test_scenarios_read_the_law_as_it_is(law: Distribution) -> None:
     form = law.form(size_text)
     workload = {"open_loop": {"interarrival": "10s", "size": form}}
     tables = {"link": {"rate": "1Gbps", "buffer": "100p"}, "flows": [{"rtt": "20ms", "workload": workload}]}
@@ -147,7 +156,7 @@ def test_rounding_moves_a_number_by_a_tenth_of_its_interval_at_most() -> None:
 # Samples ---------------------------------------------------------------------------------------------------------
 
 
-def covered(law: Law, count: int, times: int, weighted: bool = False) -> dict[float, float]:
+def covered(law: Distribution, count: int, times: int, weighted: bool = False) -> dict[float, float]:
     """How often the interval of each quantile holds the law's."""
     random = np.random.default_rng(count)
     hits: dict[float, list[bool]] = {}
@@ -222,7 +231,7 @@ REAL: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
 def test_few_points_keep_every_quantile(name: str) -> None:
     sample = Sample.of(REAL[name](np.random.default_rng(5)))
     found = reduced(sample, floor=0.5)
-    points = np.array(found.law.points)
+    points = np.array(found.distribution.points)
     assert 2 <= len(points) <= MOST_POINTS
     assert np.all(np.diff(points, axis=0) >= 0)
     assert points[-1, 1] == 1
@@ -231,18 +240,20 @@ def test_few_points_keep_every_quantile(name: str) -> None:
     shares = shares[np.minimum(shares, 1 - shares) * sample.count >= 5]
     wanted = sample.quantile(shares)
     # Of atoms, the jump between two may lie a hair beside.
-    near = np.minimum.reduce([np.abs(found.law.quantile(shares + by) / wanted - 1) for by in (-0.004, 0, 0.004)])
+    near = np.minimum.reduce(
+        [np.abs(found.distribution.quantile(shares + by) / wanted - 1) for by in (-0.004, 0, 0.004)]
+    )
     assert np.max(near) <= TOLERANCE + 0.01
-    assert found.law.average == pytest.approx(sample.mean, rel=0.06)
+    assert found.distribution.average == pytest.approx(sample.mean, rel=0.06)
 
 
 def test_what_needs_more_points_says_how_far_it_is_off() -> None:
     sample = Sample.of(10 ** np.random.default_rng(1).uniform(0, 9, 20_000))
     found = reduced(sample, most=5)
-    assert len(found.law.points) <= 5
+    assert len(found.distribution.points) <= 5
     assert found.error > TOLERANCE
     shares = np.linspace(0.01, 0.99, 99)
-    assert np.max(np.abs(found.law.quantile(shares) / sample.quantile(shares) - 1)) <= found.error * 1.2
+    assert np.max(np.abs(found.distribution.quantile(shares) / sample.quantile(shares) - 1)) <= found.error * 1.2
 
 
 # Fits ------------------------------------------------------------------------------------------------------------
@@ -285,7 +296,7 @@ def test_anderson_and_darling_say_what_scipy_says() -> None:
         (fitting.fit_weibull, Weibull(0.7, 1.0), 100),
     ],
 )
-def test_true_laws_are_refused_one_time_in_twenty(fitter: fitting.Fitter, law: Law, count: int) -> None:
+def test_true_laws_are_refused_one_time_in_twenty(fitter: fitting.Fitter, law: Distribution, count: int) -> None:
     random = np.random.default_rng(4)
     times = 300
     refused = 0
@@ -306,7 +317,7 @@ def test_true_laws_are_refused_one_time_in_twenty(fitter: fitting.Fitter, law: L
         (fitting.fit_heavy, Mixture(((0.5, Weibull(8.0, 1e2)), (0.5, Weibull(8.0, 1e5))))),
     ],
 )
-def test_false_laws_are_refused(fitter: fitting.Fitter, law: Law) -> None:
+def test_false_laws_are_refused(fitter: fitting.Fitter, law: Distribution) -> None:
     fit = fitting.tested(np.sort(law.quantile(np.random.default_rng(6).random(1500))), fitter, 1)
     assert fit is not None
     assert not fit.passes
@@ -315,18 +326,18 @@ def test_false_laws_are_refused(fitter: fitting.Fitter, law: Law) -> None:
 def test_sizes_are_fitted_where_the_test_passes_and_empirical_elsewhere() -> None:
     random = np.random.default_rng(9)
     body = sizes(Sample.of(Lognormal(9e3, 1.4).quantile(random.random(1500))), "made")
-    assert isinstance(body.law, Lognormal)
-    assert body.law.sigma == pytest.approx(1.4, rel=0.1)
+    assert isinstance(body.distribution, Lognormal)
+    assert body.distribution.sigma == pytest.approx(1.4, rel=0.1)
     heavy = sizes(Sample.of(HEAVY.quantile(random.random(4000))), "made")
-    assert isinstance(heavy.law, Mixture)
+    assert isinstance(heavy.distribution, Mixture)
     assert heavy.fitted is not None
-    assert heavy.law.quantile([0.5, 0.9, 0.99]) == pytest.approx(HEAVY.quantile([0.5, 0.9, 0.99]), rel=0.2)
+    assert heavy.distribution.quantile([0.5, 0.9, 0.99]) == pytest.approx(HEAVY.quantile([0.5, 0.9, 0.99]), rel=0.2)
     odd = sizes(Sample.of(REAL["two kinds"](random)), "made")
-    assert isinstance(odd.law, Cdf)
+    assert isinstance(odd.distribution, Cdf)
     assert odd.fitted is None
     assert "fail" in odd.why
     one = sizes(Sample.of([4711.0]), "made")
-    assert isinstance(one.law, Choice)
+    assert isinstance(one.distribution, Choice)
     assert one.mean.high == np.inf
     assert {each.probability for each in heavy.quantiles} == {0.05, 0.25, 0.5, 0.75, 0.95, 0.99}
 
@@ -334,11 +345,11 @@ def test_sizes_are_fitted_where_the_test_passes_and_empirical_elsewhere() -> Non
 def test_nothing_beyond_the_largest_is_drawn() -> None:
     sample = Sample.of(HEAVY.quantile(np.random.default_rng(10).random(3000)))
     found = sizes(sample, "made")
-    assert isinstance(found.law, Mixture)
-    tails = [law for _, law in found.law.parts if isinstance(law, Pareto)]
+    assert isinstance(found.distribution, Mixture)
+    tails = [law for _, law in found.distribution.parts if isinstance(law, Pareto)]
     assert [law.maximum for law in tails] == [float(sample.high[-1])]
 
 
 def test_the_same_input_gives_the_same_answer() -> None:
     sample = Sample.of(HEAVY.quantile(np.random.default_rng(12).random(5000)))
-    assert sizes(sample, "made").law == sizes(sample, "made").law
+    assert sizes(sample, "made").distribution == sizes(sample, "made").distribution

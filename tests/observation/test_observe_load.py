@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from forebay.observation.arrivals import arrivals
+from forebay.observation.distributions import Cdf, Exponential, Weibull
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.laws import Cdf, Exponential, Weibull
 from forebay.observation.load import load_of, ratio
 from forebay.observation.regime import regime_of
 from tests.support.tiers import examples

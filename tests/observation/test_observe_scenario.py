@@ -15,6 +15,16 @@ from hypothesis import strategies as st
 
 from forebay import InputError, Scenario
 from forebay.inputs.observed_bounds import bounds_of, taken_for_values
+from forebay.observation.distributions import (
+    Cdf,
+    Choice,
+    Distribution,
+    Exponential,
+    Lognormal,
+    Mixture,
+    Pareto,
+    Weibull,
+)
 from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
@@ -32,7 +42,6 @@ from forebay.observation.finding import (
     finding_json,
     without_addresses,
 )
-from forebay.observation.laws import Cdf, Choice, Exponential, Law, Lognormal, Mixture, Pareto, Weibull
 from forebay.observation.load import load_of
 from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile
@@ -254,7 +263,7 @@ def estimates(low: float, high: float, unit: str) -> st.SearchStrategy[Estimate]
 unknowns = st.builds(Unknown, words, words, words)
 
 
-def laws(low: float, high: float) -> st.SearchStrategy[Law]:
+def laws(low: float, high: float) -> st.SearchStrategy[Distribution]:
     value = st.floats(low, high)
     lognormal = st.builds(Lognormal, value, st.floats(0.01, 3))
     pareto = st.builds(lambda shape, start: Pareto(shape, start, 100 * start), st.floats(0.3, 5), value)
@@ -281,7 +290,9 @@ trips = st.one_of(
         lambda each: RoundTrips(quantiles=tuple(Quantile((n + 0.5) / len(each), time) for n, time in enumerate(each)))
     ),
     laws(1e-3, 400).map(
-        lambda law: RoundTrips(each=(Estimate(0.1, 0.1, 0.1, "s", "", 1),), law=law if isinstance(law, Cdf) else None)
+        lambda law: RoundTrips(
+            each=(Estimate(0.1, 0.1, 0.1, "s", "", 1),), distribution=law if isinstance(law, Cdf) else None
+        )
     ),
 )
 workloads = st.one_of(

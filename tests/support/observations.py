@@ -12,8 +12,8 @@ from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
-    Distribution,
     Finding,
+    FittedDistribution,
     FlowFinding,
     GroupFinding,
     Input,
@@ -75,7 +75,7 @@ def made(seconds: int = 20) -> Finding:
         GroupFinding(
             name="short transfers",
             count=None,
-            workload=OpenLoop(small.law, come.gap, small.why, come.why, bits(6.2e6, 5.1e6, 7.3e6)),
+            workload=OpenLoop(small.distribution, come.gap, small.why, come.why, bits(6.2e6, 5.1e6, 7.3e6)),
             limited_by="elsewhere",
             controller=CONTROLLER,
             round_trips=RoundTrips(quantiles=trips.quantiles("s", "handshakes")),
@@ -118,12 +118,12 @@ def made(seconds: int = 20) -> Finding:
         load=load,
         flows=flows,
         distributions=(
-            Distribution("size of short transfers", "byte", small.sample, small.law, small.why),
-            Distribution(
+            FittedDistribution("size of short transfers", "byte", small.sample, small.distribution, small.why),
+            FittedDistribution(
                 "round trip without queueing",
                 "s",
                 trips,
-                RoundTrips(quantiles=trips.quantiles("s", "handshakes")).scenario_law,
+                RoundTrips(quantiles=trips.quantiles("s", "handshakes")).scenario_distribution,
                 "quantiles of 240 connections",
             ),
         ),

@@ -1,4 +1,4 @@
-"""Starts of transfers: how many a second, whether they come at random, and a law of the gaps for the scenario."""
+"""Starts of transfers: their rate, whether they come at random, and a distribution of gaps for the scenario."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forebay.observation.distributions import Choice, Distribution, Exponential
 from forebay.observation.estimate import CONFIDENCE, Estimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, fit_exponential, fit_weibull, tested
-from forebay.observation.laws import Choice, Exponential, Law
 from forebay.observation.reduction import reduced
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import MOST_TESTED
@@ -22,7 +22,7 @@ __all__ = ["Arrivals", "Dispersion", "arrivals"]
 BATCHES, FEWEST_WINDOWS = 20, 12
 #: The fewest arrivals for batches.
 FEWEST_BATCHED = 5 * BATCHES
-#: The most gaps that a law is made of.
+#: The most gaps that a distribution is made of.
 MOST_GAPS = 200_000
 #: Gaps below the resolution of any clock are alike.
 FLOOR_S = 1e-6
@@ -50,7 +50,7 @@ class Arrivals:
         A second.
     kind : {"poisson", "bursty", "smooth", "unknown"}
         Beside a Poisson process; unknown where they are too few to tell.
-    gap : Law or None
+    gap : Distribution or None
         Of the seconds from one to the next, for the scenario; none of fewer than two arrivals.
     why : str
         The evidence, in a sentence without its end.
@@ -62,7 +62,7 @@ class Arrivals:
 
     rate: Estimate
     kind: Kind
-    gap: Law | None
+    gap: Distribution | None
     why: str
     dispersion: tuple[Dispersion, ...]
     gaps: Sample | None
@@ -99,7 +99,7 @@ def arrivals(times: ArrayLike, begin: float, end: float, source: str) -> Arrival
         return Arrivals(rate, "unknown", gap, "too few to tell how they come", dispersion, None)
     kind, fit, why = _judged(gaps, dispersion)
     sample = Sample.of(gaps[:MOST_GAPS])
-    return Arrivals(rate, kind, _gap_law(kind, rate, fit, sample), why, dispersion, sample)
+    return Arrivals(rate, kind, _gap_distribution(kind, rate, fit, sample), why, dispersion, sample)
 
 
 def _windows(found: Numbers, span: float, windows: int) -> Numbers:
@@ -182,13 +182,13 @@ def _seconds(seconds: float) -> str:
     return exactly(duration(float(f"{seconds:.2g}")))
 
 
-def _gap_law(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sample) -> Law:
+def _gap_distribution(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sample) -> Distribution:
     """Exponential of the measured rate where nothing speaks against it, else Weibull if it passes, else empirical."""
     if kind in {"poisson", "unknown"} or fit is None:
         return Exponential(1 / rate.value)
     weibull = tested(sample.drawn(MOST_TESTED, np.random.default_rng(_SEED)), fit_weibull, _SEED)
     if weibull is not None and weibull.passes:
-        return weibull.law
+        return weibull.distribution
     if sample.count < 5:
         return Choice(tuple(map(float, sample.low)))
-    return reduced(sample, floor=FLOOR_S).law
+    return reduced(sample, floor=FLOOR_S).distribution

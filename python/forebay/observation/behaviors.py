@@ -32,7 +32,7 @@ _ROUNDING, _SHARE = 0.7, 0.03
 _ROUNDING_APART, _SHARE_APART = 1.0, 0.12
 #: Error of a growth in segments and as a share of it.
 _GROWN, _GROWN_SHARE = 1.0, 0.15
-#: Degrees of freedom: tails are heavier than a normal law's.
+#: Degrees of freedom: tails are heavier than a normal distribution's.
 _FREEDOM = 4.0
 #: Events of one flow share what makes them err: together they are worth no more than some.
 _COMMON = 0.08
@@ -221,7 +221,7 @@ def _of_repairs(seen: Evidence) -> dict[str, float]:
 
 
 def _of_falls(seen: Evidence) -> dict[str, float]:
-    """Beta-binomial laws of rounds that fall: flows of a family differ in how often they do."""
+    """Beta-binomial distributions of rounds that fall: flows of a family differ in how often they do."""
     if not seen.compared:
         return {}
 

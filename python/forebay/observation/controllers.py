@@ -88,8 +88,8 @@ def families(streams: Sequence[Stream]) -> list[Family]:
     """The family of each of the streams of a link.
 
     Flows of one link are often of a kind. So how often each family is found among them is learned from all of them
-    (a mixture whose shares have Dirichlet's law around the prior): who shows little is taken for what the others are,
-    as far as they are of one kind.
+    (a mixture whose shares have Dirichlet's distribution around the prior): a flow that shows little is taken for
+    what the others are, as far as they are of one kind.
     """
     seen = [evidence(stream) for stream in streams]
     said = [index for index, each in enumerate(seen) if each.says]

@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from forebay.observation.busy_hour import Day
+from forebay.observation.distributions import Cdf, Choice, Distribution
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.laws import Cdf, Choice, Law
 from forebay.observation.load import Load
 from forebay.observation.numbers import rate_text, size_text, time_text
 from forebay.observation.regime import Regime
@@ -27,8 +27,8 @@ from forebay.observation.sample import Quantile, Sample
 __all__ = [
     "AppLimited",
     "ConstantRate",
-    "Distribution",
     "Finding",
+    "FittedDistribution",
     "FlowFinding",
     "GroupFinding",
     "Input",
@@ -96,13 +96,13 @@ class RoundTrips:
         One for each flow, where they are few.
     quantiles : tuple of Quantile
         In rising order, where they are many.
-    law : Law or None
+    distribution : Distribution or None
         For the scenario; by default made of what is there.
     """
 
     each: tuple[Estimate, ...] = ()
     quantiles: tuple[Quantile, ...] = ()
-    law: Law | None = None
+    distribution: Distribution | None = None
 
     def __post_init__(self) -> None:
         assert self.each or self.quantiles, "round trips are those of somebody"
@@ -126,10 +126,10 @@ class RoundTrips:
         return any(each.is_most for each in (*self.each, *(each.estimate for each in self.quantiles)))
 
     @property
-    def scenario_law(self) -> Law:
+    def scenario_distribution(self) -> Distribution:
         """What a scenario draws from: one of those of the flows, or the quantiles, on to both ends."""
-        if self.law is not None:
-            return self.law
+        if self.distribution is not None:
+            return self.distribution
         if self.each:
             return Choice(tuple(each.value for each in self.each))
         rising = np.maximum.accumulate([each.estimate.value for each in self.quantiles]).tolist()
@@ -155,16 +155,16 @@ class OpenLoop:
 
     Attributes
     ----------
-    size, gap : Law
+    size, gap : Distribution
         Of bytes of payload, and of seconds from one beginning to the next.
     of_size, of_gap : str
-        Where the laws come from, in a clause each.
+        Where the distributions come from, in a clause each.
     load : Estimate or None
         What they offer, in bit/s.
     """
 
-    size: Law
-    gap: Law
+    size: Distribution
+    gap: Distribution
     of_size: str
     of_gap: str
     load: Estimate | None = None
@@ -182,7 +182,7 @@ class Periodic:
     """A transfer again and again over one connection, as a video player asks for segments."""
 
     every: Estimate
-    size: Law
+    size: Distribution
     of_size: str
 
 
@@ -298,8 +298,8 @@ class FlowFinding:
 
 
 @dataclass(frozen=True)
-class Distribution:
-    """Data beside the law that the scenario has for it.
+class FittedDistribution:
+    """Data beside the distribution that the scenario has for it.
 
     Attributes
     ----------
@@ -309,16 +309,16 @@ class Distribution:
         Of both.
     data : Sample
         What was measured.
-    law : Law
+    distribution : Distribution
         What the scenario says.
     why : str
-        Which law it is, and why.
+        Which distribution it is, and why.
     """
 
     what: str
     unit: Literal["s", "byte"]
     data: Sample
-    law: Law
+    distribution: Distribution
     why: str
 
 
@@ -349,7 +349,7 @@ class Finding:
     flows : tuple of FlowFinding
         Long flows, the largest first.
     distributions : tuple of Distribution
-        Data beside laws.
+        Data beside distributions.
     unknown : tuple of Unknown
         What the input does not identify.
     remarks : tuple of str
@@ -367,7 +367,7 @@ class Finding:
     groups: tuple[GroupFinding, ...] = ()
     load: Load | None = None
     flows: tuple[FlowFinding, ...] = ()
-    distributions: tuple[Distribution, ...] = ()
+    distributions: tuple[FittedDistribution, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     remarks: tuple[str, ...] = ()
     day: Day | None = None
@@ -463,7 +463,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """The finding as nested dictionaries: laws in the scenario's form, no address, null for what has no number."""
+    """The finding as nested dictionaries, without addresses; distributions have the scenario's form."""
     told: dict[str, Any] = _plain(without_addresses(finding))
     return told | {"unidentified": _plain(without_addresses(finding.unidentified))}
 
@@ -508,9 +508,9 @@ def _(value: Sample) -> Any:
 
 
 @_plain.register
-def _(value: Distribution) -> Any:
-    law = value.law.form(time_text if value.unit == "s" else size_text)
-    return {"what": value.what, "unit": value.unit, "data": _plain(value.data), "law": law, "why": value.why}
+def _(value: FittedDistribution) -> Any:
+    distribution = value.distribution.form(time_text if value.unit == "s" else size_text)
+    return {"what": value.what, "unit": value.unit, "data": _plain(value.data), "law": distribution, "why": value.why}
 
 
 @_plain.register
@@ -528,8 +528,8 @@ def _(value: Periodic) -> Any:
 
 @_plain.register
 def _(value: RoundTrips) -> Any:
-    law = None if value.law is None else value.law.form(time_text)
-    return {"each": _plain(value.each), "quantiles": _plain(value.quantiles), "law": law}
+    distribution = None if value.distribution is None else value.distribution.form(time_text)
+    return {"each": _plain(value.each), "quantiles": _plain(value.quantiles), "law": distribution}
 
 
 def amount_text(estimate: Estimate, digits: int) -> str:

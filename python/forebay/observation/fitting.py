@@ -1,8 +1,8 @@
-"""Laws fitted to samples by likelihood, and whether a sample could be theirs: Anderson and Darling's test.
+"""Distributions fitted to samples by likelihood, and whether a sample could be theirs: Anderson and Darling's test.
 
-Parameters that were fitted make a law look better than it is, so the test's level comes from a parametric bootstrap
-(Stute, Gonzalez Manteiga and Presedo Quindimil, Bootstrap based goodness-of-fit tests, 1993): samples are drawn from
-the fitted law, fitted again, and compared.
+Parameters that were fitted make a distribution look better than it is, so the test's level comes from a parametric
+bootstrap (Stute, Gonzalez Manteiga and Presedo Quindimil, Bootstrap based goodness-of-fit tests, 1993): samples are
+drawn from the fitted distribution, fitted again, and compared.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.laws import Exponential, Law, Lognormal, Mixture, Pareto, Weibull
+from forebay.observation.distributions import Distribution, Exponential, Lognormal, Mixture, Pareto, Weibull
 
 __all__ = ["Fit", "first_that_passes", "fit_exponential", "fit_heavy", "fit_lognormal", "fit_weibull", "tested"]
 
 Numbers = NDArray[np.float64]
-#: Fits a law to a sorted sample; none where it has no such law.
-Fitter = Callable[[Numbers], Law | None]
+#: Fits a distribution to a sorted sample; none where it has no such distribution.
+Fitter = Callable[[Numbers], Distribution | None]
 
-#: A law is offered from this probability of a worse sample on.
+#: A distribution is offered from this probability of a worse sample on.
 LEVEL = 0.05
-#: Samples that are drawn from a law at most; as soon as so many were worse, it passes (Besag and Clifford, Sequential
-#: Monte Carlo p-values, 1991).
+#: Samples that are drawn from a distribution at most; as soon as so many were worse, it passes (Besag and Clifford,
+#: Sequential Monte Carlo p-values, 1991).
 DRAWN, WORSE = 59, 6
-#: Beyond this statistic no bootstrap is asked: even of a law known beforehand one sample in 10^5 is worse.
+#: Beyond this statistic no bootstrap is asked: even of a distribution known beforehand one sample in 10^5 is worse.
 HOPELESS = 12.0
-#: The fewest values that a law is fitted to.
+#: The fewest values that a distribution is fitted to.
 FEWEST = 20
 
 #: Where a Pareto tail may begin, as quantiles of the sample.
@@ -45,32 +45,32 @@ _FINER = 9
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A law with its test.
+    """A distribution with its test.
 
     Attributes
     ----------
-    law : Law
+    distribution : Distribution
     statistic : float
         Anderson and Darling's A².
     probability : float
-        Of a statistic at least as large where the law is true.
+        Of a statistic at least as large where the distribution is true.
     count : int
         Values that it was tested with.
     """
 
-    law: Law
+    distribution: Distribution
     statistic: float
     probability: float
     count: int
 
     @property
     def passes(self) -> bool:
-        """Whether the sample could be the law's."""
+        """Whether the sample could be the distribution's."""
         return self.probability > LEVEL
 
 
 def first_that_passes(sample: Numbers, fitters: tuple[Fitter, ...], seed: int) -> tuple[Fit | None, tuple[Fit, ...]]:
-    """The first law that passes, and all that were tested up to it."""
+    """The first distribution that passes, and all that were tested up to it."""
     found: list[Fit] = []
     for fitter in fitters:
         fit = tested(sample, fitter, seed)
@@ -82,48 +82,48 @@ def first_that_passes(sample: Numbers, fitters: tuple[Fitter, ...], seed: int) -
 
 
 def tested(sample: Numbers, fitter: Fitter, seed: int) -> Fit | None:
-    """Fit a law to a sorted sample and test it; None where the sample is too small or the law has no fit."""
-    law = fitter(sample) if sample.size >= FEWEST else None
-    if law is None:
+    """Fit a distribution to a sorted sample and test it; None if the sample is too small or has no fit."""
+    distribution = fitter(sample) if sample.size >= FEWEST else None
+    if distribution is None:
         return None
-    statistic = anderson_darling(sample, law)
+    statistic = anderson_darling(sample, distribution)
     if not statistic < HOPELESS:
-        return Fit(law, statistic, 0.0, sample.size)
+        return Fit(distribution, statistic, 0.0, sample.size)
     random = np.random.default_rng(seed)
     worse = drawn = 0
     while drawn < DRAWN and worse < WORSE:
-        other = np.sort(law.quantile(np.maximum(random.random(sample.size), 1e-12)))
+        other = np.sort(distribution.quantile(np.maximum(random.random(sample.size), 1e-12)))
         again = fitter(other)
         drawn += 1
         worse += again is None or anderson_darling(other, again) >= statistic
     probability = worse / drawn if worse == WORSE else (worse + 1) / (drawn + 1)
-    return Fit(law, statistic, probability, sample.size)
+    return Fit(distribution, statistic, probability, sample.size)
 
 
-def anderson_darling(sample: Numbers, law: Law) -> float:
+def anderson_darling(sample: Numbers, distribution: Distribution) -> float:
     """A² of a sorted sample."""
     count = sample.size
     with np.errstate(divide="ignore"):
-        below, above = np.log(law.below(sample)), np.log(law.above(sample))
+        below, above = np.log(distribution.below(sample)), np.log(distribution.above(sample))
     odd = 2 * np.arange(1, count + 1) - 1
     return float(-count - np.sum(odd * (below + above[::-1])) / count)
 
 
 def fit_exponential(sample: Numbers) -> Exponential | None:
-    """The exponential law of the sample's mean."""
+    """The exponential distribution of the sample's mean."""
     mean = float(np.mean(sample))
     return Exponential(mean) if mean > 0 else None
 
 
 def fit_lognormal(sample: Numbers) -> Lognormal | None:
-    """The log-normal law of the greatest likelihood."""
+    """The log-normal distribution of the greatest likelihood."""
     logs = np.log(sample)
     sigma = float(np.std(logs))
     return Lognormal(math.exp(float(np.mean(logs))), sigma) if sigma > 1e-6 else None
 
 
 def fit_weibull(sample: Numbers) -> Weibull | None:
-    """The Weibull law of the greatest likelihood."""
+    """The Weibull distribution of the greatest likelihood."""
     from scipy.optimize import brentq
 
     if sample[0] <= 0 or sample[-1] <= sample[0] * (1 + 1e-9):

@@ -20,8 +20,8 @@ from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
-    Distribution,
     Finding,
+    FittedDistribution,
     FlowFinding,
     GroupFinding,
     Input,
@@ -51,7 +51,7 @@ __all__ = ["finding_of"]
 
 #: Flows of which each has a round trip of its own in a scenario.
 _EACH = 64
-#: Transfers whose sizes are worth a law.
+#: Transfers whose sizes are worth a distribution.
 _TRANSFERS = 5
 #: Traffic that does not yield is told from this share of the bytes on.
 _SHARE = 0.001
@@ -220,9 +220,9 @@ def _discipline(observed: Observed) -> Queue | Unknown:
 # Groups ------------------------------------------------------------------------------------------------------------
 
 
-def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Distribution]]:
+def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[FittedDistribution]]:
     groups: list[GroupFinding] = []
-    distributions: list[Distribution] = []
+    distributions: list[FittedDistribution] = []
     for name, flows in _by_family(observed.long_flows).items():
         # All flows of the capture, weighted by how much of it they live through.
         groups.append(_limited_here(name, flows, seen))
@@ -243,9 +243,11 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Di
     trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
     if len(trips) >= _TRANSFERS:
         sample = Sample.of(np.maximum(trips, 1e-9))
-        law = reduced(sample).law
+        distribution = reduced(sample).distribution
         distributions.append(
-            Distribution("base round trips of long flows", "s", sample, law, "empirical, where the queue emptied")
+            FittedDistribution(
+                "base round trips of long flows", "s", sample, distribution, "empirical, where the queue emptied"
+            )
         )
     return groups, distributions
 
@@ -379,7 +381,7 @@ def _stack(streams: Sequence[Stream]) -> Stack | None:
     return Stack("linux", "timestamps, as Linux sends them; its ACKs, bursts and recovery with them")
 
 
-def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]) -> GroupFinding | None:
+def _transfers(seen: Seen, observed: Observed, distributions: list[FittedDistribution]) -> GroupFinding | None:
     transfers = observed.transfers
     if len(transfers.bytes) < _TRANSFERS:
         return None
@@ -388,13 +390,17 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[Distribution]
     of_starts = arrivals(transfers.starts_s, seen.start_s, seen.end_s, source)
     if of_starts.gap is None:
         return None
-    distributions.append(Distribution("size of transfers", "byte", of_size.sample, of_size.law, of_size.why))
+    distributions.append(
+        FittedDistribution("size of transfers", "byte", of_size.sample, of_size.distribution, of_size.why)
+    )
     if of_starts.gaps is not None:
         distributions.append(
-            Distribution("time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why)
+            FittedDistribution(
+                "time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why
+            )
         )
     load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
-    workload = OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load)
+    workload = OpenLoop(of_size.distribution, of_starts.gap, of_size.why, of_starts.why, load)
     return GroupFinding(
         "transfers",
         None,

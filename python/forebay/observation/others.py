@@ -17,8 +17,8 @@ from forebay.observation.estimate import Estimate, Unknown, exactly, given_rate,
 from forebay.observation.estimate_text import value_text
 from forebay.observation.finding import (
     AppLimited,
-    Distribution,
     Finding,
+    FittedDistribution,
     FlowFinding,
     GroupFinding,
     Input,
@@ -41,7 +41,7 @@ from forebay.text.formatting import bandwidth, clock_time, counted
 
 __all__ = ["of_counters", "of_records", "of_sockets"]
 
-#: Transfers whose sizes are worth a law, and round trips that a scenario lists one by one.
+#: Transfers whose sizes are worth a distribution, and round trips that a scenario lists one by one.
 _TRANSFERS, _EACH = 5, 64
 #: Disciplines of Linux by their names in scenarios, whose other parameters are defaults.
 _DISCIPLINES = {
@@ -75,7 +75,7 @@ def of_records(records: FlowRecords, rate_bps: float | None) -> Finding:
         "flows that this link limits", because, "capture the port for a minute at a busy time"
     )
     groups: list[GroupFinding] = []
-    distributions: list[Distribution] = []
+    distributions: list[FittedDistribution] = []
     many = records.estimates.get("long_flows")
     if many is not None and many.value > 0:
         groups.append(_long_records(records, many, limited))
@@ -152,7 +152,7 @@ def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unkn
     )
 
 
-def _short_records(records: FlowRecords, distributions: list[Distribution]) -> GroupFinding | None:
+def _short_records(records: FlowRecords, distributions: list[FittedDistribution]) -> GroupFinding | None:
     if len(records.sizes) < _TRANSFERS or len(records.arrivals_s) < 2:
         return None
     source = f"{len(records.sizes)} flows that were seen from beginning to end"
@@ -161,12 +161,12 @@ def _short_records(records: FlowRecords, distributions: list[Distribution]) -> G
     of_starts = arrivals(records.arrivals_s, begin, end, source)
     if of_starts.gap is None:
         return None
-    distributions.append(Distribution("size of flows", "byte", of_size.sample, of_size.law, of_size.why))
+    distributions.append(FittedDistribution("size of flows", "byte", of_size.sample, of_size.distribution, of_size.why))
     load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
     return GroupFinding(
         "transfers",
         None,
-        OpenLoop(of_size.law, of_starts.gap, of_size.why, of_starts.why, load),
+        OpenLoop(of_size.distribution, of_starts.gap, of_size.why, of_starts.why, load),
         "unknown",
         Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
         Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),

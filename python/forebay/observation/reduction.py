@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.laws import Cdf
+from forebay.observation.distributions import Cdf
 from forebay.observation.sample import BEYOND, Sample
 
 __all__ = ["MOST_POINTS", "TOLERANCE", "Reduced", "reduced"]
@@ -38,7 +38,7 @@ _Knots = list[tuple[float, float]]
 class Reduced:
     """The points, and how far a quantile that the sample tells is off at most, as a share of it."""
 
-    law: Cdf
+    distribution: Cdf
     error: float
 
 
@@ -74,9 +74,9 @@ def reduced(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0) -> R
         middle = (low * high) ** 0.5
         fewer = walked(middle)
         low, high, found = (middle, high, found) if fewer is None else (low, middle, fewer)
-    law = Cdf(tuple((float(value), float(share)) for share, value in found))
-    off = np.maximum(np.abs(law.quantile(shares) - values) - floor, 0.0) / (values * factor)
-    return Reduced(law, float(np.max(off)))
+    distribution = Cdf(tuple((float(value), float(share)) for share, value in found))
+    off = np.maximum(np.abs(distribution.quantile(shares) - values) - floor, 0.0) / (values * factor)
+    return Reduced(distribution, float(np.max(off)))
 
 
 def _grid(sample: Sample) -> Numbers:

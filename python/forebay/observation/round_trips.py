@@ -237,7 +237,7 @@ def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:
 
 
 def _slack(ordered: NDArray[np.float64]) -> float:
-    """How far below the least of a sample its law may begin (Robson and Whitlock, Biometrika 51, 1964)."""
+    """How far below the least of a sample its distribution may begin (Robson and Whitlock, Biometrika 51, 1964)."""
     return float(ordered[1] - ordered[0]) * CONFIDENCE / (1.0 - CONFIDENCE)
 
 

@@ -160,7 +160,7 @@ class Sample:
         return tuple(found)
 
     def drawn(self, most: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """At most so many values to test a law with: all of them, or some at random, none more often than it is there.
+        """At most so many values to test a distribution with: all of them, or some at random without repetition.
 
         A value of a bin is put anywhere in it, on a logarithmic scale.
         """

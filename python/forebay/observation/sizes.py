@@ -1,4 +1,4 @@
-"""Sizes of transfers: their quantiles, and a law for the scenario, fitted where it passes a test, else empirical."""
+"""Sizes of transfers: quantiles, and a distribution for the scenario, fitted if it passes a test, else empirical."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from forebay.observation.distributions import Choice, Distribution, Mixture, Pareto
 from forebay.observation.estimate import CONFIDENCE, Estimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, first_that_passes, fit_exponential, fit_heavy, fit_lognormal
-from forebay.observation.laws import Cdf, Choice, Law, Mixture, Pareto
 from forebay.observation.reduction import Reduced, reduced
 from forebay.observation.sample import Quantile, Sample
 
 __all__ = ["MOST_TESTED", "Sizes", "sizes"]
 
-#: Values that a law is tested with at most: no law of four parameters is that of a million real transfers, and one that
-#: a thousand of them cannot refute is close enough to size a buffer with.
+#: The largest number of values that a distribution is tested with. No distribution of four parameters is that of a
+#: million real transfers. One that a thousand of them cannot refute is close enough to size a buffer with.
 MOST_TESTED = 1000
 #: The fewest values that are reduced to a `cdf`; fewer are a `choice`.
 FEWEST_POINTS = 5
@@ -36,21 +36,21 @@ class Sizes:
         Those that the sample is large enough for, in bytes.
     mean : Estimate
         In bytes.
-    law : Cdf, Choice, or a fitted law
+    distribution : Cdf, Choice, or a fitted distribution
         For the scenario, in bytes.
     why : str
-        What the law is and why this one.
+        What the distribution is and why this one.
     reduced : Reduced or None
-        The empirical law of few points, and how far its quantiles are off; none of a handful of values.
+        The empirical distribution of few points, and how far its quantiles are off; none of a handful of values.
     fitted : Fit or None
-        The law that passes, where one does.
+        The distribution that passes, where one does.
     sample : Sample
         The data.
     """
 
     quantiles: tuple[Quantile, ...]
     mean: Estimate
-    law: Law
+    distribution: Distribution
     why: str
     reduced: Reduced | None
     fitted: Fit | None
@@ -74,14 +74,16 @@ def sizes(sample: Sample, source: str) -> Sizes:
     mean = mean_of(sample, "byte", source)
     if fitted is not None:
         why = (
-            f"{_NAMES[type(fitted.law).__name__]}, which passes Anderson and Darling's test with {fitted.count:,} of "
-            f"{sample.count:,.0f} (p = {fitted.probability:.2g})"
+            f"{_NAMES[type(fitted.distribution).__name__]}, which passes "
+            f"Anderson and Darling's test with {fitted.count:,} of {sample.count:,.0f} (p = {fitted.probability:.2g})"
         )
-        return Sizes(quantiles, mean, _bounded(fitted.law, sample), why, empirical, fitted, sample)
+        return Sizes(quantiles, mean, _bounded(fitted.distribution, sample), why, empirical, fitted, sample)
     if empirical is None:
         values = np.round(np.sqrt(sample.low * sample.high))
         return Sizes(quantiles, mean, Choice(tuple(map(float, values))), "the few that were seen", None, None, sample)
-    return Sizes(quantiles, mean, empirical.law, _empirical(empirical, tried, sample.count), empirical, None, sample)
+    return Sizes(
+        quantiles, mean, empirical.distribution, _empirical(empirical, tried, sample.count), empirical, None, sample
+    )
 
 
 def mean_of(sample: Sample, unit: str, source: str) -> Estimate:
@@ -98,10 +100,10 @@ def mean_of(sample: Sample, unit: str, source: str) -> Estimate:
 
 def _empirical(empirical: Reduced, tried: tuple[Fit, ...], count: float) -> str:
     within = f"quantiles within {_percent(empirical.error)}"
-    points = f"the distribution of {count:,.0f} in {len(empirical.law.points)} points, {within}"
+    points = f"the distribution of {count:,.0f} in {len(empirical.distribution.points)} points, {within}"
     if not tried:
         return f"{points}; fewer than {FEWEST} are too few to test a law with"
-    names = [_NAMES[type(fit.law).__name__] for fit in tried]
+    names = [_NAMES[type(fit.distribution).__name__] for fit in tried]
     told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f"{points}; {told} fail Anderson and Darling's test (p < {LEVEL:g})"
 
@@ -110,18 +112,13 @@ def _percent(share: float) -> str:
     return f"{max(100 * share, 0.1):.2g} %"
 
 
-def _bounded(law: Law, sample: Sample) -> Law:
-    """The law without a tail beyond what was seen: what nobody has seen is not put into a simulation."""
-    if not isinstance(law, Mixture):
-        return law
+def _bounded(distribution: Distribution, sample: Sample) -> Distribution:
+    """The distribution without a tail beyond what was seen: what nobody has seen is not put into a simulation."""
+    if not isinstance(distribution, Mixture):
+        return distribution
     largest = float(sample.high[-1])
     parts = []
-    for weight, part in law.parts:
+    for weight, part in distribution.parts:
         tail = isinstance(part, Pareto) and part.minimum < 0.99 * largest
         parts.append((weight, Pareto(part.shape, part.minimum, largest) if tail and isinstance(part, Pareto) else part))
     return Mixture(tuple(parts))
-
-
-def law_of(law: Law) -> str:
-    """What kind of law it is, in words."""
-    return "empirical" if isinstance(law, Cdf | Choice) else _NAMES.get(type(law).__name__, type(law).__name__.lower())

@@ -19,6 +19,7 @@ from typing import Any
 from forebay import _core
 from forebay.configuration.drafting import MOST_PACKETS
 from forebay.errors import InputError
+from forebay.observation.distributions import Cdf, Choice, Distribution
 from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, rounded_up
 from forebay.observation.estimate_text import ABOUT_INTERVALS, evidence_text, interval_text, unknown_text, value_text
 from forebay.observation.finding import (
@@ -37,7 +38,6 @@ from forebay.observation.finding import (
     rate_at_least,
     without_addresses,
 )
-from forebay.observation.laws import Cdf, Choice, Law
 from forebay.observation.numbers import DIGITS, digits_of, rate_text, size_text, time_text
 from forebay.sanitize import legible
 from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, size
@@ -418,13 +418,13 @@ def _round_trips(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     if not group.yields:
         return []
     if isinstance(trips, RoundTrips):
-        found = trips.scenario_law
+        found = trips.scenario_distribution
         if isinstance(found, Cdf):
             found = Cdf(tuple((min(max(at, ROUND_TRIPS[0]), ROUND_TRIPS[1]), share) for at, share in found.points))
-        value = _listed(found.values, group) if isinstance(found, Choice) else _law(found, time_text)
+        value = _listed(found.values, group) if isinstance(found, Choice) else _distribution_text(found, time_text)
         typical = trips.typical
-        of_law = "" if isinstance(found, Choice) and len(found.values) == 1 else f"median {duration(typical.value)}, "
-        return [_Line("rtt", value, f"{of_law}{_comment(typical)}")]
+        median = "" if isinstance(found, Choice) and len(found.values) == 1 else f"median {duration(typical.value)}, "
+        return [_Line("rtt", value, f"{median}{_comment(typical)}")]
     if trips is None:
         trips = Unknown("round trips", "the input has none", "measure them with ping, or read minrtt in `ss -tin`")
         return [draft.leave_out(f"flows.{name}", "rtt", trips, "s")]
@@ -466,13 +466,13 @@ def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
             else f"; offers {bandwidth(workload.load.value)} ({interval_text(workload.load)})"
         )
         return [], [
-            _Line("interarrival", _law(workload.gap, time_text), f"{workload.of_gap}{load}"),
-            _Line("size", _law(workload.size, size_text), workload.of_size),
+            _Line("interarrival", _distribution_text(workload.gap, time_text), f"{workload.of_gap}{load}"),
+            _Line("size", _distribution_text(workload.size, size_text), workload.of_size),
         ]
     if isinstance(workload, Periodic):
         return [], [
             _Line("every", _text(workload.every), _comment(workload.every)),
-            _Line("size", _law(workload.size, size_text), workload.of_size),
+            _Line("size", _distribution_text(workload.size, size_text), workload.of_size),
         ]
     if isinstance(workload, AppLimited | ConstantRate | PoissonPackets):
         kind = {AppLimited: "app_limited", ConstantRate: "cbr", PoissonPackets: "poisson"}[type(workload)]
@@ -510,8 +510,8 @@ def _whole(finding: Finding, draft: _Draft) -> list[list[_Line]]:
 # Values ----------------------------------------------------------------------------------------------------------
 
 
-def _law(law: Law, amount: Any) -> str:
-    return _inline(law.form(lambda number: amount(number, DIGITS)))
+def _distribution_text(distribution: Distribution, amount: Any) -> str:
+    return _inline(distribution.form(lambda number: amount(number, DIGITS)))
 
 
 def _inline(value: Any) -> str:

@@ -31,7 +31,7 @@ from forebay.views.pages import Row, Table, render
 from forebay.views.webpage import NARROW, WIDE, Figure, Pictures, Switch
 
 if TYPE_CHECKING:
-    from forebay.observation.finding import Distribution, Finding
+    from forebay.observation.finding import Finding, FittedDistribution
     from forebay.observation.load import Load, Scale
 
 __all__ = ["observation_page"]
@@ -227,7 +227,7 @@ def _figure(chart: SpanChart, heading: str) -> Figure:
 # Laws ------------------------------------------------------------------------------------------------------------
 
 
-def _laws(found: Distribution) -> LawSection:
+def _laws(found: FittedDistribution) -> LawSection:
     shares = np.linspace(0.0, 1.0, POINTS)
     values = np.maximum(found.data.quantile(shares), 1e-12)
     unit, name = next((each for each in _VALUES[found.unit] if values[POINTS // 2] >= each[0]), _VALUES[found.unit][-1])
@@ -245,7 +245,9 @@ def _laws(found: Distribution) -> LawSection:
     ]
     low, high = float(values[0]), float(values[-1])
     along = np.geomspace(low, high, POINTS) if high > low else values
-    law = Reference("", tuple(zip((along / unit).tolist(), (100 * found.law.below(along)).tolist(), strict=True)))
+    law = Reference(
+        "", tuple(zip((along / unit).tolist(), (100 * found.distribution.below(along)).tolist(), strict=True))
+    )
     chart = SpanChart(
         f"{found.what} ({name})",
         "share of them (%)",
@@ -261,7 +263,7 @@ def _laws(found: Distribution) -> LawSection:
     return LawSection(_figure(chart, heading), why, _quantiles(found))
 
 
-def _quantiles(found: Distribution) -> Table:
+def _quantiles(found: FittedDistribution) -> Table:
     measured = found.data.quantiles(found.unit, "")
     amount = formatting.duration if found.unit == "s" else formatting.size
     rows = [
@@ -269,7 +271,7 @@ def _quantiles(found: Distribution) -> Table:
             (
                 f"{100 * each.probability:g} %",
                 estimate_text(each.estimate),
-                amount(float(found.law.quantile(each.probability))),
+                amount(float(found.distribution.quantile(each.probability))),
             )
         )
         for each in measured

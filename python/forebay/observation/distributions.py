@@ -1,6 +1,6 @@
-"""Laws as a scenario file writes them, with what statistics need of them: distribution, quantiles, mean and form.
+"""Distributions as a scenario file writes them: probabilities, quantiles, mean, and the form in the file.
 
-A law is about a positive amount in base units, seconds or bytes; how amounts are written is the caller's.
+A distribution is about a positive amount in base units, seconds or bytes; how amounts are written is the caller's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Amount", "Cdf", "Choice", "Exponential", "Law", "Lognormal", "Mixture", "Pareto", "Weibull"]
+__all__ = ["Amount", "Cdf", "Choice", "Distribution", "Exponential", "Lognormal", "Mixture", "Pareto", "Weibull"]
 
 #: Writes an amount in base units as a scenario does: "23.4ms".
 Amount = Callable[[float], str]
@@ -146,7 +146,7 @@ class Pareto:
 
     @property
     def _kept(self) -> float:
-        """Share of the law without a maximum that lies below it."""
+        """Share of the distribution without a maximum that lies below it."""
         return 1.0 if self.maximum is None else -math.expm1(-self.shape * math.log(self.maximum / self.minimum))
 
     def quantile(self, p: ArrayLike) -> Numbers:
@@ -246,22 +246,22 @@ class Cdf:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """One of several laws, each with its probability; these sum to 1."""
+    """One of several distributions, each with its probability; these sum to 1."""
 
     parts: tuple[tuple[float, Exponential | Weibull | Lognormal | Pareto], ...]
 
     def below(self, x: ArrayLike) -> Numbers:
         """P(X <= x)."""
-        return _array(np.sum([weight * law.below(x) for weight, law in self.parts], axis=0))
+        return _array(np.sum([weight * distribution.below(x) for weight, distribution in self.parts], axis=0))
 
     def above(self, x: ArrayLike) -> Numbers:
         """P(X > x)."""
-        return _array(np.sum([weight * law.above(x) for weight, law in self.parts], axis=0))
+        return _array(np.sum([weight * distribution.above(x) for weight, distribution in self.parts], axis=0))
 
     def quantile(self, p: ArrayLike) -> Numbers:
         """The x with P(X <= x) = p, strictly between 0 and 1: between those of the parts."""
         p = _array(p)
-        ends = np.array([law.quantile(p) for _, law in self.parts])
+        ends = np.array([distribution.quantile(p) for _, distribution in self.parts])
         low, high = np.min(ends, axis=0), np.max(ends, axis=0)
         for _ in range(_HALVINGS):
             middle = np.sqrt(low * high)
@@ -272,14 +272,18 @@ class Mixture:
     @property
     def average(self) -> float:
         """Mean of X."""
-        return math.fsum(weight * law.average for weight, law in self.parts)
+        return math.fsum(weight * distribution.average for weight, distribution in self.parts)
 
     def form(self, amount: Amount) -> dict[str, Any]:
         """As the scenario's keys have it."""
-        return {"mixture": [{"weight": _rounded(weight), **law.form(amount)} for weight, law in self.parts]}
+        return {
+            "mixture": [
+                {"weight": _rounded(weight), **distribution.form(amount)} for weight, distribution in self.parts
+            ]
+        }
 
 
-Law = Exponential | Weibull | Lognormal | Pareto | Choice | Cdf | Mixture
+Distribution = Exponential | Weibull | Lognormal | Pareto | Choice | Cdf | Mixture
 
 
 def _array(values: ArrayLike) -> Numbers:
