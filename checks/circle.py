@@ -21,9 +21,9 @@ from forebay import _core
 from forebay.errors import ForebayError
 from forebay.inputs.observed_bounds import beginnings, bounds_of
 from forebay.measurement.traces import write_traces
+from forebay.observation.capture_finding import finding_of
+from forebay.observation.capture_link import interpret
 from forebay.observation.captures import read_captures, seen_of
-from forebay.observation.interpretation import interpret
-from forebay.observation.joining import finding_of
 from forebay.observation.writing import scenario_text
 from forebay.results.report import BufferSize
 from forebay.scenario import Scenario

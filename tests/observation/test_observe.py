@@ -13,8 +13,8 @@ from checks.observed import judge
 from checks.observed_cases import CASES
 from forebay.errors import InputError
 from forebay.measurement.traces import write_traces
+from forebay.observation.capture_link import Observed
 from forebay.observation.inputs import Kind, kind_of
-from forebay.observation.interpretation import Observed
 from forebay.scenario import Scenario
 from tests.support.commands import forebay
 

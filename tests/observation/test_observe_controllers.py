@@ -18,10 +18,10 @@ from checks.observed_cases import CASES
 from forebay import _core
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import observe_captures
+from forebay.observation.congestion_signals import congestion_signals
 from forebay.observation.controllers import FACTORS, UNKNOWN, Family, families, family
-from forebay.observation.evidence import evidence
-from forebay.observation.reductions import kept_and_windows
 from forebay.observation.streams import Reductions, Sender, Stream, Visits
+from forebay.observation.window_reductions import reduced_shares
 from forebay.scenario import Scenario, run_jobs
 from tests.support.streams import SEGMENT, stream, windows
 from tests.support.tiers import examples
@@ -222,7 +222,7 @@ def test_a_receiver_without_timestamps_knows_no_window(without: bool) -> None:
     losses = np.arange(2.0, 50.0, 0.5)
     seen = windows(60.0, longest_behind_s=np.full(3000, 5e-5), before_s=np.full(3000, np.nan if without else 0.04))
     one = stream(60.0, windows=seen, losses_s=losses, filled=len(losses), handshake_before_s=0.04, behind_s=5e-5)
-    assert math.isnan(evidence(one).response) is without
+    assert math.isnan(congestion_signals(one).response) is without
 
 
 def test_of_no_flow_no_family() -> None:
@@ -271,14 +271,14 @@ def test_a_sawtooth_tells_its_family(name: str, growth: str, seed: int) -> None:
 def test_of_a_flow_that_lost_nothing_no_family_is_known() -> None:
     found = family(stream())
     assert (found.name, found.because) == (UNKNOWN, "it lost nothing")
-    assert not len(kept_and_windows(stream()))
+    assert not len(reduced_shares(stream()))
     assert family(stream(windows=None, losses_s=np.array([3.0]))).name == UNKNOWN
     assert family(stream(windows=None, behind_samples=0)).because == "only one direction of it was captured"
 
 
 def test_windows_longer_than_a_round_trip_tell_nothing() -> None:
     wide = windows(60.0, 0.2)
-    assert not len(kept_and_windows(stream(windows=wide, losses_s=np.arange(5.0, 50.0, 5.0))))
+    assert not len(reduced_shares(stream(windows=wide, losses_s=np.arange(5.0, 50.0, 5.0))))
 
 
 def flight_with(visits_at: Any) -> NDArray[np.float64]:

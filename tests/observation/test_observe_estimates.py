@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from forebay.observation.capture_link import Seen, Transfers, interpret
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.interpretation import Seen, Transfers, interpret
 from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits
 from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
 from forebay.observation.rate_bound import least_carried_rate

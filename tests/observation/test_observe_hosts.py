@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forebay.observation.capture_link import Observed, Seen, Transfers, interpret
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.clock_offset import clock_offset_ns
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import LinkFinding
-from forebay.observation.interpretation import Observed, Seen, Transfers, interpret
 from forebay.observation.limits import Limit, limits, receiver_share
 from forebay.observation.link_rate import CEILING, Bins, Gaps, link_rate
 from forebay.observation.queues import Backlogs, queue_limit

@@ -24,9 +24,9 @@ from forebay.observation.distributions import (
     Pareto,
     Weibull,
 )
+from forebay.observation.empirical import MOST_POINTS, TOLERANCE, reduce_sample
 from forebay.observation.estimate import Estimate
 from forebay.observation.numbers import digits_of, rate_text, size_text, time_text
-from forebay.observation.reduction import MOST_POINTS, TOLERANCE, reduced
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 
@@ -230,7 +230,7 @@ REAL: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
 @pytest.mark.parametrize("name", REAL)
 def test_few_points_keep_every_quantile(name: str) -> None:
     sample = Sample.of(REAL[name](np.random.default_rng(5)))
-    found = reduced(sample, floor=0.5)
+    found = reduce_sample(sample, floor=0.5)
     points = np.array(found.distribution.points)
     assert 2 <= len(points) <= MOST_POINTS
     assert np.all(np.diff(points, axis=0) >= 0)
@@ -249,7 +249,7 @@ def test_few_points_keep_every_quantile(name: str) -> None:
 
 def test_what_needs_more_points_says_how_far_it_is_off() -> None:
     sample = Sample.of(10 ** np.random.default_rng(1).uniform(0, 9, 20_000))
-    found = reduced(sample, most=5)
+    found = reduce_sample(sample, most=5)
     assert len(found.distribution.points) <= 5
     assert found.error > TOLERANCE
     shares = np.linspace(0.01, 0.99, 99)

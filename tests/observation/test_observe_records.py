@@ -23,7 +23,7 @@ from forebay.observation import line_reader
 from forebay.observation import records as reader
 from forebay.observation.estimate import Estimate
 from forebay.observation.flow_records import store
-from forebay.observation.flow_records.smearing import Smear
+from forebay.observation.flow_records.spreading import SpreadSum
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
 from tests.support import flow_exports as made
 from tests.support.flow_exports import BEGIN, Record
@@ -567,7 +567,7 @@ def test_smeared_amounts_are_the_integral(intervals: list[tuple[float, float, fl
     start = np.array([each[0] for each in intervals])
     end = np.minimum(start + [each[1] for each in intervals], 100.0)
     amount = np.array([each[2] for each in intervals])
-    smear = Smear(0.0, 100.0, width)
+    smear = SpreadSum(0.0, 100.0, width)
     half = len(intervals) // 2
     smear.add(start[:half], end[:half], amount[:half])
     smear.add(start[half:], end[half:], amount[half:])

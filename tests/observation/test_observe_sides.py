@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from forebay.observation.capture_finding import finding_of
+from forebay.observation.capture_link import Seen, Transfers, interpret
+from forebay.observation.capture_sides import UNORDERED
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import Persistent
-from forebay.observation.interpretation import Seen, Transfers, interpret
-from forebay.observation.joining import finding_of
 from forebay.observation.limits import Limit
 from forebay.observation.link_rate import Bins, Gaps
-from forebay.observation.sides import UNORDERED
 from forebay.observation.writing import scenario_text
 from tests.observation.test_observe_hosts import ORIGIN, PACKET, capture, segment
 from tests.support.streams import stream, windows

@@ -12,13 +12,13 @@ import pytest
 from checks.observed_places import PLACES, Span, _flows, _tables, restamped
 from forebay import _core
 from forebay.measurement.traces import write_traces
+from forebay.observation.capture_finding import finding_of
+from forebay.observation.capture_link import interpret
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.finding import AppLimited, ConstantRate, Finding, Persistent
-from forebay.observation.interpretation import interpret
-from forebay.observation.joining import finding_of
 from forebay.observation.limits import Limit, beside_others
 from forebay.observation.observing import observe
-from forebay.observation.steadiness import schedule_of
+from forebay.observation.schedules import find_schedule
 from forebay.observation.writing import scenario_text
 from forebay.scenario import Scenario, run_jobs
 from tests.support.commands import forebay
@@ -150,7 +150,7 @@ def test_who_makes_up_for_a_pause_keeps_to_a_schedule() -> None:
     time = np.arange(2000) % 200
     made_up = np.where(time < 10, 0.0, np.where(time < 20, 8e6, 4e6))
     never = np.where(time < 10, 0.0, 2e6 + 2e6 * time / 200) + 1e6 * (np.arange(2000) // 200 % 3)
-    kept, lost = (schedule_of(sent(rates), 2) for rates in (made_up, never))
+    kept, lost = (find_schedule(sent(rates), 2) for rates in (made_up, never))
     assert kept is not None
     assert lost is not None
     assert kept.is_kept
@@ -172,5 +172,5 @@ def test_equal_rates_of_a_full_link_are_doubted_and_not_applications() -> None:
 def test_a_stream_alone_or_short_has_no_schedule() -> None:
     one = sent(np.full(2000, 4e6))
     assert beside_others([one], [Limit.LINK]) == ([Limit.LINK], {})
-    assert schedule_of(sent(np.full(40, 4e6)), 2) is None
-    assert schedule_of(stream(windows=None), 2) is None
+    assert find_schedule(sent(np.full(40, 4e6)), 2) is None
+    assert find_schedule(stream(windows=None), 2) is None

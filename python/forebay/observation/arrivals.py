@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forebay.observation.distributions import Choice, Distribution, Exponential
+from forebay.observation.empirical import reduce_sample
 from forebay.observation.estimate import CONFIDENCE, Estimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, fit_exponential, fit_weibull, tested
-from forebay.observation.reduction import reduced
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import MOST_TESTED
 
@@ -191,4 +191,4 @@ def _gap_distribution(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sampl
         return weibull.distribution
     if sample.count < 5:
         return Choice(tuple(map(float, sample.low)))
-    return reduced(sample, floor=FLOOR_S).distribution
+    return reduce_sample(sample, floor=FLOOR_S).distribution

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.observation.capture_link import HOST_S, Observed, Seen, Transfers, interpret
+from forebay.observation.capture_sides import UNORDERED, by_answers, by_losses, by_rates, by_waits
+from forebay.observation.capture_sides import Place as Side
 from forebay.observation.clock_offset import clock_offset_ns
 from forebay.observation.consistency import check_clock, check_holes
-from forebay.observation.interpretation import HOST_S, Observed, Seen, Transfers, interpret
 from forebay.observation.limits import is_long
 from forebay.observation.line_reader import Progress
 from forebay.observation.link_rate import Bins, Gaps, link_rate
 from forebay.observation.memory import check_memory
 from forebay.observation.queues import Backlogs
-from forebay.observation.sides import UNORDERED, by_answers, by_losses, by_rates, by_waits
-from forebay.observation.sides import Place as Side
 from forebay.observation.streams import Front, Place, Reductions, Sender, Stream, Visits, Windows
 from forebay.text.formatting import clock_time
 

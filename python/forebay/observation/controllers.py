@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from forebay.observation.behaviors import FACTORS, UNKNOWN, log_likelihoods
+from forebay.observation.congestion_signals import CongestionSignals, congestion_signals
+from forebay.observation.controller_likelihoods import FACTORS, UNKNOWN, log_likelihoods
 from forebay.observation.estimate import NAMED
-from forebay.observation.evidence import Evidence, evidence
 from forebay.observation.streams import Stream
 
 __all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "hidden", "likeliest"]
@@ -91,7 +91,7 @@ def families(streams: Sequence[Stream]) -> list[Family]:
     (a mixture whose shares have Dirichlet's distribution around the prior): a flow that shows little is taken for
     what the others are, as far as they are of one kind.
     """
-    seen = [evidence(stream) for stream in streams]
+    seen = [congestion_signals(stream) for stream in streams]
     said = [index for index, each in enumerate(seen) if each.says]
     likelihoods = [log_likelihoods(seen[index]) for index in said]
     logs = np.array([[each[name] for name in _PRIOR] for each in likelihoods]).reshape(-1, len(_PRIOR))
@@ -116,7 +116,7 @@ def _mixed(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _family(seen: Evidence, probabilities: Mapping[str, float] | None) -> Family:
+def _family(seen: CongestionSignals, probabilities: Mapping[str, float] | None) -> Family:
     kept = [event.kept for event in seen.events]
     factor = float(np.median(kept)) if kept else math.nan
     if probabilities is None:
@@ -130,7 +130,7 @@ def _family(seen: Evidence, probabilities: Mapping[str, float] | None) -> Family
     return Family(probabilities, factor, len(kept), "" if named else _because(seen, probabilities))
 
 
-def _because(seen: Evidence, probabilities: Mapping[str, float]) -> str:
+def _because(seen: CongestionSignals, probabilities: Mapping[str, float]) -> str:
     if not seen.answered:
         return "only one direction of it was captured"
     if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= NAMED and seen.says:

@@ -4,7 +4,7 @@ After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successor
 round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
 whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
 without a loss is limited by its application or by a slower link: from here both look the same. So is what keeps to a
-schedule although it loses packets beside others (see `forebay.observation.steadiness`). At a receiver no data is ever
+schedule although it loses packets beside others (see `forebay.observation.schedules`). At a receiver no data is ever
 in flight, and an application loses no packets.
 """
 
@@ -17,9 +17,9 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.observation.congestion_signals import congestion_signals
 from forebay.observation.estimate import Estimate
-from forebay.observation.evidence import evidence
-from forebay.observation.steadiness import Schedule, schedule_of
+from forebay.observation.schedules import Schedule, find_schedule
 from forebay.observation.streams import Place, Stream
 
 __all__ = [
@@ -203,13 +203,13 @@ def doubtful_limits(
 
 def _is_cut(stream: Stream) -> bool:
     """Whether losses cut the window of a stream: an application that writes at one rate goes on as before."""
-    kept = [event.kept for event in evidence(stream).events]
+    kept = [event.kept for event in congestion_signals(stream).events]
     return len(kept) >= _CUTS and float(np.median(kept)) <= _CUT_TO
 
 
 def _is_on_schedule(stream: Stream) -> bool:
     """Whether a stream makes up after a loss for what its application wrote meanwhile."""
-    schedule = schedule_of(stream, _EVENTS)
+    schedule = find_schedule(stream, _EVENTS)
     return schedule is not None and schedule.is_kept
 
 
@@ -230,7 +230,7 @@ def _schedules(streams: Sequence[Stream], found: Sequence[Limit]) -> dict[int, S
     schedules = {}
     for place, (stream, limit) in enumerate(zip(streams, found, strict=True)):
         if limit is Limit.LINK and stream.bytes >= least:
-            schedule = schedule_of(stream, _EVENTS)
+            schedule = find_schedule(stream, _EVENTS)
             if schedule is not None:
                 schedules[place] = schedule
     return schedules

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from forebay.errors import InputError
 from forebay.observation.busy_hour import BUSY_HOUR, Window
+from forebay.observation.capture_link import interpret
 from forebay.observation.captures import capture_remarks, read_captures, seen_of
 from forebay.observation.finding import Finding, without_addresses
 from forebay.observation.inputs import Kind, one_kind
-from forebay.observation.interpretation import interpret
 from forebay.observation.line_reader import Progress
 from forebay.observation.memory import DEFAULT_MEMORY, check_memory, limited_memory
 from forebay.text.formatting import counted
@@ -92,7 +92,7 @@ def _found(
 ) -> Finding:
     """What inputs of a kind tell."""
     if kind is Kind.CAPTURE:
-        from forebay.observation.joining import finding_of
+        from forebay.observation.capture_finding import finding_of
 
         captured = read_captures(paths, progress)
         seen = seen_of(captured)

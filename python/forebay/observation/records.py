@@ -20,10 +20,10 @@ from forebay.observation.counter_files.speeds import check_fits
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
 from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
-from forebay.observation.flow_records.findings import Covered, Findings, unknown_of
-from forebay.observation.flow_records.joining import Evidence, Timeouts, gather, joined, timeouts
-from forebay.observation.flow_records.normal import Reading, schema
-from forebay.observation.flow_records.smearing import Smear, width_for
+from forebay.observation.flow_records.flow_assembly import Evidence, Timeouts, assemble_flows, gather, timeouts
+from forebay.observation.flow_records.flow_statistics import Covered, FlowStatistics, unknown_of
+from forebay.observation.flow_records.record_table import Reading, schema
+from forebay.observation.flow_records.spreading import SpreadSum, width_for
 from forebay.observation.flow_records.store import Store
 from forebay.observation.line_reader import Progress
 from forebay.observation.series import Series
@@ -153,13 +153,13 @@ def read(
     first, last = _span(records)
     covered = Covered(first, last, resolution, told.inactive_s)
     width = width_for(first, last)
-    smear = Smear(first, last, width)
+    smear = SpreadSum(first, last, width)
     flows = Store(_flow_schema(), "pair")
-    findings = Findings(covered, rate_bps)
+    findings = FlowStatistics(covered, rate_bps)
     for bucket in records.buckets():
         smear.add(*_spread(bucket))
         findings.add_records(bucket)
-        pieces = joined(bucket, told.inactive_s)
+        pieces = assemble_flows(bucket, told.inactive_s)
         findings.add_flows(pieces)
         flows.add(pieces)
     load = Series(first, width, smear.sums() * 8 / width, covered.resolution_s, "bit/s")
@@ -211,7 +211,7 @@ def _day(records: Store, resolution: float, window: Window) -> tuple[Day | None,
     """The load over the day, and the part of it that is described where it is not all."""
     first, last = _span(records)
     width = width_for(first, last)
-    smear = Smear(first, last, width)
+    smear = SpreadSum(first, last, width)
     for bucket in records.buckets():
         smear.add(*_spread(bucket))
     means = Series(first, width, smear.sums() * 8 / width, resolution, "bit/s").averaged(resolution)
@@ -316,11 +316,11 @@ def _span(records: Store) -> tuple[float, float]:
 def _flow_schema() -> dict[str, pl.DataType]:
     import polars as pl
 
-    return dict(joined(pl.DataFrame(schema=schema()), 1.0).schema)
+    return dict(assemble_flows(pl.DataFrame(schema=schema()), 1.0).schema)
 
 
 def _remarks(
-    records: Store, reading: Reading, told: Timeouts, findings: Findings, output: int | None
+    records: Store, reading: Reading, told: Timeouts, findings: FlowStatistics, output: int | None
 ) -> tuple[str, ...]:
     """What to know of the input."""
     import polars as pl

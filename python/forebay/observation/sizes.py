@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from forebay.observation.distributions import Choice, Distribution, Mixture, Pareto
+from forebay.observation.empirical import Reduced, reduce_sample
 from forebay.observation.estimate import CONFIDENCE, Estimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, first_that_passes, fit_exponential, fit_heavy, fit_lognormal
-from forebay.observation.reduction import Reduced, reduced
 from forebay.observation.sample import Quantile, Sample
 
 __all__ = ["MOST_TESTED", "Sizes", "sizes"]
@@ -52,7 +52,7 @@ class Sizes:
     mean: Estimate
     distribution: Distribution
     why: str
-    reduced: Reduced | None
+    reduce_sample: Reduced | None
     fitted: Fit | None
     sample: Sample
 
@@ -68,7 +68,7 @@ def sizes(sample: Sample, source: str) -> Sizes:
         Where they come from, in a clause.
     """
     quantiles = sample.quantiles("byte", source)
-    empirical = reduced(sample, floor=0.5) if sample.count >= FEWEST_POINTS else None
+    empirical = reduce_sample(sample, floor=0.5) if sample.count >= FEWEST_POINTS else None
     fitters = (fit_exponential, fit_lognormal, fit_heavy)
     fitted, tried = first_that_passes(sample.drawn(MOST_TESTED, np.random.default_rng(_SEED)), fitters, _SEED)
     mean = mean_of(sample, "byte", source)

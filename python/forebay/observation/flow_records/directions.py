@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["BACKWARD", "FORWARD", "Connection", "two_way"]
 
@@ -84,7 +84,7 @@ def _row(each: Connection, direction: int, size: float, packets: float, ends: tu
 def _table(rows: list[dict[str, object]], reading: Reading) -> pl.DataFrame:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import PROTOCOLS
+    from forebay.observation.flow_records.record_table import PROTOCOLS
 
     for row in rows:
         name = str(row["protocol"]).lower()

@@ -20,7 +20,7 @@ from forebay.observation.flow_records.datagrams import Bytes, captured, is_captu
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["is_exported", "tables"]
 

@@ -18,7 +18,7 @@ from forebay.observation.readers.registry import reader_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["ALLOWED", "tables"]
 

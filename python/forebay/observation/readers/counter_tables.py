@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from forebay.observation.counter_files.json_counters import read_telemetry
 from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
-from forebay.observation.counter_files.sheets import read_sheet
-from forebay.observation.counter_files.telemetry import read_telemetry
+from forebay.observation.counter_files.tables import read_table
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 
 __all__ = ["GNMI", "QUERY", "SCRAPES", "TABLE", "TELEGRAF", "TELEMETRY"]
@@ -42,4 +42,4 @@ GNMI = Reader("gNMI from gnmic", _is_gnmi, Kind.COUNTERS, _OVER_TIME, counters=r
 TELEGRAF = Reader("Telegraf's JSON", _is_telegraf, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
 QUERY = Reader("a range query of Prometheus", _is_query, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
 TELEMETRY = Reader("counters in JSON", _is_json, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
-TABLE = Reader("counters in a table", _is_table, Kind.COUNTERS, _OVER_TIME, counters=read_sheet)
+TABLE = Reader("counters in a table", _is_table, Kind.COUNTERS, _OVER_TIME, counters=read_table)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from forebay.observation.flow_records import delimited, described, exports, nfcapd
+from forebay.observation.flow_records import exports, json_records, nfcapd, text_records
 from forebay.observation.json_stream import read_objects
 from forebay.observation.line_reader import read_blocks, split_lines
 from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
@@ -14,7 +14,7 @@ from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yield
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["EXPORTS", "NFCAPD", "OBJECTS", "TABLE"]
 
@@ -49,7 +49,9 @@ def _is_table(head: Head) -> bool:
 
 def _of_nfcapd(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
     with nfcapd.printed(source.path) as text:
-        yield from delimited.tables(split_lines(read_blocks(text, source.where), source.where), source.where, reading)
+        yield from text_records.tables(
+            split_lines(read_blocks(text, source.where), source.where), source.where, reading
+        )
 
 
 def _of_packets(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
@@ -57,11 +59,11 @@ def _of_packets(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def _of_objects(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
-    return described.tables(read_objects(source.pieces, source.where), source.where, reading)
+    return json_records.tables(read_objects(source.pieces, source.where), source.where, reading)
 
 
 def _of_table(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
-    return delimited.tables(split_lines(source.pieces, source.where), source.where, reading)
+    return text_records.tables(split_lines(source.pieces, source.where), source.where, reading)
 
 
 _FLOWS = (Yields.FLOWS,)

@@ -10,7 +10,7 @@ import re
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.counter_files.sheets import number_of
+from forebay.observation.counter_files.tables import number_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 from forebay.observation.timestamps import parse_timestamp
 

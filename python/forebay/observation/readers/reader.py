@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from forebay.observation.counter_files.readings import Readings
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["Head", "Kind", "Reader", "Source", "Yields"]
 

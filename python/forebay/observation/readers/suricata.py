@@ -19,7 +19,7 @@ from forebay.storage.safe_io import shown
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["EVE"]
 

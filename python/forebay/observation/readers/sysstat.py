@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.observation.counter_files.json_counters import documents
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.counter_files.sheets import number_of
-from forebay.observation.counter_files.telemetry import documents
+from forebay.observation.counter_files.tables import number_of
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.observation.counter_files.json_counters import documents
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.counter_files.telemetry import documents
 from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 from forebay.storage.safe_io import shown
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forebay.observation.distributions import Cdf
 from forebay.observation.sample import BEYOND, Sample
 
-__all__ = ["MOST_POINTS", "TOLERANCE", "Reduced", "reduced"]
+__all__ = ["MOST_POINTS", "TOLERANCE", "Reduced", "reduce_sample"]
 
 MOST_POINTS = 20
 TOLERANCE = 0.05
@@ -42,7 +42,7 @@ class Reduced:
     error: float
 
 
-def reduced(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0) -> Reduced:
+def reduce_sample(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0) -> Reduced:
     """Reduce a sample to at most so many points.
 
     Parameters

@@ -13,7 +13,7 @@ from forebay.observation.line_reader import split_cells
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
-__all__ = ["number_of", "read_sheet"]
+__all__ = ["number_of", "read_table"]
 
 TIMES = ("time", "timestamp", "ts", "date", "datetime", "@timestamp", "_time", "when", "time (s)", "time_s", "seconds")
 PORTS = ("interface", "interface_name", "ifname", "ifdescr", "device", "port", "if", "ifindex", "queue")
@@ -34,7 +34,7 @@ class _Columns:
     counters: list[int]
 
 
-def read_sheet(text: str, where: str) -> Readings:
+def read_table(text: str, where: str) -> Readings:
     """Read a table.
 
     Raises

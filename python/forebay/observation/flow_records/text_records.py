@@ -20,7 +20,7 @@ from forebay.storage.safe_io import shown
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.observation.flow_records.normal import Reading
+    from forebay.observation.flow_records.record_table import Reading
 
 __all__ = ["Header", "header_of", "tables"]
 

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Smear", "width_for"]
+__all__ = ["SpreadSum", "width_for"]
 
 #: Widths of bins in seconds, and the most bins.
 WIDTHS = (1, 5, 10, 30, 60, 300, 900, 1800, 3600, 14400, 86400, 604800)
@@ -26,7 +26,7 @@ def width_for(first_s: float, last_s: float) -> float:
     return float(next((width for width in WIDTHS if span / width < MOST_BINS - 1), span / (MOST_BINS - 2)))
 
 
-class Smear:
+class SpreadSum:
     """A sum over bins to which amounts are added that are spread over intervals.
 
     Parameters

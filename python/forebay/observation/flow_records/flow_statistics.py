@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
-from forebay.observation.flow_records.smearing import Smear, width_for
+from forebay.observation.flow_records.spreading import SpreadSum, width_for
 from forebay.observation.intervals import batch_ratio, independent_of, quantile
 from forebay.observation.numbers import seconds_text
 from forebay.observation.series import Series
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["LONG_BYTES", "LONG_S", "Covered", "Findings", "unknown_of"]
+__all__ = ["LONG_BYTES", "LONG_S", "Covered", "FlowStatistics", "unknown_of"]
 
 #: From when on a flow is long: seconds and bytes.
 LONG_S = 10.0
@@ -68,7 +68,7 @@ class Covered:
         return replace(series, values=values).averaged(self.resolution_s)
 
 
-class Findings:
+class FlowStatistics:
     """Sums over flows, to which a bucket at a time is added.
 
     Parameters
@@ -87,8 +87,8 @@ class Findings:
         self.cut = 0
         self.nameless = 0
         self._width = width_for(window.first_s, window.last_s)
-        self._long = Smear(window.first_s, window.last_s, self._width)
-        self._long_tcp = Smear(window.first_s, window.last_s, self._width)
+        self._long = SpreadSum(window.first_s, window.last_s, self._width)
+        self._long_tcp = SpreadSum(window.first_s, window.last_s, self._width)
         self._sizes: list[NDArray[np.float64]] = []
         self._starts: list[NDArray[np.float64]] = []
         self._rates: list[NDArray[np.float64]] = []
@@ -146,7 +146,7 @@ class Findings:
         """How many long flows there were over time."""
         return self._series(self._long)
 
-    def _series(self, smear: Smear) -> Series:
+    def _series(self, smear: SpreadSum) -> Series:
         return Series(self.window.first_s, self._width, smear.sums(), self.window.resolution_s, "")
 
     def at_the_ceiling(self, load: Series) -> NDArray[np.bool_]:
@@ -240,7 +240,7 @@ def _over(estimate: Estimate, rate: float) -> Estimate:
     return replace(scaled(estimate, 1 / rate, ""), source=f"{estimate.source}, over the link's rate")
 
 
-def unknown_of(findings: Findings, load: Series) -> tuple[Unknown, ...]:
+def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
     """What the records cannot tell."""
     capture = "capture packets at the link: `forebay observe port.pcapng`"
     sockets = "ask the servers' sockets: `ss -tin`"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.streams import Stream, Windows
 
-__all__ = ["STEADY", "Schedule", "schedule_of"]
+__all__ = ["STEADY", "Schedule", "find_schedule"]
 
 #: Share of blocks of time that touch the line: of senders with a schedule from the first one on, of flows that may
 #: have one from the second one on. Flows that share a FIFO queue had 0.18 or less in the packet engine, and with fair
@@ -73,7 +73,7 @@ class Schedule:
         return self.large and self.share >= _PERHAPS
 
 
-def schedule_of(stream: Stream, fewest_losses: int) -> Schedule | None:
+def find_schedule(stream: Stream, fewest_losses: int) -> Schedule | None:
     """The schedule that a stream keeps to best; None where it is too short to tell."""
     windows = stream.windows
     if windows is None or len(windows) < _BLOCKS or not stream.bytes or not stream.segment_bytes:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from forebay.observation.evidence import Event, Evidence
+from forebay.observation.congestion_signals import CongestionSignals, Event
 
 __all__ = ["FACTORS", "UNKNOWN", "log_likelihoods"]
 
@@ -66,7 +66,7 @@ _DELIVERED = 0.775
 _OTHERS = np.arange(0.2, 0.975, 0.025)
 
 
-def log_likelihoods(seen: Evidence) -> dict[str, float]:
+def log_likelihoods(seen: CongestionSignals) -> dict[str, float]:
     """Logarithm of how likely each family shows this, up to a constant of all; "unknown" is any other controller."""
     found = dict.fromkeys((*FACTORS, UNKNOWN), 0.0)
     for part in (
@@ -179,7 +179,7 @@ def _cubic_growth(event: Event, *, converging: bool) -> float:
 # Without reductions --------------------------------------------------------------------------------------------------
 
 
-def _of_response(seen: Evidence) -> dict[str, float]:
+def _of_response(seen: CongestionSignals) -> dict[str, float]:
     if not math.isfinite(seen.response):
         return {}
     wide = np.array(math.hypot(0.15, 0.45 / math.sqrt(seen.losses)))
@@ -193,7 +193,7 @@ def _of_response(seen: Evidence) -> dict[str, float]:
     }
 
 
-def _of_repairs(seen: Evidence) -> dict[str, float]:
+def _of_repairs(seen: CongestionSignals) -> dict[str, float]:
     """Who yields repairs for a round trip or two and then grows for as many as its window has segments."""
     if not math.isfinite(seen.repairing) or not seen.window > 0:
         return {}
@@ -220,7 +220,7 @@ def _of_repairs(seen: Evidence) -> dict[str, float]:
     }
 
 
-def _of_falls(seen: Evidence) -> dict[str, float]:
+def _of_falls(seen: CongestionSignals) -> dict[str, float]:
     """Beta-binomial distributions of rounds that fall: flows of a family differ in how often they do."""
     if not seen.compared:
         return {}
@@ -239,7 +239,7 @@ def _of_falls(seen: Evidence) -> dict[str, float]:
     }
 
 
-def _of_visits(seen: Evidence) -> dict[str, float]:
+def _of_visits(seen: CongestionSignals) -> dict[str, float]:
     """Whether it went down to four segments: one in 45 s of BBR's are seen in between its repairs."""
     if not seen.seconds:
         return {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.streams import Stream, Windows
 
-__all__ = ["kept_and_windows", "regular_visits", "round_trips"]
+__all__ = ["reduced_shares", "regular_visits", "round_trips"]
 
 #: Smallest window at a loss whose fall is more than rounding, in segments.
 _SMALLEST = 10.0
@@ -21,7 +21,7 @@ _SMALLEST = 10.0
 _LEAST_SEGMENTS, _LEAST_S, _EVERY_S = 6.0, 0.12, (8.0, 13.0)
 
 
-def kept_and_windows(stream: Stream) -> NDArray[np.float64]:
+def reduced_shares(stream: Stream) -> NDArray[np.float64]:
     """The window before each loss event, in segments, and what was kept of it as a share: a row each.
 
     While a loss is repaired, what is on its way is not known: the acknowledgment number stands. So it is taken over

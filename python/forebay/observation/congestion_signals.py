@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.reductions import kept_and_windows, regular_visits, round_trips
 from forebay.observation.streams import Reductions, Sender, Stream
+from forebay.observation.window_reductions import reduced_shares, regular_visits, round_trips
 
-__all__ = ["Event", "Evidence", "evidence"]
+__all__ = ["CongestionSignals", "Event", "congestion_signals"]
 
 #: Smallest window of which a share can be told, in segments.
 _SMALLEST = 3.5
@@ -76,7 +76,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CongestionSignals:
     """Everything that is known of a flow's congestion control.
 
     Attributes
@@ -121,7 +121,7 @@ class Evidence:
         return len(self.events) > 0 or math.isfinite(self.response) or self.fallen > 0 or self.visits > 0
 
 
-def evidence(stream: Stream) -> Evidence:
+def congestion_signals(stream: Stream) -> CongestionSignals:
     """What a stream shows."""
     rtt = _mean_round_trip(stream)
     sender = stream.sender
@@ -129,7 +129,7 @@ def evidence(stream: Stream) -> Evidence:
     # Who answers marks may do so without saying it (CWR), and then falls without a reduction.
     busy = stream.idle_share < _IDLE and stream.pauses < _PAUSES and not stream.ecn_capable
     response, of_scalable = _responses(stream, rtt, window)
-    return Evidence(
+    return CongestionSignals(
         events=tuple(_events(stream)),
         losses=len(stream.losses_s),
         response=response,
@@ -147,7 +147,7 @@ def evidence(stream: Stream) -> Evidence:
 def _events(stream: Stream) -> list[Event]:
     if stream.sender is None:
         return [
-            Event(window, window * kept, math.nan, 0.0, 0.0, exact=False) for window, kept in kept_and_windows(stream)
+            Event(window, window * kept, math.nan, 0.0, 0.0, exact=False) for window, kept in reduced_shares(stream)
         ]
     if not stream.segment_bytes:
         return []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Evidence", "Timeouts", "gather", "joined", "timeouts"]
+__all__ = ["Evidence", "Timeouts", "assemble_flows", "gather", "timeouts"]
 
 #: What exporters are set to, in seconds.
 ACTIVE = (30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
@@ -132,7 +132,7 @@ def _near(durations: NDArray[np.float64], timeout: float) -> NDArray[np.bool_]:
     return (durations >= 0.9 * timeout) & (durations <= 1.1 * timeout + 5)
 
 
-def joined(records: pl.DataFrame, inactive_s: float) -> pl.DataFrame:
+def assemble_flows(records: pl.DataFrame, inactive_s: float) -> pl.DataFrame:
     """Flows of a bucket's records: of one key, with pauses shorter than the inactive timeout, until they end.
 
     Of sampled flows a pause may also be as long as it takes to sample some packets.

@@ -15,7 +15,9 @@ import numpy as np
 
 from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
+from forebay.observation.capture_link import LongFlow, Observed, Seen
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
+from forebay.observation.empirical import reduce_sample
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
 from forebay.observation.finding import (
     AppLimited,
@@ -35,11 +37,9 @@ from forebay.observation.finding import (
     Stack,
     Workload,
 )
-from forebay.observation.interpretation import LongFlow, Observed, Seen
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit
 from forebay.observation.load import load_of, product, ratio
-from forebay.observation.reduction import reduced
 from forebay.observation.regime import regime_of
 from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
@@ -243,7 +243,7 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Fi
     trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
     if len(trips) >= _TRANSFERS:
         sample = Sample.of(np.maximum(trips, 1e-9))
-        distribution = reduced(sample).distribution
+        distribution = reduce_sample(sample).distribution
         distributions.append(
             FittedDistribution(
                 "base round trips of long flows", "s", sample, distribution, "empirical, where the queue emptied"
