@@ -28,9 +28,9 @@ from checks.observed import PROMISES
 from checks.observed_places import PLACES, Seen, places_off, places_table, restamped, seen_in
 from checks.pages import asked, print_or_write
 from forebay.errors import ForebayError
-from forebay.observation.capture_link import Observed
-from forebay.observation.captures import observe_captures
+from forebay.observation.capture_flows import Observed
 from forebay.observation.estimate import Estimate
+from forebay.observation.inputs.capture import observe_captures
 from forebay.observation.limits import Limit
 from forebay.observation.streams import Place
 from forebay.text import formatting

@@ -55,7 +55,7 @@ def ports(file: Path) -> list[int]:
 
 def ours(file: Path) -> Readings:
     """The numbers that `forebay observe` counts and measures."""
-    captured = read_captures([file])
+    captured = read_captures([file]).columns
     order = ports(file)
     directions = [each for interface in captured["interfaces"] for each in interface["directions"]]
     frames = float(sum(each["frame_bytes"] for each in directions))

@@ -21,9 +21,7 @@ from forebay import _core
 from forebay.errors import ForebayError
 from forebay.inputs.observed_bounds import beginnings, bounds_of
 from forebay.measurement.traces import write_traces
-from forebay.observation.capture_finding import finding_of
-from forebay.observation.capture_link import interpret
-from forebay.observation.captures import read_captures, seen_of
+from forebay.observation.observing import observe
 from forebay.observation.writing import scenario_text
 from forebay.results.report import BufferSize
 from forebay.scenario import Scenario
@@ -97,9 +95,7 @@ def circle(name: str, folder: Path) -> Circle:
     case = CASES[name]
     true = Scenario.of(case.tables)
     write_traces(true.run(traces=True, replications=1), folder)
-    captured = read_captures([folder / "packets.pcapng"])
-    seen = seen_of(captured)
-    text = scenario_text(finding_of(seen, interpret(seen), ()))
+    text = scenario_text(observe([folder / "packets.pcapng"]))
     # A buffer that was not seen is varied anyhow.
     observed = Scenario.of(_toml(text), beginnings(bounds_of(text), ())[0])
     goal = ASKED[name]

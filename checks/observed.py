@@ -26,10 +26,10 @@ from checks.pages import asked, print_or_write
 from forebay import _core
 from forebay.errors import ForebayError
 from forebay.measurement.traces import write_traces
-from forebay.observation.capture_link import Observed
-from forebay.observation.captures import observe_captures
+from forebay.observation.capture_flows import Observed
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.inputs.capture import observe_captures
 from forebay.observation.limits import Limit
 from forebay.results.report import BufferSize
 from forebay.scenario import Scenario, run_jobs

@@ -15,8 +15,8 @@ from typing import Any
 
 from forebay import _core
 from forebay.measurement.traces import write_traces
-from forebay.observation.captures import observe_captures
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.inputs.capture import observe_captures
 from forebay.scenario import Scenario, run_jobs
 from forebay.text import formatting
 

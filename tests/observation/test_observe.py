@@ -13,8 +13,9 @@ from checks.observed import judge
 from checks.observed_cases import CASES
 from forebay.errors import InputError
 from forebay.measurement.traces import write_traces
-from forebay.observation.capture_link import Observed
-from forebay.observation.inputs import Kind, kind_of
+from forebay.observation.capture_flows import Observed
+from forebay.observation.inputs.input import Kind
+from forebay.observation.inputs.recognition import find_input
 from forebay.scenario import Scenario
 from tests.support.commands import forebay
 
@@ -126,7 +127,7 @@ def test_nothing_a_folder_and_two_kinds_are_refused(capture: Path, tmp_path: Pat
 
 
 def test_kinds_are_told_by_how_inputs_begin(capture: Path, tmp_path: Path) -> None:
-    assert kind_of(capture) is Kind.CAPTURE
+    assert find_input(capture).kind is Kind.CAPTURE
     for content, kind in (
         ("ts,te,td,sa,da,sp,dp,pr,flg,ipkt,ibyt\n", Kind.RECORDS),
         ('{"src_ip": "a", "dst_ip": "b", "bytes": 3}\n', Kind.RECORDS),
@@ -136,9 +137,9 @@ def test_kinds_are_told_by_how_inputs_begin(capture: Path, tmp_path: Path) -> No
     ):
         path = tmp_path / "input"
         path.write_text(content)
-        assert kind_of(path) is kind, content
+        assert find_input(path).kind is kind, content
     with pytest.raises(InputError):
-        kind_of(tmp_path)
+        find_input(tmp_path)
 
 
 def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from checks.observed import judge
 from checks.observed_cases import CASES
 from forebay import _core
 from forebay.measurement.traces import write_traces
-from forebay.observation.captures import observe_captures
 from forebay.observation.congestion_signals import congestion_signals
 from forebay.observation.controllers import FACTORS, UNKNOWN, Family, families, family
+from forebay.observation.inputs.capture import observe_captures
 from forebay.observation.streams import Reductions, Sender, Stream, Visits
 from forebay.observation.window_reductions import reduced_shares
 from forebay.scenario import Scenario, run_jobs

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from forebay import InputError
-from forebay.observation import counters
 from forebay.observation.counter_files.unwrapping import counted
 from forebay.observation.timestamps import parse_timestamp
+from tests.readings import read_counters
 from tests.support.tiers import examples
 
 BEGIN = 1_790_000_000
@@ -160,7 +160,7 @@ def written(folder: Path, content: str | bytes) -> Path:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_says_what_is_true(name: str, tmp_path: Path) -> None:
-    found = counters.read(written(tmp_path, FORMS[name](TRUE)), RATE)
+    found = read_counters(written(tmp_path, FORMS[name](TRUE)), RATE)
     assert found.port == PORTS.get(name, "eth0")
     assert found.interval_s == 30
     assert found.bits_per_second == pytest.approx(TRUE.amounts * 8 / 30)
@@ -212,24 +212,24 @@ def test_instants_are_read_in_every_form(
 
 
 def test_compressed_files_are_read(tmp_path: Path) -> None:
-    plain = counters.read(written(tmp_path, table(TRUE)), RATE).estimates
-    assert counters.read(written(tmp_path, gzip.compress(table(TRUE).encode())), RATE).estimates == plain
+    plain = read_counters(written(tmp_path, table(TRUE)), RATE).estimates
+    assert read_counters(written(tmp_path, gzip.compress(table(TRUE).encode())), RATE).estimates == plain
 
 
 def test_counters_of_32_bits_wrap(tmp_path: Path) -> None:
     of = polls(load=0.5)
     rows = zip(of.times, of.shown("bytes", 4_000_000_000, 32), of.shown("packets", 2**32 - 5, 32), strict=True)
     text = "\n".join(["time,ifOutOctets,ifOutUcastPkts", *(",".join(map(str, row)) for row in rows), ""])
-    found = counters.read(written(tmp_path, text), RATE)
+    found = read_counters(written(tmp_path, text), RATE)
     assert found.wraps > 50
     assert found.restarts == 0
     assert found.bits_per_second == pytest.approx(of.amounts * 8 / 30)
     # Without the rate the load of ordinary intervals bounds it.
-    unbounded = counters.read(written(tmp_path, text))
+    unbounded = read_counters(written(tmp_path, text))
     assert unbounded.bits_per_second == pytest.approx(of.amounts * 8 / 30)
     assert any("would look lower" in each for each in unbounded.remarks)
     # At ten times the rate it may have wrapped unseen.
-    fast = counters.read(written(tmp_path, text), 10 * RATE)
+    fast = read_counters(written(tmp_path, text), 10 * RATE)
     assert "load" not in fast.estimates
     assert fast.bits_per_second.size == 0
     assert any("wraps more than once in 30 s" in each.because for each in fast.unknown)
@@ -247,7 +247,7 @@ def test_a_restart_is_no_traffic(name: str, tmp_path: Path) -> None:
     uptimes = [(at if row < at else 0) + row for row in range(at)] + list(range(len(sizes) - at))
     rows = zip(of.times, sizes, uptimes, strict=True)
     text = "\n".join([f"time,{name},sysUpTime", *(",".join(map(str, row)) for row in rows), ""])
-    found = counters.read(written(tmp_path, text), RATE)
+    found = read_counters(written(tmp_path, text), RATE)
     assert found.restarts == 1
     assert any(each.startswith("1 of 200 poll intervals are left out") for each in found.remarks)
     kept = np.delete(of.amounts, at - 1)
@@ -274,27 +274,27 @@ def test_a_restart_without_an_uptime_is_told_from_a_wrap() -> None:
 def test_rows_may_come_in_any_order_and_twice(tmp_path: Path) -> None:
     header, *rows = table(TRUE).splitlines()
     mixed = [*rows[::2], *rows[1::2], *rows[5:9]]
-    found = counters.read(written(tmp_path, "\n".join([header, *mixed, ""])), RATE)
+    found = read_counters(written(tmp_path, "\n".join([header, *mixed, ""])), RATE)
     assert found.bits_per_second == pytest.approx(TRUE.amounts * 8 / 30)
     assert found.wraps == found.restarts == 0
 
 
 def test_no_drop_bounds_the_loss(tmp_path: Path) -> None:
     of = polls(loss=0.0)
-    found = counters.read(written(tmp_path, table(of)), RATE).estimates["loss"]
+    found = read_counters(written(tmp_path, table(of)), RATE).estimates["loss"]
     assert found.value == found.low == 0
     assert found.high == pytest.approx(3 / of.packets.sum(), rel=0.01)
 
 
 def test_a_time_between_polls_has_three_digits(tmp_path: Path) -> None:
     text = "time,bps\n" + "".join(f"{BEGIN + 59.40213 * at},{1e6}\n" for at in range(40))
-    found = counters.read(written(tmp_path, text))
+    found = read_counters(written(tmp_path, text))
     assert found.unknown[0].what == "load over less than 59.4 s"
 
 
 def test_rates_are_loads(tmp_path: Path) -> None:
     text = "time,interface,bps\n" + "".join(f"{BEGIN + 300 * at},eth0,{1e6 * (1 + at % 2)}\n" for at in range(101))
-    found = counters.read(written(tmp_path, text))
+    found = read_counters(written(tmp_path, text))
     assert found.port == "eth0"
     # One rate more is of the lower value.
     assert found.estimates["load"].value == pytest.approx(1e6 * 151 / 101)
@@ -303,11 +303,11 @@ def test_rates_are_loads(tmp_path: Path) -> None:
 def test_packets_of_all_kinds_are_added(tmp_path: Path) -> None:
     names = "time,ifHCOutOctets,ifHCOutUcastPkts,ifHCOutMulticastPkts,ifOutUcastPkts,ifHCInOctets"
     text = names + "\n" + "".join(f"{BEGIN + at},{900 * at},{8 * at},{at},{8 * at},{at}\n" for at in range(50))
-    found = counters.read(written(tmp_path, text))
+    found = read_counters(written(tmp_path, text))
     assert found.estimates["packet_size"].value == pytest.approx(100)
     # What arrives counts only where nothing is known of what leaves.
     arriving = "time,in-octets\n" + "".join(f"{BEGIN + at},{900 * at}\n" for at in range(50))
-    found = counters.read(written(tmp_path, arriving))
+    found = read_counters(written(tmp_path, arriving))
     assert found.estimates["load"].value == pytest.approx(7200)
     assert any("of what arrives" in each for each in found.remarks)
 
@@ -318,10 +318,10 @@ def test_ports_are_not_mixed(tmp_path: Path) -> None:
     )
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=r"port: .*found counters of 2 ports \(`eth0`, `eth1`\)"):
-        counters.read(path)
+        read_counters(path)
     with pytest.raises(InputError, match="port: found `eth9`; allowed: `eth0`, `eth1`"):
-        counters.read(path, port="eth9")
-    assert counters.read(path, port="eth1").estimates["load"].value == pytest.approx(16_000)
+        read_counters(path, port="eth9")
+    assert read_counters(path, port="eth1").estimates["load"].value == pytest.approx(16_000)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_ports_are_not_mixed(tmp_path: Path) -> None:
 def test_what_is_broken_is_one_line(content: str | bytes, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError, match=message) as caught:
-        counters.read(path)
+        read_counters(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -355,9 +355,9 @@ def test_what_is_broken_is_one_line(content: str | bytes, message: str, tmp_path
 def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:
     for name in ("table", "scrapes", "gnmic updates"):
         text = FORMS[name](TRUE)
-        found = counters.read(written(tmp_path, text[: len(text) * 2 // 3]), RATE)
+        found = read_counters(written(tmp_path, text[: len(text) * 2 // 3]), RATE)
         assert found.estimates["load"].value == pytest.approx(0.6 * RATE, rel=0.05)
-    assert counters.read(written(tmp_path, "time,bytes\n1,100\n2,200\n3,3x")).seconds.size == 1
+    assert read_counters(written(tmp_path, "time,bytes\n1,100\n2,200\n3,3x")).seconds.size == 1
 
 
 @settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -377,7 +377,7 @@ def test_garbage_is_one_line_or_an_answer(
     path = tmp_path / f"garbage{os.getpid()}"
     path.write_bytes(content)
     try:
-        found = counters.read(path, rate)
+        found = read_counters(path, rate)
     except InputError as error:
         found = None
         message = str(error)

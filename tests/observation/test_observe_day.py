@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from forebay import InputError, Scenario, recommend
-from forebay.observation import counters, records
 from forebay.observation.busy_hour import BUSY_HOUR, WHOLE, Intervals, Window, day_of
 from forebay.observation.finding import Finding
 from forebay.observation.observing import observe
 from forebay.observation.writing import scenario_text
+from tests.readings import read_counters, read_records
 from tests.support.commands import forebay
 
 #: Monday, 2026-09-21 00:00 UTC; three days of intervals of five minutes.
@@ -170,18 +170,18 @@ def test_records_are_cut_to_the_busy_hour(tmp_path: Path) -> None:
     rows.append(f"{BEGIN},{BEGIN + 4 * 3600},10.0.0.9,10.0.0.2,9,80,TCP,AP,72000,72000000")
     path = tmp_path / "flows.csv"
     path.write_text("\n".join([*rows, ""]))
-    whole = records.read([path])
+    whole = read_records([path])
     assert whole.count == 721
     short = tmp_path / "short.csv"
     short.write_text("\n".join([*rows[:-1], ""]))
-    busy = records.read([short], window=BUSY_HOUR)
+    busy = read_records([short], window=BUSY_HOUR)
     assert busy.day is not None
     assert busy.day.span.begin_s == pytest.approx(BEGIN + 7200, abs=30)
     assert busy.estimates["load"].value == pytest.approx(5_000_000 * 8 / 20, rel=0.05)
     assert busy.estimates["size_p50"].value == 5_000_000
-    assert records.read([short], window=WHOLE).estimates["load"].value == pytest.approx(2_000_000 * 8 / 20, rel=0.05)
+    assert read_records([short], window=WHOLE).estimates["load"].value == pytest.approx(2_000_000 * 8 / 20, rel=0.05)
     # Bytes of what is cut are in proportion to its time.
-    part = records.read([short], window=Window.parse("2026-09-21T00:00:05..2026-09-21T02:00"))
+    part = read_records([short], window=Window.parse("2026-09-21T00:00:05..2026-09-21T02:00"))
     assert part.records.select("bytes").collect()["bytes"].sum() == pytest.approx(1_000_000 * 360, rel=0.02)
 
 
@@ -215,4 +215,4 @@ def test_counters_of_hours_have_no_busy_hour_of_their_own(tmp_path: Path) -> Non
     finding = found(path)
     assert finding.day is not None
     assert finding.day.span.why == "the busiest 4 h of the input"
-    assert counters.read(path).interval_s == 7200
+    assert read_counters(path).interval_s == 7200

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from forebay.observation.capture_link import Seen, Transfers, interpret
+from forebay.observation.capture_link import Seen, Transfers
+from forebay.observation.capture_sides import Packets
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits
-from forebay.observation.link_rate import Bins, Gaps, busy_share, link_rate
+from forebay.observation.link_rate import link_rate
+from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.rate_bound import least_carried_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
 from forebay.observation.streams import Front, Place, Stream
+from tests.readings import interpret
 from tests.support.streams import SEGMENT, stream, windows
 from tests.support.tiers import examples
 
@@ -205,7 +208,7 @@ def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: in
 def test_a_full_link_is_busy_and_a_slow_sender_s_is_not() -> None:
     for load, least, most in ((1.3, 0.95, 1.0), (0.3, 0.0, 0.05)):
         times, sizes = departures(1e8, load, 30_000, 8)
-        assert least <= busy_share(1e8, load_of(times, sizes)) <= most
+        assert least <= load_of(times, sizes).busy_share(1e8) <= most
 
 
 # Flows -------------------------------------------------------------------------------------------------------------
@@ -419,8 +422,7 @@ def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, tol
         Place.BEHIND,
         0.0,
         60.0,
-        bins,
-        Gaps(none, none, none, none, none),
+        Packets(bins, Gaps(none, none, none, none, none)),
         [made],
         Transfers(none, none, 0),
         0.0,

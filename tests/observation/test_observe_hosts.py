@@ -10,19 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.observation.capture_link import Observed, Seen, Transfers, interpret
-from forebay.observation.captures import capture_remarks, read_captures, seen_of
+from forebay.observation.capture_flows import Observed
+from forebay.observation.capture_link import Seen, Transfers
+from forebay.observation.capture_remarks import capture_remarks
+from forebay.observation.capture_sides import Packets
+from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.clock_offset import clock_offset_ns
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import LinkFinding
 from forebay.observation.limits import Limit, limits, receiver_share
-from forebay.observation.link_rate import CEILING, Bins, Gaps, link_rate
+from forebay.observation.link_rate import CEILING
+from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
 from forebay.text.formatting import bandwidth
 from forebay.views.observation_words import answer
 from tests.observation.test_observe_estimates import stream, windows
+from tests.readings import interpret
 from tests.support.observations import made
 
 #: Of the link: nanoseconds of a packet of 1,500 bytes at 12 Mb/s, packets that may wait, nanoseconds of the way behind.
@@ -185,7 +190,7 @@ def test_a_receiver_s_window_limits_wherever_it_is_captured(before: int, tmp_pat
 def test_a_ceiling_that_nothing_waits_at_is_no_link_s(before: int, tmp_path: Path) -> None:
     found = flow(tmp_path, before)
     seen = seen_of(read_captures([tmp_path / f"{before}.pcap"]))
-    ceiling = link_rate(seen.gaps, seen.load)
+    ceiling = seen.packets.rate
     assert isinstance(ceiling, Estimate)
     assert ceiling.source == CEILING
     assert isinstance(found.rate, Unknown)
@@ -205,8 +210,7 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
         None,
         0.0,
         30.0,
-        load,
-        Gaps(none, none, none, none, none),
+        Packets(load, Gaps(none, none, none, none, none)),
         [one],
         Transfers(none, none, 0),
         0.0,

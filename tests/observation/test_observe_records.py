@@ -22,9 +22,10 @@ from forebay import InputError
 from forebay.observation import line_reader
 from forebay.observation import records as reader
 from forebay.observation.estimate import Estimate
-from forebay.observation.flow_records import store
+from forebay.observation.flow_records import record_table, store
 from forebay.observation.flow_records.spreading import SpreadSum
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
+from tests.readings import read_records
 from tests.support import flow_exports as made
 from tests.support.flow_exports import BEGIN, Record
 from tests.support.tiers import examples
@@ -79,7 +80,7 @@ WITHOUT = {"nfdump 1.7 csv": ("tcp_flags", "input", "output")}
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
-    found = reader.read([written(tmp_path, FORMATS[name](FEW))])
+    found = read_records([written(tmp_path, FORMATS[name](FEW))])
     table = found.records.collect()
     assert table.height == found.count == len(FEW)
     order = ["bytes", "source_port", "packets", "start_s"]
@@ -107,7 +108,7 @@ def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
 
 def test_addresses_do_not_leave_the_reader(tmp_path: Path) -> None:
     path = written(tmp_path, made.nfdump_old(FEW))
-    first, second = (reader.read([path]) for _ in range(2))
+    first, second = (read_records([path]) for _ in range(2))
     assert not re.search(r"\d+\.\d+\.\d+\.\d+", repr(first) + str(first.records.collect().rows()))
     # The hash is of this run alone.
     assert set(first.records.collect()["pair"]).isdisjoint(second.records.collect()["pair"])
@@ -118,11 +119,11 @@ def test_compressed_files_say_the_same(packer: str, tmp_path: Path) -> None:
     text = made.nfdump_old(FEW).encode()
     # Two members, as rotated logs have them.
     packed = gzip.compress(text[:1000]) + gzip.compress(text[1000:]) if packer == "gzip" else zstd().compress(text)
-    found = reader.read([written(tmp_path, packed, "flows.csv.x")])
+    found = read_records([written(tmp_path, packed, "flows.csv.x")])
     assert found.count == len(FEW)
-    assert found.estimates == reader.read([written(tmp_path, text)]).estimates
+    assert found.estimates == read_records([written(tmp_path, text)]).estimates
     with pytest.raises(InputError, match=r"flows\.cut.* found what cannot be read .*; allowed: a whole file"):
-        reader.read([written(tmp_path, packed[: len(packed) - 20], "flows.cut")])
+        read_records([written(tmp_path, packed[: len(packed) - 20], "flows.cut")])
 
 
 def test_zstd_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +132,7 @@ def test_zstd_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(line_reader, "import_module", missing)
     with pytest.raises(InputError, match=r"found zstd, .* allowed: .*pip install \"forebay\[zstd\]\""):
-        reader.read([written(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20))])
+        read_records([written(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20))])
 
 
 def zstd() -> Any:
@@ -155,7 +156,7 @@ def true_load(flows: list[made.Flow], begin: float, end: float) -> float:
 @pytest.mark.parametrize(("active", "inactive"), [(60.0, 15.0), (120.0, 30.0), (300.0, 15.0)])
 def test_known_traffic_comes_out(flows: list[made.Flow], active: float, inactive: float, tmp_path: Path) -> None:
     exported = made.exported(flows, active, inactive)
-    found = reader.read([written(tmp_path, made.nfdump_old(exported))])
+    found = read_records([written(tmp_path, made.nfdump_old(exported))])
     assert found.timeouts.active_s == active
     assert found.load.resolution_s == active
     truth = true_load(flows, active, SECONDS - active)
@@ -186,7 +187,7 @@ def test_pieces_of_one_flow_are_joined_and_others_are_not(tmp_path: Path) -> Non
 
     def count(*records: Record) -> list[int]:
         fill = [record(400 + 100 * each, 401 + 100 * each, port=2000 + each) for each in range(3)]
-        found = reader.read([written(tmp_path, made.nfdump_old([*records, *fill]))])
+        found = read_records([written(tmp_path, made.nfdump_old([*records, *fill]))])
         assert found.timeouts.inactive_s == 15
         return found.flows.filter(pl.col("end_s") < BEGIN + 400).sort("start_s").collect()["records"].to_list()
 
@@ -210,7 +211,7 @@ def test_the_inactive_timeout_shows_in_pauses(tmp_path: Path) -> None:
             end = start + rng.uniform(1, 20)
             records.append(Record(start, end, 5000, 9, 17, 0, "10.0.0.1", "10.0.0.2", 5000 + port, 53))
             start = end + 30 + rng.exponential(20)
-    found = reader.read([written(tmp_path, made.nfdump_old(records))])
+    found = read_records([written(tmp_path, made.nfdump_old(records))])
     assert found.timeouts == reader.Timeouts(None, 30.0, assumed=False)
     assert found.flows.collect().height == 400
 
@@ -218,7 +219,7 @@ def test_the_inactive_timeout_shows_in_pauses(tmp_path: Path) -> None:
 def test_pieces_of_slow_flows_do_not_look_like_pauses(tmp_path: Path) -> None:
     times = BEGIN + np.arange(0, 600, 8.0)
     slow = [made.Flow(f"10.0.0.{at}", "10.0.1.1", 1000, 80, times + at / 10, 200) for at in range(40)]
-    found = reader.read([written(tmp_path, made.nfdump_old(made.exported(slow, 60.0, 15.0)))])
+    found = read_records([written(tmp_path, made.nfdump_old(made.exported(slow, 60.0, 15.0)))])
     assert found.timeouts == reader.Timeouts(60.0, 15.0, assumed=True)
     assert found.flows.collect().height == 40
 
@@ -232,7 +233,7 @@ def test_an_address_of_zeros_is_none(tmp_path: Path) -> None:
         {**base, "sourceIPv4Address": "0.0.0.0", "sourceIPv6Address": "2001:DB8::1"},
         {**base, **none, "sourceIPv4Address": "192.0.2.1"},
     ]
-    pairs = reader.read([written(tmp_path, lines(rows))]).records.collect()["pair"].to_list()
+    pairs = read_records([written(tmp_path, lines(rows))]).records.collect()["pair"].to_list()
     assert pairs[0] is None
     assert pairs[1] == pairs[2] != pairs[3]
 
@@ -240,7 +241,7 @@ def test_an_address_of_zeros_is_none(tmp_path: Path) -> None:
 def test_ports_and_interfaces_that_cannot_be_are_not_known(tmp_path: Path) -> None:
     text = f"ts,te,ibyt,sp,dp,in,out,pr,flg\n{BEGIN},{BEGIN + 1},5,65536,8.0,4294967296,-1,300,hello\n"
     for content in (text, text + "1,2"):  # also line by line
-        row = reader.read([written(tmp_path, content)]).records.collect().row(0, named=True)
+        row = read_records([written(tmp_path, content)]).records.collect().row(0, named=True)
         assert row["target_port"] == 8
         assert {row[name] for name in ("source_port", "input", "output", "protocol", "tcp_flags")} == {None}
 
@@ -248,7 +249,7 @@ def test_ports_and_interfaces_that_cannot_be_are_not_known(tmp_path: Path) -> No
 def test_every_file_has_its_own_clock(tmp_path: Path) -> None:
     seconds = written(tmp_path, f"ts,te,ibyt\n{BEGIN},{BEGIN + 1},5\n", "one")
     milliseconds = written(tmp_path, f"ts,te,ibyt\n{BEGIN * 1e3:.0f},{(BEGIN + 3) * 1e3:.0f},5\n", "two")
-    found = reader.read([seconds, milliseconds])
+    found = read_records([seconds, milliseconds])
     assert (found.first_s, found.last_s) == (BEGIN, BEGIN + 3)
 
 
@@ -262,7 +263,7 @@ def test_every_file_has_its_own_clock(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_times_are_read_in_every_form(text: str, seconds: float, tmp_path: Path) -> None:
-    found = reader.read([written(tmp_path, f"start;duration;bytes\n{text};0:01:02.5;7\n")])
+    found = read_records([written(tmp_path, f"start;duration;bytes\n{text};0:01:02.5;7\n")])
     assert found.first_s == pytest.approx(1_789_997_600 + seconds, abs=1e-6)
     assert found.last_s - found.first_s == pytest.approx(62.5)
 
@@ -272,7 +273,7 @@ def test_sampled_traffic_is_scaled_and_small_flows_are_not_told(interval: int, t
     flows = made.flows(11, SECONDS, 0.5, 300, cluster=1, packet=6000)
     seen = made.sampled(flows, interval, seed=4)
     exported = made.exported(seen, 60.0, 120.0)
-    found = reader.read([written(tmp_path, made.nfdump_old(exported))], sampling=interval)
+    found = read_records([written(tmp_path, made.nfdump_old(exported))], sampling=interval)
     assert found.sampling == interval
     assert found.estimates["load"].value == pytest.approx(true_load(flows, 120.0, SECONDS - 120.0), rel=0.03)
     assert not any(name.startswith(("size_", "arrival")) for name in found.estimates)
@@ -284,16 +285,16 @@ def test_sampled_traffic_is_scaled_and_small_flows_are_not_told(interval: int, t
 
 
 def test_sampling_is_read_where_exporters_say_it(tmp_path: Path) -> None:
-    plain = reader.read([written(tmp_path, b"".join(made.ipfix(FEW)))])
-    options = reader.read([written(tmp_path, b"".join([made.sampler(64), *made.ipfix(FEW)]))])
+    plain = read_records([written(tmp_path, b"".join(made.ipfix(FEW)))])
+    options = read_records([written(tmp_path, b"".join([made.sampler(64), *made.ipfix(FEW)]))])
     assert options.sampling == 64
     assert options.estimates["load"].value == pytest.approx(64 * plain.estimates["load"].value)
-    fifth = reader.read([written(tmp_path, b"".join(made.v5(FEW, sampling=0x4000 | 32)))])
+    fifth = read_records([written(tmp_path, b"".join(made.v5(FEW, sampling=0x4000 | 32)))])
     assert fifth.sampling == 32
     objects = [{**each, "SAMPLING_INTERVAL": 16} for each in made.named(FEW, "v9")]
-    assert reader.read([written(tmp_path, lines(objects))], sampling=1000).sampling == 16
+    assert read_records([written(tmp_path, lines(objects))], sampling=1000).sampling == 16
     # Another exporter's sampling is its own.
-    assert reader.read([written(tmp_path, b"".join([made.sampler(64, 8), *made.ipfix(FEW)]))]).sampling == 1
+    assert read_records([written(tmp_path, b"".join([made.sampler(64, 8), *made.ipfix(FEW)]))]).sampling == 1
 
 
 @pytest.mark.parametrize(("uptime", "late"), [(10_000, 5), (10_000, -60), (2**32 - 1000, -60)])
@@ -301,7 +302,7 @@ def test_uptimes_wrap_and_may_be_ahead(uptime: int, late: int, tmp_path: Path, m
     monkeypatch.setattr(made, "UPTIME", uptime)
     monkeypatch.setattr(made, "LATE", late)
     for packets in (made.v5(FEW), made.v9(FEW)):
-        found = reader.read([written(tmp_path, b"".join(packets))])
+        found = read_records([written(tmp_path, b"".join(packets))])
         assert found.first_s == pytest.approx(min(each.start for each in FEW), abs=0.002)
         assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
 
@@ -309,12 +310,12 @@ def test_uptimes_wrap_and_may_be_ahead(uptime: int, late: int, tmp_path: Path, m
 def test_times_that_cannot_be_are_left_out(tmp_path: Path) -> None:
     late = [Record(**{**vars(each), "end": 1e15}) for each in FEW[:3]]
     packets = [*made.ipfix(FEW), *made.ipfix(late)]
-    found = reader.read([written(tmp_path, b"".join(packets))])
+    found = read_records([written(tmp_path, b"".join(packets))])
     assert found.count == len(FEW)
     assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
     assert any(each.startswith("3 exported records with times") for each in found.remarks)
     # A record of centuries takes no more room than others.
-    wide = reader.read([written(tmp_path, f"start,end,bytes\n1,1e10,7\n{BEGIN},{BEGIN + 1},5\n")])
+    wide = read_records([written(tmp_path, f"start,end,bytes\n1,1e10,7\n{BEGIN},{BEGIN + 1},5\n")])
     assert wide.load.values.size < 2**20
     assert wide.load.values.sum() * wide.load.bin_s / 8 == pytest.approx(12)
 
@@ -324,7 +325,7 @@ def test_templates_come_first(tmp_path: Path) -> None:
     # The first data set without its template; the template comes with the second packet.
     head, rest = packets[0][:20], packets[0][20:]
     size = int.from_bytes(rest[2:4], "big")
-    found = reader.read([written(tmp_path, made.pcap([head + rest[size:], *packets[1:]]))])
+    found = read_records([written(tmp_path, made.pcap([head + rest[size:], *packets[1:]]))])
     assert found.count == len(FEW) - 20
     assert any("came before their template" in each for each in found.remarks)
 
@@ -332,33 +333,33 @@ def test_templates_come_first(tmp_path: Path) -> None:
 def test_a_link_is_chosen_by_its_interface(tmp_path: Path) -> None:
     two = [Record(**{**vars(each), "output": 3 + at % 2}) for at, each in enumerate(FEW)]
     path = written(tmp_path, made.nfdump_old(two))
-    both = reader.read([path])
+    both = read_records([path])
     assert any(each.startswith("records of 2 output interfaces are counted together: ") for each in both.remarks)
-    one = reader.read([path], output=3)
+    one = read_records([path], output=3)
     assert one.count == (len(FEW) + 1) // 2
     assert not any("output interfaces" in each for each in one.remarks)
     with pytest.raises(InputError, match=f"found {len(FEW)} records, none of interface 9"):
-        reader.read([path], output=9)
+        read_records([path], output=9)
 
 
 def test_a_full_link_limits_its_long_flows(flows: list[made.Flow], tmp_path: Path) -> None:
     path = written(tmp_path, made.nfdump_old(made.exported(flows, 60.0, 15.0)))
     question = "which flows this link limits"
-    idle = reader.read([path], rate_bps=1e9)
+    idle = read_records([path], rate_bps=1e9)
     assert question in {each.what for each in idle.unknown}
     assert "limited_flows" not in idle.estimates
     assert idle.estimates["utilization"].value == pytest.approx(idle.estimates["load"].value / 1e9)
-    full = reader.read([path], rate_bps=37.2e6)
+    full = read_records([path], rate_bps=37.2e6)
     assert question not in {each.what for each in full.unknown}
     limited = full.estimates["limited_flows"]
     assert limited.value > 0
     assert not limited.is_bounded
-    assert question in {each.what for each in reader.read([path]).unknown}
+    assert question in {each.what for each in read_records([path]).unknown}
 
 
 def test_records_without_addresses_are_no_flows(tmp_path: Path) -> None:
     text = "start,duration,bytes\n" + "".join(f"{BEGIN + each},2,1000\n" for each in range(100))
-    found = reader.read([written(tmp_path, text)])
+    found = read_records([written(tmp_path, text)])
     assert found.estimates["load"].value == pytest.approx(8000, rel=0.05)
     assert found.sizes.size == found.arrivals_s.size == 0
     assert any("without addresses" in each.because for each in found.unknown)
@@ -368,10 +369,10 @@ def test_many_rows_on_the_disk_say_what_few_in_memory_say(
     flows: list[made.Flow], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, made.nfdump_old(made.exported(flows, 60.0, 15.0)))
-    whole = reader.read([path])
+    whole = read_records([path])
     monkeypatch.setattr(store, "HELD", 1000)
-    monkeypatch.setattr(reader.formats, "blocks", lambda file, _: pieces(file, 50_000))
-    parts = reader.read([path])
+    monkeypatch.setattr(record_table, "read_blocks", lambda file, _: pieces(file, 50_000))
+    parts = read_records([path])
     assert parts.count == whole.count
     assert parts.timeouts == whole.timeouts
     assert parts.load.values == pytest.approx(whole.load.values, abs=1e-3)
@@ -395,9 +396,9 @@ def test_where_blocks_end_does_not_matter(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, FORMATS[name](FEW))
-    whole = reader.read([path]).estimates
-    monkeypatch.setattr(reader.formats, "blocks", lambda file, _: first_whole(file, size))
-    assert reader.read([path]).estimates == whole
+    whole = read_records([path]).estimates
+    monkeypatch.setattr(record_table, "read_blocks", lambda file, _: first_whole(file, size))
+    assert read_records([path]).estimates == whole
 
 
 def first_whole(file: object, size: int) -> object:
@@ -410,17 +411,17 @@ def test_files_of_several_formats_add_up(tmp_path: Path) -> None:
     half = len(FEW) // 2
     first = written(tmp_path, made.nfdump_old(FEW[:half]), "one.csv")
     second = written(tmp_path, lines(made.named(FEW[half:], "ipfix")), "two.json")
-    both = reader.read([first, second])
+    both = read_records([first, second])
     assert both.formats == ("flow records in a table", "flow records in JSON")
     assert both.estimates["load"].value == pytest.approx(
-        reader.read([written(tmp_path, made.nfdump_fast(FEW))]).estimates["load"].value, rel=1e-3
+        read_records([written(tmp_path, made.nfdump_fast(FEW))]).estimates["load"].value, rel=1e-3
     )
 
 
 def test_printed_files_one_behind_the_other(tmp_path: Path) -> None:
     text = made.nfdump_old(FEW[:20]) + made.nfdump_old(FEW[20:])
-    assert reader.read([written(tmp_path, text)]).count == len(FEW)
-    assert reader.read([written(tmp_path, "# by hand\n\n" + text.replace("\n", "\r\n"))]).count == len(FEW)
+    assert read_records([written(tmp_path, text)]).count == len(FEW)
+    assert read_records([written(tmp_path, "# by hand\n\n" + text.replace("\n", "\r\n"))]).count == len(FEW)
 
 
 # nfcapd ------------------------------------------------------------------------------------------------------------
@@ -430,16 +431,16 @@ def test_nfdump_reads_what_nfcapd_wrote(tmp_path: Path, monkeypatch: pytest.Monk
     path = written(tmp_path, b"\x0c\xa5\x02\x00" + bytes(100), "nfcapd.202611231600")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="no nfdump that reads it; allowed: install nfdump"):
-        reader.read([path])
+        read_records([path])
     (tmp_path / "printed.csv").write_text(made.nfdump_old(FEW))
     program = tmp_path / "nfdump"
     program.write_text(f'#!/bin/sh\n[ "$1 $3 $4" = "-r -o csv" ] || exit 9\nexec /bin/cat {tmp_path}/printed.csv\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    found = reader.read([path])
+    found = read_records([path])
     assert (found.count, found.formats) == (len(FEW), ("nfdump's nfcapd",))
     program.write_text("#!/bin/sh\nexit 251\n")
     with pytest.raises(InputError, match="nfdump refuses"):
-        reader.read([path])
+        read_records([path])
 
 
 # What is broken ----------------------------------------------------------------------------------------------------
@@ -484,7 +485,7 @@ OLD = made.nfdump_old(FEW).split("\n")
 def test_what_is_broken_is_one_line(content: str | bytes, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError, match=message) as caught:
-        reader.read([path])
+        read_records([path])
     assert str(caught.value).startswith(f"{path}")
     assert "\n" not in str(caught.value)
 
@@ -492,9 +493,9 @@ def test_what_is_broken_is_one_line(content: str | bytes, message: str, tmp_path
 def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:
     text = made.nfdump_fast(FEW).encode()
     for cut in (text[: text.rindex(b",")], text[: text[:-40].rindex(b"\n") + 9]):
-        assert reader.read([written(tmp_path, cut)]).count == len(FEW) - 1
+        assert read_records([written(tmp_path, cut)]).count == len(FEW) - 1
     objects = lines(made.named(FEW, "ipfix")).encode()
-    assert reader.read([written(tmp_path, objects[:-30])]).count == len(FEW) - 1
+    assert read_records([written(tmp_path, objects[:-30])]).count == len(FEW) - 1
 
 
 @pytest.mark.parametrize(
@@ -507,11 +508,11 @@ def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:
 )
 def test_arguments_are_checked(arguments: dict[str, float], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        reader.read([written(tmp_path, made.nfdump_old(FEW))], **arguments)  # type: ignore[arg-type]
+        read_records([written(tmp_path, made.nfdump_old(FEW))], **arguments)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no file"):
-        reader.read([])
+        read_records([])
     with pytest.raises(InputError, match="no such file"):
-        reader.read([tmp_path / "missing"])
+        read_records([tmp_path / "missing"])
 
 
 TEXTS = st.one_of(
@@ -541,7 +542,7 @@ def test_garbage_is_one_line_or_an_answer(
     path = tmp_path / f"garbage{os.getpid()}"
     path.write_bytes(content)
     try:
-        found = reader.read([path])
+        found = read_records([path])
     except InputError as error:
         found = None
         message = str(error)

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.observation.capture_finding import finding_of
-from forebay.observation.capture_link import Seen, Transfers, interpret
-from forebay.observation.capture_sides import UNORDERED
+from forebay.observation.capture_link import Seen, Transfers
+from forebay.observation.capture_sides import UNORDERED, Packets
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import Persistent
 from forebay.observation.limits import Limit
-from forebay.observation.link_rate import Bins, Gaps
+from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.writing import scenario_text
 from tests.observation.test_observe_hosts import ORIGIN, PACKET, capture, segment
+from tests.readings import finding_of, interpret
 from tests.support.streams import stream, windows
 
 #: Nanoseconds of a packet at 12 Mb/s and at the faster link before it, and of the way behind both places.
@@ -104,11 +104,11 @@ def test_a_flow_that_loses_packets_of_unknown_cause_is_a_long_flow_of_doubtful_l
     one = stream(losses_s=np.arange(2.0, 50.0, 5.0), filled=10, windows=uneven)
     none, load = np.empty(0), Bins(0.001, np.full(60_000, 250.0), np.full(60_000, 1 / 6))
     gaps, transfers = Gaps(none, none, none, none, none), Transfers(none, none, 0)
-    seen = Seen(None, 0.0, 60.0, load, gaps, [one], transfers, 0.0, None)
+    seen = Seen(None, 0.0, 60.0, Packets(load, gaps), [one], transfers, 0.0, None)
     observed = interpret(seen, rate_bps=100e6)
     [flow] = observed.long_flows
     assert flow.limit is Limit.UNKNOWN
-    found = finding_of(seen, observed, ())
+    found = finding_of(seen, observed)
     [group] = found.groups
     assert isinstance(group.workload, Persistent)
     [said] = found.assumed

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from forebay import InputError
 from forebay.observation import sockets
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.finding import AppLimited, Persistent
-from forebay.observation.others import of_sockets
+from forebay.observation.inputs.sockets import sockets_finding
 from forebay.observation.socket_dumps import Socket
 
 HEADER = "State   Recv-Q   Send-Q     Local Address:Port      Peer Address:Port   Process\n"
@@ -47,7 +47,7 @@ ESTAB      0      0      192.0.2.1:22                 198.51.100.7:40000
 
 
 def test_every_fact_is_read() -> None:
-    found = sockets.read(NEW)
+    found = sockets.read_sockets(NEW)
     assert found.dumps == 1
     assert found.sockets[0] == Socket(
         number=0, state="ESTAB", controller="cubic", rto_s=0.236, rtt_s=pytest.approx(0.035123), rtt_deviation_s=0.0015,
@@ -63,7 +63,7 @@ def test_every_fact_is_read() -> None:
 
 
 def test_groups_are_of_controllers() -> None:
-    found = sockets.read(NEW)
+    found = sockets.read_sockets(NEW)
     cubic, bbr = found.groups
     assert (cubic.controller, cubic.sockets, cubic.sending) == ("cubic", 2, 2)
     assert cubic.limited == {"application": 0, "receiver": 1, "sender's buffer": 0, "congestion": 1}
@@ -79,7 +79,7 @@ def test_groups_are_of_controllers() -> None:
 
 
 def test_old_versions_say_less() -> None:
-    found = sockets.read(OLD)
+    found = sockets.read_sockets(OLD)
     assert found.sockets[0].rtt_s == 0.03525
     assert found.sockets[0].retransmitted == 2
     assert found.groups[0].controller == "cubic"
@@ -108,7 +108,7 @@ def dump(when: str, acked: float, busy: float, again: float = 0, *, limited: str
 )
 def test_what_happened_between_dumps(first: str, second: str) -> None:
     text = dump(first, 1e6, 5) + dump(second, 11e6, 12, 2e6)
-    found = sockets.read(text)
+    found = sockets.read_sockets(text)
     assert (found.dumps, len(found.sockets)) == (2, 1)
     change = found.changes[0]
     assert change.seconds == 10
@@ -132,7 +132,7 @@ def test_a_connection_is_watched_from_its_first_packet_on() -> None:
         "\t cubic wscale:11,11 rto:284 rtt:80.222/0.233 mss:1448 cwnd:133 bytes_sent:20020000 bytes_retrans:20000"
         " bytes_acked:20000001 data_segs_out:13826 busy:9900ms retrans:0/14 minrtt:40.349\n"
     )
-    found = sockets.read(opening + later)
+    found = sockets.read_sockets(opening + later)
     [change] = found.changes
     assert (change.acknowledged, change.seconds) == (20_000_001, 10)
     assert change.rate_bps == pytest.approx(16e6)
@@ -144,7 +144,7 @@ def test_a_connection_is_watched_from_its_first_packet_on() -> None:
 def test_dumps_without_dates_have_rates_while_busy() -> None:
     text = dump("", 1e6, 5) + dump("", 11e6, 9)
     for each in (text, text.replace(HEADER, "")):
-        found = sockets.read(each)
+        found = sockets.read_sockets(each)
         assert found.dumps == 2
         assert found.changes[0].seconds is None
         assert found.changes[0].rate_bps == 20e6
@@ -154,7 +154,7 @@ def test_dumps_without_dates_have_rates_while_busy() -> None:
 def test_what_limits_a_connection() -> None:
     def limit(busy: float, limited: str = "") -> str:
         text = dump("1795449600\n", 1e6, 5) + dump("1795449610\n", 11e6, 5 + busy, limited=limited)
-        limits = sockets.read(text).groups[0].limited
+        limits = sockets.read_sockets(text).groups[0].limited
         return next(kind for kind, count in limits.items() if count)
 
     assert limit(10) == "congestion"
@@ -165,12 +165,12 @@ def test_what_limits_a_connection() -> None:
     assert limit(10, "sndbuf_limited:5100ms(30%)") == "sender's buffer"
     # A kernel before 4.10 does not say how long it was busy: that is no idleness.
     old = re.sub(r"busy:\S+", "", dump("1795449600\n", 1e6, 5) + dump("1795449610\n", 11e6, 15))
-    assert sockets.read(old).groups[0].limited["congestion"] == 1
+    assert sockets.read_sockets(old).groups[0].limited["congestion"] == 1
 
 
 def test_connections_that_come_and_go() -> None:
     text = dump("1795449600\n", 1e6, 5) + dump("1795449610\n", 3e6, 2, port=51001)
-    found = sockets.read(text)
+    found = sockets.read_sockets(text)
     assert (found.dumps, len(found.sockets)) == (2, 2)
     assert [each.seconds for each in found.changes] == [None, None]
     assert [each.rate_bps for each in found.changes] == [1.6e6, 12e6]
@@ -181,20 +181,20 @@ def test_other_columns(begin: str) -> None:
     """`ss state established` prints no states, `ss -in` the network first."""
     text = NEW.replace("ESTAB   ", begin).replace("LISTEN", "tcp LISTEN")
     text += "udp   UNCONN 0 0 192.0.2.1:53 0.0.0.0:*\n\t skmem:(r0)\n"
-    found = sockets.read(text)
-    assert found.sockets == sockets.read(NEW).sockets
+    found = sockets.read_sockets(text)
+    assert found.sockets == sockets.read_sockets(NEW).sockets
     joined = re.sub(r"\n\t", " ", NEW)  # -O
-    assert sockets.read(joined).sockets == found.sockets
+    assert sockets.read_sockets(joined).sockets == found.sockets
 
 
 def test_addresses_are_not_kept() -> None:
-    assert not re.search(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::", repr(sockets.read(NEW + "10.0.0.1 10.0.0.2:7 x\n")))
+    assert not re.search(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::", repr(sockets.read_sockets(NEW + "10.0.0.1 10.0.0.2:7 x\n")))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", HEADER, "hello", "Mon Nov 23 16:00:00 UTC 2026\n", HEADER * 3])
 def test_nothing_is_one_line(text: str) -> None:
     with pytest.raises(InputError, match=r"dump\.txt: found no connection; allowed: the output of `ss -tin`"):
-        sockets.read(text, "dump.txt")
+        sockets.read_sockets(text, "dump.txt")
 
 
 @given(
@@ -207,7 +207,7 @@ def test_garbage_is_one_line_or_an_answer(changes: list[tuple[float, str]], star
         at = int(share * len(text))
         text = text[:at] + patch + text[at + len(patch) :]
     try:
-        found = sockets.read(text)
+        found = sockets.read_sockets(text)
     except InputError as error:
         found = None
         message = str(error)
@@ -235,7 +235,7 @@ def test_this_machine_s_sockets_are_understood() -> None:
                 done = subprocess.run([program, options, address], capture_output=True, text=True, check=True)
                 if "\n" not in done.stdout.strip():
                     pytest.skip("ss sees no sockets here")
-                found = sockets.read(done.stdout)
+                found = sockets.read_sockets(done.stdout)
                 assert len(found.sockets) == 1
                 mine = found.sockets[0]
                 controller = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
@@ -251,7 +251,7 @@ def test_what_an_application_holds_back_is_not_always_sending() -> None:
     held = [dump("", 1e6, 1, limited="app_limited", port=port).replace(HEADER, "") for port in (1, 2)]
     idle = dump("", 1e6, 1, port=3).replace(HEADER, "").replace("minrtt", "lastsnd:9000 minrtt")
     free = [dump("", 9e6, 4, port=port).replace(HEADER, "") for port in range(4, 9)]
-    found = of_sockets(sockets.read(HEADER + "".join([*held, idle, *free])), None)
+    found = sockets_finding(sockets.read_sockets(HEADER + "".join([*held, idle, *free])), Unknown("link rate", "", ""))
     kinds = {group.limited_by: (group.workload, group.count) for group in found.groups}
     workload, count = kinds["application"]
     assert isinstance(workload, AppLimited)

@@ -12,8 +12,6 @@ import pytest
 from checks.observed_places import PLACES, Span, _flows, _tables, restamped
 from forebay import _core
 from forebay.measurement.traces import write_traces
-from forebay.observation.capture_finding import finding_of
-from forebay.observation.capture_link import interpret
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.finding import AppLimited, ConstantRate, Finding, Persistent
 from forebay.observation.limits import Limit, beside_others
@@ -21,6 +19,7 @@ from forebay.observation.observing import observe
 from forebay.observation.schedules import find_schedule
 from forebay.observation.writing import scenario_text
 from forebay.scenario import Scenario, run_jobs
+from tests.readings import finding_of, interpret
 from tests.support.commands import forebay
 from tests.support.streams import stream, windows
 
@@ -42,7 +41,7 @@ def captured(span: Span, place: str, folder: Path) -> Path:
 
 def seen(span: Span, place: str, folder: Path) -> Finding:
     found = seen_of(read_captures([captured(span, place, folder)]))
-    return finding_of(found, interpret(found), ())
+    return finding_of(found, interpret(found))
 
 
 def rates(finding: Finding, workload: type) -> list[float]:

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from forebay.errors import InputError
 from forebay.observation.arrivals import arrivals
-from forebay.observation.capture_link import LongFlow, Observed, Seen
+from forebay.observation.capture_flows import LongFlow, Observed
+from forebay.observation.capture_link import Seen
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.empirical import reduce_sample
 from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
@@ -39,7 +39,7 @@ from forebay.observation.finding import (
 )
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit
-from forebay.observation.load import load_of, product, ratio
+from forebay.observation.load import Load, product, ratio
 from forebay.observation.regime import regime_of
 from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
@@ -47,7 +47,7 @@ from forebay.observation.sizes import sizes
 from forebay.observation.streams import Place, Stream
 from forebay.text.formatting import bandwidth, counted
 
-__all__ = ["finding_of"]
+__all__ = ["capture_finding"]
 
 #: Flows of which each has a round trip of its own in a scenario.
 _EACH = 64
@@ -86,7 +86,7 @@ _LIMITED_BY: Mapping[Limit, LimitedBy] = {
 }
 
 
-def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Finding:
+def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequence[str]) -> Finding:
     """Everything that a capture says.
 
     Parameters
@@ -95,21 +95,13 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         What was read.
     observed : Observed
         What it was taken to mean.
+    load : Load
+        What the link carried.
     remarks : sequence of str
         What the input is like.
     """
     packets = float(seen.load.packets.sum())
     total = float(seen.load.bytes.sum())
-    load = None
-    if len(seen.load.bytes) >= 2:
-        load = load_of(
-            seen.load.bytes,
-            seen.load.width_s,
-            rate=observed.rate,
-            source="bytes by the millisecond",
-            packet_bytes=total / packets if packets else 1500.0,
-            tick_s=seen.gaps.resolution_s,
-        )
     unyielding: Estimate | Unknown
     share = observed.unresponsive_share
     if isinstance(observed.rate, Estimate):
@@ -118,8 +110,6 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
     else:
         unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
     groups, distributions = _groups(seen, observed)
-    if load is None:
-        raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
     brief = _brief(seen, observed)
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
@@ -128,7 +118,7 @@ def finding_of(seen: Seen, observed: Observed, remarks: Sequence[str]) -> Findin
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),
         load=load,
-        flows=tuple(_rows(observed, brief, seen.gaps.resolution_s)),
+        flows=tuple(_rows(observed, brief, seen.tick_s)),
         distributions=tuple(distributions),
         remarks=(*remarks, *_brief_remark(brief, total, seen.seconds)),
         assumed=tuple(_doubted(observed.long_flows)),
@@ -271,14 +261,14 @@ def _limited_here(name: str, flows: Sequence[LongFlow], seen: Seen) -> GroupFind
         _controllers(flows),
         _round_trips(flows),
         packet=_packet(flows),
-        rate=_rate(flows, seen.gaps.resolution_s),
+        rate=_rate(flows, seen.tick_s),
         ecn=_are_ecn_capable(flows),
         stack=_stack([flow.stream for flow in flows]),
     )
 
 
 def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seen: Seen, *, persistent: bool) -> GroupFinding:
-    rate = _rate(flows, seen.gaps.resolution_s)
+    rate = _rate(flows, seen.tick_s)
     window = None
     workload: Workload = Persistent() if persistent else AppLimited(rate)
     if limit is Limit.RECEIVER:

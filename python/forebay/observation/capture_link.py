@@ -1,6 +1,6 @@
-"""The link of a capture: questions in order, each with the answers of the questions before it.
+"""Link rate of a capture: the place where it was taken, and the rate of the link or a bound of it.
 
-`observing` passes the columns of captures to it, and `joining` makes a finding of its answers.
+`captures` passes the chosen direction as `Seen`. `capture_flows` gets the answer as `CaptureLink`.
 """
 
 from __future__ import annotations
@@ -12,36 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.errors import InputError
-from forebay.observation.controllers import Family, families, hidden
+from forebay.observation.capture_sides import Packets
 from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
-from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, beside_others, count_limited, doubtful_limits, is_long, limits, lost_here
-from forebay.observation.link_rate import (
-    CEILING,
-    FIND_RATE,
-    NOT_FULL,
-    Bins,
-    Gaps,
-    busy_share,
-    full_times,
-    is_idle_at_times,
-    link_rate,
-    quiet,
-)
-from forebay.observation.queues import Backlogs, Queue, queue_limit
+from forebay.observation.limits import is_long
+from forebay.observation.link_rate import CEILING, FIND_RATE
+from forebay.observation.load import LoadSeries
+from forebay.observation.packet_timing import Bins
+from forebay.observation.queues import Backlogs
 from forebay.observation.rate_bound import least_carried_rate, sliding_sums
-from forebay.observation.round_trips import FLOOR, at_most, base_round_trip, round_trips_over_time
+from forebay.observation.round_trips import round_trips_over_time
 from forebay.observation.streams import Place, Stream
 from forebay.text.formatting import bandwidth
 
-__all__ = ["HOST_S", "LongFlow", "Observed", "Seen", "Transfers", "interpret"]
+__all__ = ["HOST_S", "CaptureLink", "Seen", "Transfers", "identify_link"]
 
 #: How many times as many losses of one kind as of the other say where a capture was taken.
 _MORE = 3.0
 #: Round trips over the least one that tell of a queue.
 _WAITING = 1.1
-#: How long before a handshake a link is looked at, and up to which share of its rate it is quiet.
-_BEFORE_IT_S, _QUIET = 0.25, 0.5
 #: Share of time up to which a link is hardly ever full.
 _HARDLY_FULL = 0.01
 #: By how much a link may carry more than the rate that is given: layers below IP count otherwise.
@@ -76,8 +64,8 @@ class Seen:
         Where it was taken; None where nobody says.
     start_s, end_s : float
         First and last packet.
-    load, gaps : Bins, Gaps
-        Of its packets.
+    packets : Packets
+        Its packets over time, with the rate of the link that they were sent over back to back.
     streams : sequence of Stream
         Long ones and, as far as they are kept, short ones.
     transfers : Transfers
@@ -97,8 +85,7 @@ class Seen:
     place: Place | None
     start_s: float
     end_s: float
-    load: Bins
-    gaps: Gaps
+    packets: Packets
     streams: Sequence[Stream]
     transfers: Transfers
     unresponsive_bytes: float
@@ -108,82 +95,74 @@ class Seen:
     unordered: str = ""
 
     @property
+    def load(self) -> Bins:
+        """Bytes and packets over time."""
+        return self.packets.load
+
+    @property
+    def tick_s(self) -> float:
+        """The least time that the clock of the capture tells apart, in seconds."""
+        return self.packets.gaps.resolution_s
+
+    @property
+    def load_series(self) -> LoadSeries | None:
+        """Bytes over time; None if the capture has less than two bins."""
+        load = self.packets.load
+        if len(load.bytes) < 2:
+            return None
+        return LoadSeries(load.bytes, load.width_s, "bytes by the millisecond", load.packet_bits / 8.0, self.tick_s)
+
+    @property
     def seconds(self) -> float:
         """How long was captured."""
         return self.end_s - self.start_s
 
 
 @dataclass(frozen=True)
-class LongFlow:
-    """A long flow, and what is known of it.
-
-    `on_schedule` is the share of time in which it kept to one rate, where this link is taken to limit it although its
-    application may; None where there is no such doubt. `doubt` is why something else may limit it; empty where its
-    limit is certain. `lost` is whether it lost packets again and again.
-    """
-
-    stream: Stream
-    limit: Limit
-    base_round_trip: Estimate | Unknown
-    round_trip_at_most: float | None
-    family: Family
-    on_schedule: float | None = None
-    doubt: str = ""
-    lost: bool = False
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What a capture says of its link.
+class CaptureLink:
+    """The link of a capture.
 
     Attributes
     ----------
     place : Place
-        Where it was taken.
+        Where the capture was taken.
     is_place_known : bool
         Whether anything tells that place: else it is taken to be behind the queue.
     rate : Estimate or Unknown
-        Of the link, in bits of IP packets per second.
-    load_bps : Estimate
-        Bits per second that came by, with the scatter of its tenths.
-    full_share : float
-        Share of time in which the link was full; 0 where its rate is not known.
-    limited : Estimate
-        How many flows the link limits at a time.
-    long_flows : sequence of LongFlow
-        In the order of their sizes, the largest first.
-    queue : Queue
-        Its limit, and how it drops.
-    transfers : Transfers
-        Short ones.
-    unresponsive_share : float
-        Of the bytes, what nobody answers.
+        In bits of IP packets per second.
+    least_bps : float or None
+        What the link carried at least; None if the capture proves nothing.
+    long : sequence of Stream
+        Long streams, the largest first.
     """
 
     place: Place
     is_place_known: bool
     rate: Estimate | Unknown
-    load_bps: Estimate
-    full_share: float
-    limited: Estimate
-    long_flows: Sequence[LongFlow]
-    queue: Queue
-    transfers: Transfers
-    unresponsive_share: float
+    least_bps: float | None
+    long: Sequence[Stream]
+
+    @property
+    def known_bps(self) -> float | None:
+        """The rate, if it is known."""
+        return self.rate.value if isinstance(self.rate, Estimate) else None
 
 
-def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
-    """Answer every question that this capture can answer.
+def identify_link(seen: Seen, rate_bps: float | None = None) -> CaptureLink:
+    """Identify the place of a capture and the rate of its link.
 
     Parameters
     ----------
     seen : Seen
         The capture.
     rate_bps : float or None
-        The link's rate, where somebody knows it.
+        The link's rate, if the user gives it.
+
+    Raises
+    ------
+    InputError
+        If the link carried more than the given rate.
     """
-    load = seen.load
-    mean = batch_ratio(load.bytes * 8.0, np.full(len(load.bytes), load.width_s), "bit/s", "bytes over time")
     long = sorted(
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
@@ -191,47 +170,13 @@ def interpret(seen: Seen, rate_bps: float | None = None) -> Observed:
     place = told or Place.BEHIND
     # Before a queue a burst proves nothing.
     bounding = Place.BEFORE if seen.unordered else place
-    least = least_carried_rate(load, seen.streams, bounding, seen.largest_bytes, seen.gaps.resolution_s)
+    least = least_carried_rate(seen.load, seen.streams, bounding, seen.largest_bytes, seen.tick_s)
     if rate_bps is not None:
         _check_rate(rate_bps, least)
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
     if isinstance(rate, Unknown):
         rate = replace(rate, at_least=least or 0.0)
-    known = rate.value if isinstance(rate, Estimate) else None
-    full = busy_share(known, seen.load) if known is not None else 0.0
-    found = limits(long, place, full, full_times(known, seen.load) if known is not None else None)
-    found, doubted = beside_others(long, found)
-    doubt = doubtful_limits(long, found, place, rate_known=known is not None)
-    idle = _Idle(place, known, load, mean.value)
-    total = float(seen.load.bytes.sum())
-    return Observed(
-        place,
-        told is not None,
-        rate,
-        mean,
-        full,
-        count_limited(long, found, (seen.start_s, seen.end_s)),
-        [
-            _long_flow(
-                stream,
-                limit,
-                base_round_trip(
-                    stream,
-                    known,
-                    # Who is held up elsewhere may have a queue there that never empties.
-                    emptied=limit is not Limit.ELSEWHERE and idle.was_met(stream),
-                    shaken_quietly=_was_quiet(stream, load, known or least),
-                    tick_s=seen.gaps.resolution_s,
-                ),
-                _shown(kind, limit),
-                (doubted.get(number), doubt.get(number, ""), lost_here(stream, place)),
-            )
-            for number, (stream, limit, kind) in enumerate(zip(long, found, families(long), strict=True))
-        ],
-        _queue(seen),
-        seen.transfers,
-        seen.unresponsive_bytes / total if total else 0.0,
-    )
+    return CaptureLink(place, told is not None, rate, least, long)
 
 
 def _check_rate(rate_bps: float, least_bps: float | None) -> None:
@@ -246,7 +191,7 @@ def _check_rate(rate_bps: float, least_bps: float | None) -> None:
 
 def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
     """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
-    found = Unknown("link rate", seen.unordered, FIND_RATE) if seen.unordered else link_rate(seen.gaps, seen.load)
+    found = Unknown("link rate", seen.unordered, FIND_RATE) if seen.unordered else seen.packets.rate
     if isinstance(found, Unknown):
         return found
     if found.source == CEILING and place is Place.BEFORE:
@@ -277,7 +222,7 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
 
 def _lose_elsewhere(rate_bps: float, load: Bins, long: Sequence[Stream]) -> bool:
     """Whether flows lose packets though a link of this rate is hardly ever full: a slower one behind it drops them."""
-    return any(len(stream.losses_s) for stream in long) and busy_share(rate_bps, load) < _HARDLY_FULL
+    return any(len(stream.losses_s) for stream in long) and load.busy_share(rate_bps) < _HARDLY_FULL
 
 
 def _is_surely_behind(seen: Seen, long: Sequence[Stream]) -> bool:
@@ -289,9 +234,9 @@ def _is_surely_behind(seen: Seen, long: Sequence[Stream]) -> bool:
 
 def _most_at_once(load: Bins, rate_bps: float) -> float:
     """The largest load of a moment in which many packets of a rate fit, in bit/s: more than a sender spaces alike."""
-    packets = float(load.packets.sum())
-    bits = float(load.bytes.sum()) * 8.0 / packets if packets else 12_000.0
-    bins = max(1, min(round(max(_MOMENT_S, _MOMENT_PACKETS * bits / rate_bps) / load.width_s), len(load.bytes)))
+    bins = max(
+        1, min(round(max(_MOMENT_S, _MOMENT_PACKETS * load.packet_bits / rate_bps) / load.width_s), len(load.bytes))
+    )
     return float(sliding_sums(load.bytes, bins).max()) * 8.0 / (bins * load.width_s)
 
 
@@ -307,83 +252,6 @@ def _times(stream: Stream) -> NDArray[np.float64]:
     if len(whole) or stream.windows is None:
         return whole
     return stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
-
-
-class _Idle:
-    """When the queue of a link was seen to be empty.
-
-    Behind it that is where the link did not send all that it can. Before it nobody sees that; and a link whose rate
-    does not show behind it was never busy.
-    """
-
-    def __init__(self, place: Place, rate_bps: float | None, load: Bins, mean_bps: float) -> None:
-        self._always = place is Place.BEHIND and rate_bps is None
-        self._stretches: tuple[float, NDArray[np.float64]] | None = None
-        if place is Place.BEHIND and rate_bps is not None and is_idle_at_times(mean_bps, rate_bps):
-            width, still = quiet(rate_bps, load, NOT_FULL)
-            self._stretches = width, np.concatenate([[0.0], np.cumsum(still)])
-
-    def was_met(self, stream: Stream) -> bool:
-        """Whether the queue was empty when the stream's round trips were least."""
-        if self._always:
-            return True
-        if self._stretches is None:
-            return False
-        if stream.windows is None:
-            return True
-        times = stream.windows.behind_s + stream.windows.before_s
-        least = times <= (1.0 + FLOOR) * np.nanmin(times) if np.isfinite(times).any() else np.zeros(len(times), bool)
-        width, still = self._stretches
-        first = np.clip((stream.windows.times_s[least] / width).astype(int), 0, len(still) - 1)
-        last = np.clip(
-            np.ceil((stream.windows.times_s[least] + stream.windows.width_s) / width).astype(int), first, len(still) - 1
-        )
-        return bool((still[last] > still[first]).any())
-
-
-def _shown(kind: Family, limit: Limit) -> Family:
-    """The family of a controller, as far as what limits its flow lets it show."""
-    if limit in (Limit.APPLICATION, Limit.RECEIVER):
-        return hidden(kind, limit.value)
-    # A sender that has nothing to cut goes on at a loss, as BBR does.
-    return hidden(kind, limit.value) if limit is Limit.ELSEWHERE and kind.name == "bbr" else kind
-
-
-def _long_flow(
-    stream: Stream,
-    limit: Limit,
-    base: Estimate | Unknown,
-    kind: Family,
-    doubt: tuple[float | None, str, bool],
-) -> LongFlow:
-    most = at_most(stream)
-    if isinstance(base, Unknown) and base.at_most is None and most is not None:
-        base = replace(base, at_most=most)
-    return LongFlow(stream, limit, base, most, kind, *doubt)
-
-
-def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:
-    """Whether little came by just before a stream began, as far as that was seen: its handshake met no queue then."""
-    if stream.handshake_s is None or rate_bps is None:
-        return True
-    first = max(0, int((stream.start_s - stream.handshake_s - _BEFORE_IT_S) / load.width_s))
-    bytes_ = load.bytes[first : int(stream.start_s / load.width_s)]
-    return not len(bytes_) or float(bytes_.mean()) * 8.0 / load.width_s <= _QUIET * rate_bps
-
-
-def _queue(seen: Seen) -> Queue:
-    if seen.unordered:
-        measure = "capture both directions on both sides, or read the limit from the router's configuration"
-        return Queue(Unknown("buffer", seen.unordered, measure), None, is_one_sided=True)
-    if seen.backlogs is None:
-        because = "one side of a queue shows neither what waits nor what is lost in it"
-        measure = "capture before and behind the queue at once, or read the limit from the router's configuration"
-        return Queue(Unknown("buffer", because, measure), None, is_one_sided=True)
-    if seen.gathered:
-        because = "segments were gathered at one of its sides, so that the same packet is not found on both"
-        measure = "turn it off where you capture (ethtool -K DEV tso off gso off gro off)"
-        return Queue(Unknown("buffer", because, measure), None)
-    return queue_limit(seen.backlogs)
 
 
 def _waits_are_before(streams: Sequence[Stream]) -> bool:

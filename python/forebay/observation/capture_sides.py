@@ -8,21 +8,28 @@ the place behind it sees no closer ones. At last, waits have a floor that an emp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forebay.observation.capture_columns import bins_of, gaps_of
 from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.link_rate import link_rate
+from forebay.observation.packet_timing import Bins, Gaps
 
 if TYPE_CHECKING:
-    from forebay._core import CapturedInterface, Crossing
+    from forebay._core import Captured, CapturedInterface, Crossed, Crossing
 
-__all__ = ["UNORDERED", "Place", "by_answers", "by_losses", "by_rates", "by_waits"]
+__all__ = ["UNORDERED", "Packets", "Side", "in_order", "packets_of", "two_sides"]
 
 #: Why two captures have no order.
 UNORDERED = "nothing tells which of the two captures was taken before the queue"
+#: Share of two captures' time that both cover, from which on they are two sides of a queue.
+_OVERLAP = 0.5
 #: Windows with an answer that a stream has at each place.
 _FEWEST = 3
 #: Difference of two times of answers that a clock of whole microseconds does not make, in nanoseconds.
@@ -39,22 +46,32 @@ _WINDOWS, _TICKS = 20, 10.0
 
 
 @dataclass(frozen=True)
-class Place:
-    """One of two captures.
+class Packets:
+    """The packets of one direction of an interface over time."""
 
-    Attributes
-    ----------
-    interface : CapturedInterface
-        Its columns.
-    rate : Estimate or Unknown
-        Of the link whose packets it shows back to back, in bit/s.
-    """
+    load: Bins
+    gaps: Gaps
+
+    @cached_property
+    def rate(self) -> Estimate | Unknown:
+        """The rate of the link whose packets are here back to back, in bit/s."""
+        return link_rate(self.gaps, self.load)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two captures: the columns of its interface, and the packets of its busiest direction."""
 
     interface: CapturedInterface
-    rate: Estimate | Unknown
+    packets: Packets
 
     @property
-    def packets(self) -> int:
+    def rate(self) -> Estimate | Unknown:
+        """The rate of the link whose packets it shows back to back, in bit/s."""
+        return self.packets.rate
+
+    @property
+    def count(self) -> int:
         """Packets of its busiest direction."""
         return self.interface["directions"][0]["total"][0]
 
@@ -65,7 +82,50 @@ class Place:
         return 0 if between is None else between[1] - between[0]
 
 
-def by_answers(one: Place, other: Place) -> bool | None:
+def two_sides(captured: Captured) -> tuple[Side, Side] | None:
+    """The interfaces of two files of the same time, the one with more packets first; None if there are no two."""
+    used = [each for each in captured["interfaces"] if each["directions"][0]["between_ns"] is not None]
+    if captured["queue"] is not None or len(used) != 2 or used[0]["file"] == used[1]["file"]:
+        return None
+    spans = [each["directions"][0]["between_ns"] for each in used]
+    assert spans[0] is not None
+    assert spans[1] is not None
+    both = min(spans[0][1], spans[1][1]) - max(spans[0][0], spans[1][0])
+    longest = max(span[1] - span[0] for span in spans if span is not None)
+    if both <= _OVERLAP * longest:
+        return None
+    first, second = sorted((Side(each, packets_of(each)) for each in used), key=lambda side: -side.count)
+    return first, second
+
+
+def packets_of(interface: CapturedInterface) -> Packets:
+    """The packets of the busiest direction of an interface."""
+    direction = interface["directions"][0]
+    return Packets(bins_of(direction), gaps_of(direction))
+
+
+def in_order(first: Side, second: Side, crossed: Callable[[], Crossed]) -> tuple[Side, Side] | None:
+    """Two sides of a queue, the one before it first; None if nothing tells.
+
+    Parameters
+    ----------
+    first, second : Side
+        In any order.
+    crossed : callable
+        Reads the captures again, with `first` before the queue and `second` behind it.
+    """
+    for tells in (_by_answers, _by_losses, _by_rates):
+        is_first = tells(first, second)
+        if is_first is not None:
+            return (first, second) if is_first else (second, first)
+    tick_ns = max(side.interface["directions"][0]["tick_ns"] for side in (first, second))
+    is_first = _by_waits(crossed()["directions"][0], tick_ns)
+    if is_first is None:
+        return None
+    return (first, second) if is_first else (second, first)
+
+
+def _by_answers(one: Side, other: Side) -> bool | None:
     """Whether `one` is before the queue, by the times from data to acknowledgments; None where they do not tell."""
     mine, theirs = _answers(one.interface), _answers(other.interface)
     both = mine.keys() & theirs.keys()
@@ -95,17 +155,17 @@ def _answers(interface: CapturedInterface) -> dict[int, tuple[float, int]]:
     }
 
 
-def by_losses(one: Place, other: Place) -> bool | None:
+def _by_losses(one: Side, other: Side) -> bool | None:
     """Whether `one` is before the queue, because more packets are missing at `other` than one of them lasts longer."""
     longest = max(one.nanoseconds, other.nanoseconds, 1)
-    more = max(one.packets, other.packets)
+    more = max(one.count, other.count)
     aside = more * abs(one.nanoseconds - other.nanoseconds) / longest
-    if abs(one.packets - other.packets) <= aside:
+    if abs(one.count - other.count) <= aside:
         return None
-    return one.packets > other.packets
+    return one.count > other.count
 
 
-def by_rates(one: Place, other: Place) -> bool | None:
+def _by_rates(one: Side, other: Side) -> bool | None:
     """Whether `one` is before the queue, because packets come closer to each other there than at `other`."""
     if not isinstance(one.rate, Estimate) or not isinstance(other.rate, Estimate):
         return None
@@ -114,7 +174,7 @@ def by_rates(one: Place, other: Place) -> bool | None:
     return one.rate.value > other.rate.value
 
 
-def by_waits(crossing: Crossing, tick_ns: float) -> bool | None:
+def _by_waits(crossing: Crossing, tick_ns: float) -> bool | None:
     """Whether packets pass a queue in the order of this crossing, because their waits have a floor and no ceiling.
 
     Parameters

@@ -7,7 +7,7 @@ it must have been empty at times is what every packet took at least the way betw
 from __future__ import annotations
 
 from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.link_rate import Bins, is_idle_at_times
+from forebay.observation.packet_timing import Bins, is_idle_at_times
 
 __all__ = ["clock_offset_ns"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.errors import InputError
-from forebay.observation.link_rate import Gaps
+from forebay.observation.packet_timing import Gaps
 from forebay.text.formatting import duration
 
 if TYPE_CHECKING:

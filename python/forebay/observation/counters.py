@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,22 +27,15 @@ from forebay.observation.intervals import (
     share_without_events,
     weighted_quantile,
 )
-from forebay.observation.line_reader import read_text
 from forebay.observation.numbers import seconds_text
-from forebay.observation.readers.counter_tables import TABLE, TELEMETRY
-from forebay.observation.readers.reader import Head
-from forebay.observation.readers.registry import reader_of
 from forebay.storage.safe_io import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ALLOWED", "Counters", "read"]
+__all__ = ["ALLOWED", "Counters", "check_rate", "port_counters"]
 
 ALLOWED = "counters of a port over time: a table, JSON of SNMP or gNMI, or what Prometheus exports"
-MOST_BYTES = 64 * 2**20
-#: Characters by which a file is recognized.
-HEAD = 64 * 1024
 #: What rates are counted as, and how remarks call them.
 _OF_RATES: Mapping[Kind, Kind] = {"rate": "bytes", "packet_rate": "packets", "drop_rate": "drops"}
 _WORDS: Mapping[Kind, str] = {"rate": "rates", "packet_rate": "rates of packets", "drop_rate": "rates of drops"}
@@ -121,32 +113,41 @@ class _Port:
     totals: dict[Kind, float] = field(default_factory=dict)
 
 
-def read(
-    path: Path | str | Sequence[Path | str], rate_bps: float | None = None, *, port: str | None = None
+def check_rate(rate_bps: float | None) -> None:
+    """Refuse a rate that no link has.
+
+    Raises
+    ------
+    InputError
+        Names the allowed rates.
+    """
+    if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
+        raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
+
+
+def port_counters(
+    files: Sequence[Readings], where: str, rate_bps: float | None = None, port: str | None = None
 ) -> Counters:
-    """Read files of counters and say what they tell.
+    """Sum up the counters of one port.
 
     Parameters
     ----------
-    path : path or paths
-        Plain, gzip or zstd; several of one port's counters, or counters and the speeds of interfaces.
+    files : sequence of Readings
+        Of each file: counters of one port, or counters and the speeds of interfaces.
+    where : str
+        The first file, for errors.
     rate_bps : float, optional
         Of the link in bit/s: for its utilization, and to tell a wrap from a restart.
     port : str, optional
-        Which port, where the files have several.
+        Which port, if the files have several.
 
     Raises
     ------
     InputError
         Names the file, the line, what was found and what is allowed.
     """
-    if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
-        raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    where = str(paths[0])
-    files = [_read(read_text(Path(each), ALLOWED, MOST_BYTES), str(each)) for each in paths]
     # Speeds are given to ports that other files name.
-    files.sort(key=_has_speeds_only)
+    files = sorted(files, key=_has_speeds_only)
     readings = files[0]
     for other in files[1:]:
         readings.adopt(other)
@@ -165,18 +166,6 @@ def read(
 def _has_speeds_only(readings: Readings) -> bool:
     kinds = {quantity.kind for port in readings.ports for _, quantity, _ in readings.of(port)}
     return kinds <= {"speed"}
-
-
-def _read(text: str, where: str) -> Readings:
-    """What the reader of such a text makes of it."""
-    if "\0" in text[:4096]:
-        raise InputError(f"{where}: found a binary file; allowed: {ALLOWED}")
-    head = Head(text[:HEAD].encode())
-    reader = reader_of(head)
-    if reader is None or reader.counters is None:
-        reader = TELEMETRY if head.is_json else TABLE
-    assert reader.counters is not None, "only readers of counters are chosen"
-    return reader.counters(text, where)
 
 
 def _chosen(readings: Readings, port: str | None, where: str) -> str:

@@ -16,7 +16,7 @@ from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, U
 from forebay.observation.intervals import mean_worth
 from forebay.observation.sample import Quantile
 
-__all__ = ["SCALES", "Burstiness", "Column", "Load", "Scale", "load_of", "product", "ratio"]
+__all__ = ["SCALES", "Burstiness", "Column", "Load", "LoadSeries", "Scale", "load_of", "product", "ratio"]
 
 #: Lengths of windows that are told, in seconds.
 SCALES = (0.001, 0.1, 1.0, 300.0)
@@ -118,6 +118,31 @@ class Load:
     hurst: Estimate | Unknown
     packet_bytes: float
     left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoadSeries:
+    """Bytes of IP packets over time, of which a load is made.
+
+    Attributes
+    ----------
+    bytes : array of float
+        In consecutive bins.
+    bin_s : float
+        Length of a bin in seconds.
+    source : str
+        Where the series comes from, in a clause.
+    packet_bytes : float
+        Mean size of a packet.
+    tick_s : float
+        The least time that the clock of the input tells apart, in seconds.
+    """
+
+    bytes: Numbers
+    bin_s: float
+    source: str
+    packet_bytes: float
+    tick_s: float = 0.0
 
 
 def load_of(

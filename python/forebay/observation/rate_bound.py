@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.link_rate import Bins
+from forebay.observation.packet_timing import Bins
 from forebay.observation.streams import Place, Stream
 
 __all__ = ["least_carried_rate", "sliding_sums"]

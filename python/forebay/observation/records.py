@@ -6,9 +6,8 @@ happens within an active timeout, nor of round trips, windows and losses; each i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +17,10 @@ from forebay.extras import need
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Span, Window, day_of
 from forebay.observation.counter_files.speeds import check_fits
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
-from forebay.observation.flow_records import formats
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.flow_assembly import Evidence, Timeouts, assemble_flows, gather, timeouts
 from forebay.observation.flow_records.flow_statistics import Covered, FlowStatistics, unknown_of
-from forebay.observation.flow_records.record_table import Reading, schema
+from forebay.observation.flow_records.record_table import ALLOWED, Reading, RecordFile, schema
 from forebay.observation.flow_records.spreading import SpreadSum, width_for
 from forebay.observation.flow_records.store import Store
 from forebay.observation.line_reader import Progress
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["FlowRecords", "read"]
+__all__ = ["FlowRecords", "read_records"]
 
 #: Output interfaces that an error names.
 _NAMED = 16
@@ -101,8 +99,8 @@ class FlowRecords:
         return self._flows.lazy()
 
 
-def read(
-    paths: Iterable[Path | str],
+def read_records(
+    files: Sequence[RecordFile],
     *,
     rate_bps: float | None = None,
     sampling: int = 1,
@@ -114,7 +112,7 @@ def read(
 
     Parameters
     ----------
-    paths : iterable of paths
+    files : sequence of RecordFile
         Plain, gzip or zstd.
     rate_bps : float, optional
         Of the link in bit/s, for its utilization.
@@ -139,9 +137,8 @@ def read(
         raise InputError(f"found {sampling}; allowed: 1 or more, as in 1 packet in 1000", "sampling")
     if rate_bps is not None and not 1 <= rate_bps <= MOST_RATE:
         raise InputError(f"found {rate_bps}; allowed: 1 to {MOST_RATE:g} bit/s", "rate")
-    files = [Path(each) for each in paths]
     if not files:
-        raise InputError(f"found no file; allowed: {formats.ALLOWED}")
+        raise InputError(f"found no file; allowed: {ALLOWED}")
     records, reading, found = _records(files, sampling, output, progress)
     evidence = gather(records.buckets())
     told = timeouts(evidence)
@@ -164,7 +161,7 @@ def read(
         flows.add(pieces)
     load = Series(first, width, smear.sums() * 8 / width, covered.resolution_s, "bit/s")
     if rate_bps is not None and findings.sampling == 1:
-        _check_fits(load, rate_bps, str(files[0]))
+        _check_fits(load, rate_bps, str(files[0].path))
     return FlowRecords(
         count=records.height,
         formats=tuple(found),
@@ -248,7 +245,7 @@ def _cut(records: Store, span: Span) -> Store:
 
 
 def _records(
-    files: list[Path], sampling: int, output: int | None, progress: Progress | None
+    files: Sequence[RecordFile], sampling: int, output: int | None, progress: Progress | None
 ) -> tuple[Store, Reading, list[str]]:
     """All records of all files, of one output interface where one is meant."""
     import polars as pl
@@ -256,9 +253,10 @@ def _records(
     reading, found = Reading(), list[str]()
     stores = {direction: Store(schema(), "pair") for direction in (0, FORWARD, BACKWARD)}
     seen, others = 0, set[int]()
-    lengths = [path.stat().st_size if path.is_file() else 0 for path in files]
-    for number, path in enumerate(files):
-        for read in formats.tables(path, reading, found):
+    lengths = [each.path.stat().st_size if each.path.is_file() else 0 for each in files]
+    for number, file in enumerate(files):
+        found.append(file.name)
+        for read in file.read(reading):
             table = read
             seen += table.height
             if output is not None:
@@ -276,11 +274,11 @@ def _records(
                 progress(sum(lengths[:number]) + reading.position, sum(lengths))
     store = _busier(stores, reading, output)
     if not store.height:
-        where = ", ".join(str(path) for path in files[:3])
+        where = ", ".join(str(each.path) for each in files[:3])
         if seen:
             known = ", ".join(map(str, sorted(others)[:_NAMED])) or "records that name an output interface"
             raise InputError(f"{where}: found {seen} records, none of interface {output}; allowed: {known}", "port")
-        raise InputError(f"{where}: found no record; allowed: {formats.ALLOWED}")
+        raise InputError(f"{where}: found no record; allowed: {ALLOWED}")
     return store, reading, found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
-from forebay.observation.link_rate import Bins, quiet
+from forebay.observation.packet_timing import Bins
 from forebay.observation.streams import Stream
 
 __all__ = ["FLOOR", "WAITED", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
@@ -218,7 +218,7 @@ def handshakes(
     shaken = [(stream.start_s, stream.handshake_s) for stream in streams if stream.handshake_s is not None]
     starts, shakes = (np.array(each) for each in zip(*shaken, strict=True)) if shaken else (np.empty(0), np.empty(0))
     if rate_bps is not None:
-        width, still = quiet(rate_bps, load)
+        width, still = load.quiet_stretches(rate_bps)
         before = np.concatenate([[0], np.cumsum(still)])
         first = np.clip(((starts - shakes) / width).astype(int), 0, len(still))
         last = np.clip((starts / width).astype(int) + 1, first, len(still))

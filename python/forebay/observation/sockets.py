@@ -20,7 +20,7 @@ from forebay.observation.socket_dumps import ALLOWED, Dump, Socket, dumps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Change", "Group", "Sockets", "read"]
+__all__ = ["Change", "Group", "Sockets", "read_sockets"]
 
 #: Share of its busy time in which one thing held a connection back, from which on it is limited by it.
 MOSTLY = 0.5
@@ -133,7 +133,7 @@ class Sockets:
     ignored: Mapping[str, int]
 
 
-def read(text: str, where: str = "sockets") -> Sockets:
+def read_sockets(text: str, where: str = "sockets") -> Sockets:
     """Read the output of `ss -tin`, `ss -tino` or `ss -tinem`, one dump or several one after another.
 
     Parameters

@@ -5,19 +5,27 @@ The key is drawn for each run and kept by nobody, so that pairs of addresses can
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.observation.flow_records.clocks import duration_unit, durations, times, unit_of
 from forebay.observation.flow_records.names import plain
+from forebay.observation.line_reader import open_input, read_blocks
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Reading", "schema"]
+__all__ = ["ALLOWED", "Reading", "RecordFile", "Source", "Tables", "schema"]
+
+ALLOWED = (
+    "flow records: nfdump's csv or json, a table with a header, JSON lines, files of nfcapd, "
+    "or export packets of NetFlow or IPFIX"
+)
 
 #: Bits of TCP flags by their letters (RFC 9293, section 3.1; RFC 3168).
 FLAGS: Mapping[str, int] = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16, "U": 32, "E": 64, "C": 128}
@@ -159,6 +167,53 @@ class Reading:
         return table.join(known, on=["source", "target"], how="left", nulls_equal=True, maintain_order="left").drop(
             "source", "target"
         )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of flow records while it is read.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    pieces : iterator of bytes
+        Of its content, unpacked.
+    """
+
+    path: Path
+    pieces: Iterator[bytes]
+
+    @property
+    def where(self) -> str:
+        """The file, for errors."""
+        return str(self.path)
+
+
+Tables = Callable[[Source, Reading], "Iterator[pl.DataFrame]"]
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A file of flow records, the name of its format, and the function that reads it."""
+
+    path: Path
+    name: str
+    tables: Tables
+
+    def read(self, reading: Reading) -> Iterator[pl.DataFrame]:
+        """The records of the file, a table at a time.
+
+        Raises
+        ------
+        InputError
+            If the file is of another format, or is damaged.
+        """
+        reading.fresh()
+        with open_input(self.path, ALLOWED) as file:
+            for table in self.tables(Source(self.path, read_blocks(file, str(self.path))), reading):
+                reading.position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+                yield table
 
 
 def _first(found: list[pl.Expr], kind: pl.DataType) -> pl.Expr:

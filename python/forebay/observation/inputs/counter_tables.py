@@ -7,7 +7,8 @@ import re
 from forebay.observation.counter_files.json_counters import read_telemetry
 from forebay.observation.counter_files.scrapes import is_scrape, read_scrapes
 from forebay.observation.counter_files.tables import read_table
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, Yields
 
 __all__ = ["GNMI", "QUERY", "SCRAPES", "TABLE", "TELEGRAF", "TELEMETRY"]
 
@@ -37,9 +38,9 @@ def _is_table(head: Head) -> bool:
 
 
 _OVER_TIME = (Yields.COUNTERS, Yields.RATES, Yields.SPEED, Yields.DROPS)
-SCRAPES = Reader("Prometheus' text with timestamps", _is_scrape, Kind.COUNTERS, _OVER_TIME, counters=read_scrapes)
-GNMI = Reader("gNMI from gnmic", _is_gnmi, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
-TELEGRAF = Reader("Telegraf's JSON", _is_telegraf, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
-QUERY = Reader("a range query of Prometheus", _is_query, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
-TELEMETRY = Reader("counters in JSON", _is_json, Kind.COUNTERS, _OVER_TIME, counters=read_telemetry)
-TABLE = Reader("counters in a table", _is_table, Kind.COUNTERS, _OVER_TIME, counters=read_table)
+SCRAPES = CounterInput("Prometheus' text with timestamps", _is_scrape, _OVER_TIME, read_scrapes)
+GNMI = CounterInput("gNMI from gnmic", _is_gnmi, _OVER_TIME, read_telemetry)
+TELEGRAF = CounterInput("Telegraf's JSON", _is_telegraf, _OVER_TIME, read_telemetry)
+QUERY = CounterInput("a range query of Prometheus", _is_query, _OVER_TIME, read_telemetry)
+TELEMETRY = CounterInput("counters in JSON", _is_json, _OVER_TIME, read_telemetry)
+TABLE = CounterInput("counters in a table", _is_table, _OVER_TIME, read_table)

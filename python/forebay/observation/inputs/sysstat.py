@@ -14,7 +14,8 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.json_counters import documents
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.tables import number_of
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
@@ -188,7 +189,7 @@ def _seconds(clock: str) -> float:
 
 
 _YIELDS = (Yields.RATES, Yields.DROPS)
-SADF_JSON = Reader("sysstat's JSON (`sadf -j`)", _is_json, Kind.COUNTERS, _YIELDS, counters=read_json)
-SADF_CSV = Reader("sysstat's table (`sadf -d`)", _is_csv, Kind.COUNTERS, _YIELDS, counters=read_csv)
-SAR = Reader("`sar -n DEV`", _is_table, Kind.COUNTERS, _YIELDS, counters=read_table)
-BINARY = Reader("sysstat's own file (sa01)", _is_binary, instead="use `sadf -j FILE -- -n DEV`")
+SADF_JSON = CounterInput("sysstat's JSON (`sadf -j`)", _is_json, _YIELDS, read_json)
+SADF_CSV = CounterInput("sysstat's table (`sadf -d`)", _is_csv, _YIELDS, read_csv)
+SAR = CounterInput("`sar -n DEV`", _is_table, _YIELDS, read_table)
+BINARY = RefusedInput("sysstat's own file (sa01)", _is_binary, (), "use `sadf -j FILE -- -n DEV`")

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.directions import Connection, two_way
+from forebay.observation.flow_records.record_table import Source
+from forebay.observation.inputs.flow_records import FlowInput
+from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.json_stream import read_objects
 from forebay.observation.line_reader import split_lines
-from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
@@ -141,6 +143,6 @@ def _number(row: Mapping[str, Any], name: str, place: str) -> float:
 
 
 _YIELDS = (Yields.FLOWS,)
-TABLE = Reader("Zeek's conn.log", _is_table, Kind.RECORDS, _YIELDS, records=_of_table)
-OBJECTS = Reader("Zeek's conn.log in JSON", _is_objects, Kind.RECORDS, _YIELDS, records=_of_objects)
-OTHER_LOG = Reader("a log of Zeek that is no conn.log", _is_other, instead="use conn.log of the same time")
+TABLE = FlowInput("Zeek's conn.log", _is_table, _YIELDS, _of_table)
+OBJECTS = FlowInput("Zeek's conn.log in JSON", _is_objects, _YIELDS, _of_objects)
+OTHER_LOG = RefusedInput("a log of Zeek that is no conn.log", _is_other, (), "use conn.log of the same time")

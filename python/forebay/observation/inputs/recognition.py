@@ -1,4 +1,4 @@
-"""The kind of an input, by its first bytes and not by its name. The registry of readers knows each kind.
+"""The kind of an input, by its first bytes and not by its name. The registry has all inputs.
 
 `observing` asks it before a file is read.
 """
@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from forebay.errors import InputError
+from forebay.observation.inputs.capture import MAGIC
+from forebay.observation.inputs.input import File, Head, Input, RefusedInput
+from forebay.observation.inputs.registry import INPUTS
 from forebay.observation.line_reader import open_input
-from forebay.observation.readers.captured import MAGIC
-from forebay.observation.readers.reader import Head, Kind, Reader
-from forebay.observation.readers.registry import reader_of
 from forebay.sanitize import legible
 from forebay.storage.safe_io import regular
 
-__all__ = ["Kind", "kind_of", "known_reader", "one_kind"]
+__all__ = ["find_input", "find_inputs"]
 
 #: Bytes that are looked at.
 _HEAD = 64 * 1024
@@ -24,46 +26,41 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _ALLOWED = "a capture, flow records, counters or sockets"
 
 
-def one_kind(paths: list[Path]) -> Kind:
-    """The kind that all these inputs are of.
+def find_inputs(paths: Sequence[Path]) -> list[File]:
+    """Find the input of each file; all are of one kind.
 
     Raises
     ------
     InputError
-        Where one cannot be read or told, or is of another kind than the first.
+        If a file cannot be read or recognized, or is of another kind than the first.
     """
-    kinds = [kind_of(path) for path in paths]
-    for path, kind in zip(paths, kinds, strict=True):
-        if kind is not kinds[0]:
+    files = [File(path, find_input(path)) for path in paths]
+    kind = files[0].input.kind
+    for each in files:
+        if each.input.kind is not kind:
             raise InputError(
-                f"{path}: found {kind.value} beside {kinds[0].value} ({paths[0]}); allowed: inputs of one kind"
+                f"{each.path}: found {each.input.kind.value} beside {kind.value} ({paths[0]}); "
+                "allowed: inputs of one kind"
             )
-    return kinds[0]
+    return files
 
 
-def kind_of(path: Path) -> Kind:
-    """What a file is, by its first bytes.
+def find_input(path: Path) -> Input[Any]:
+    """Find the input that accepts a file, by its first bytes.
 
     Raises
     ------
     InputError
-        Where it cannot be read, is empty, is known and not read, or is nothing that is known.
+        If the file cannot be read, is empty, is known and not read, or is nothing that is known.
     """
-    kind = known_reader(path).kind
-    assert kind is not None, "what is known and not read is refused"
-    return kind
-
-
-def known_reader(path: Path) -> Reader:
-    """The reader of a file; errors as of `kind_of`."""
     head = Head(_head(path))
     if not head.data.strip():
         raise InputError(f"{path}: found nothing in it; allowed: {_ALLOWED}")
-    reader = reader_of(head)
-    if reader is not None and reader.kind is None:
-        raise InputError(f"{path}: found {reader.name}, which is not read; {reader.instead}")
-    if reader is not None:
-        return reader
+    found = next((each for each in INPUTS if each.accepts(head)), None)
+    if isinstance(found, RefusedInput):
+        raise found.refusal(path)
+    if found is not None:
+        return found
     if head.is_binary:
         raise InputError(
             f"{path}: found bytes that begin with {head.data[:4].hex()}; allowed: pcap, pcapng (also packed by gzip or "

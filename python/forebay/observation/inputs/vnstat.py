@@ -9,7 +9,8 @@ from typing import Any
 from forebay.errors import InputError
 from forebay.observation.counter_files.json_counters import documents
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, Yields
 from forebay.storage.safe_io import shown
 
 __all__ = ["VNSTAT"]
@@ -63,4 +64,4 @@ def _amount(port: str, entry: Any, seconds: int, readings: Readings, place: str)
         readings.add(port, name, begin.timestamp() + seconds, rate, place)
 
 
-VNSTAT = Reader("vnStat's JSON (`vnstat --json f`)", _recognizes, Kind.COUNTERS, (Yields.RATES,), counters=read_amounts)
+VNSTAT = CounterInput("vnStat's JSON (`vnstat --json f`)", _recognizes, (Yields.RATES,), read_amounts)

@@ -11,7 +11,8 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.tables import number_of
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, Yields
 from forebay.observation.timestamps import parse_timestamp
 
 __all__ = ["LINES"]
@@ -73,10 +74,9 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-LINES = Reader(
+LINES = CounterInput(
     "Influx line protocol",
     _recognizes,
-    Kind.COUNTERS,
     (Yields.COUNTERS, Yields.SPEED, Yields.DROPS),
-    counters=read_lines,
+    read_lines,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from forebay.observation.readers.reader import Head, Reader
+from forebay.observation.inputs.input import Head, RefusedInput
 
 __all__ = ["UNREAD"]
 
@@ -15,25 +16,24 @@ _MRTG = "use `(echo time,inbytespersecond,outbytespersecond; tail -n +2 FILE | c
 _COLLECTD = "name the columns `time,rxbytes,txbytes`, or with StoreRates `time,inbytespersecond,outbytespersecond`"
 
 
-def _begins(*starts: bytes) -> object:
+def _begins(*starts: bytes) -> Callable[[Head], bool]:
     return lambda head: head.data.startswith(starts)
 
 
-def _says(pattern: str) -> object:
+def _says(pattern: str) -> Callable[[Head], bool]:
     compiled = re.compile(pattern, re.MULTILINE)
     return lambda head: not head.is_binary and compiled.search(head.text) is not None
 
 
-def _unread(name: str, recognizes: object, instead: str) -> Reader:
-    assert callable(recognizes), "a reader is asked"
-    return Reader(name, recognizes, instead=instead)
+def _unread(name: str, accepts: Callable[[Head], bool], instead: str) -> RefusedInput:
+    return RefusedInput(name, accepts, (), instead)
 
 
 def _is_page(head: Head) -> bool:
     return head.text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
 
 
-UNREAD: tuple[Reader, ...] = (
+UNREAD: tuple[RefusedInput, ...] = (
     _unread("a file of SiLK", _begins(b"\xde\xad\xbe\xef"), "use `rwcut --fields=1-12 FILE`"),
     _unread("a file of Argus", _begins(b"\x83\x10", b"\x83\x20"), _RA),
     _unread("a capture of snoop", _begins(b"snoop\0"), "use `editcap -F pcapng FILE out.pcapng`"),

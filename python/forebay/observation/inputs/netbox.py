@@ -11,7 +11,8 @@ import re
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, Yields
 from forebay.storage.safe_io import shown
 
 __all__ = ["INTERFACES"]
@@ -80,4 +81,4 @@ def _bits(text: str, place: str) -> float:
     return number * (_UNITS[found[2].lower()] if found[2] else 1e3)
 
 
-INTERFACES = Reader("NetBox's interfaces", _recognizes, Kind.COUNTERS, (Yields.SPEED,), counters=read_interfaces)
+INTERFACES = CounterInput("NetBox's interfaces", _recognizes, (Yields.SPEED,), read_interfaces)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.directions import Connection, two_way
+from forebay.observation.flow_records.record_table import Source
+from forebay.observation.inputs.flow_records import FlowInput
+from forebay.observation.inputs.input import Head, Yields
 from forebay.observation.json_stream import read_objects
-from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
@@ -101,4 +103,4 @@ def _count(body: Mapping[str, Any], name: str, place: str) -> float:
     return float(value)
 
 
-EVE = Reader("Suricata's eve.json", _recognizes, Kind.RECORDS, (Yields.FLOWS,), records=_records)
+EVE = FlowInput("Suricata's eve.json", _recognizes, (Yields.FLOWS,), _records)

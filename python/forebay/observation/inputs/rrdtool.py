@@ -14,8 +14,9 @@ from xml.etree import ElementTree
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.line_reader import split_cells
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
@@ -247,11 +248,11 @@ def _number(value: Any, place: str) -> float:
 
 
 _YIELDS = (Yields.RATES, Yields.DROPS)
-XPORT_XML = Reader("`rrdtool xport`", _is_xml, Kind.COUNTERS, _YIELDS, counters=read_xml)
-XPORT_JSON = Reader("`rrdtool xport --json`", _is_json, Kind.COUNTERS, _YIELDS, counters=read_json)
-FETCH = Reader("`rrdtool fetch`", _is_fetch, Kind.COUNTERS, _YIELDS, counters=read_fetch)
-LIBRENMS = Reader("rates of LibreNMS or Observium", _is_librenms, Kind.COUNTERS, _YIELDS, counters=read_librenms)
-CACTI = Reader("a graph's CSV of Cacti", _is_cacti, Kind.COUNTERS, (Yields.RATES,), counters=read_cacti)
-BINARY = Reader(
-    "an RRD", _is_binary, instead="use `rrdtool xport --json DEF:o=FILE:OUTOCTETS:AVERAGE XPORT:o:OUTOCTETS`"
+XPORT_XML = CounterInput("`rrdtool xport`", _is_xml, _YIELDS, read_xml)
+XPORT_JSON = CounterInput("`rrdtool xport --json`", _is_json, _YIELDS, read_json)
+FETCH = CounterInput("`rrdtool fetch`", _is_fetch, _YIELDS, read_fetch)
+LIBRENMS = CounterInput("rates of LibreNMS or Observium", _is_librenms, _YIELDS, read_librenms)
+CACTI = CounterInput("a graph's CSV of Cacti", _is_cacti, (Yields.RATES,), read_cacti)
+BINARY = RefusedInput(
+    "an RRD", _is_binary, (), "use `rrdtool xport --json DEF:o=FILE:OUTOCTETS:AVERAGE XPORT:o:OUTOCTETS`"
 )

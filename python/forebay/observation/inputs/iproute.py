@@ -13,7 +13,8 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings, Shaper
-from forebay.observation.readers.reader import Head, Kind, Reader, Yields
+from forebay.observation.inputs.counters import CounterInput
+from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import shown
 
@@ -166,11 +167,9 @@ def _prints(text: str, where: str, command: str) -> Iterator[tuple[float, str, l
 
 
 _YIELDS = (Yields.COUNTERS, Yields.DROPS)
-QDISC = Reader(
-    "`tc -s -j qdisc`", _is_qdisc, Kind.COUNTERS, (*_YIELDS, Yields.SPEED, Yields.QUEUE), counters=read_qdiscs
+QDISC = CounterInput("`tc -s -j qdisc`", _is_qdisc, (*_YIELDS, Yields.SPEED, Yields.QUEUE), read_qdiscs)
+LINK = CounterInput("`ip -s -j link`", _is_link, _YIELDS, read_links)
+QDISC_TEXT = RefusedInput(
+    "`tc qdisc` without -j", _is_qdisc_text, (), "use `tc -s -j qdisc`; " + _HOW.format("tc -s -j qdisc")
 )
-LINK = Reader("`ip -s -j link`", _is_link, Kind.COUNTERS, _YIELDS, counters=read_links)
-QDISC_TEXT = Reader(
-    "`tc qdisc` without -j", _is_qdisc_text, instead="use `tc -s -j qdisc`; " + _HOW.format("tc -s -j qdisc")
-)
-LINK_TEXT = Reader("`ip link` without -j", _is_link_text, instead="use " + _HOW.format("ip -s -j link"))
+LINK_TEXT = RefusedInput("`ip link` without -j", _is_link_text, (), "use " + _HOW.format("ip -s -j link"))

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forebay.observation.flow_records import exports, json_records, nfcapd, text_records
+from forebay.observation.flow_records.record_table import Source
+from forebay.observation.inputs.flow_records import FlowInput
+from forebay.observation.inputs.input import Head, Yields
 from forebay.observation.json_stream import read_objects
 from forebay.observation.line_reader import read_blocks, split_lines
-from forebay.observation.readers.reader import Head, Kind, Reader, Source, Yields
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +69,7 @@ def _of_table(source: Source, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 _FLOWS = (Yields.FLOWS,)
-NFCAPD = Reader("nfdump's nfcapd", _is_nfcapd, Kind.RECORDS, _FLOWS, records=_of_nfcapd)
-EXPORTS = Reader("packets of NetFlow or IPFIX", _is_exported, Kind.RECORDS, _FLOWS, records=_of_packets)
-OBJECTS = Reader("flow records in JSON", _is_object, Kind.RECORDS, _FLOWS, records=_of_objects)
-TABLE = Reader("flow records in a table", _is_table, Kind.RECORDS, _FLOWS, records=_of_table)
+NFCAPD = FlowInput("nfdump's nfcapd", _is_nfcapd, _FLOWS, _of_nfcapd)
+EXPORTS = FlowInput("packets of NetFlow or IPFIX", _is_exported, _FLOWS, _of_packets)
+OBJECTS = FlowInput("flow records in JSON", _is_object, _FLOWS, _of_objects)
+TABLE = FlowInput("flow records in a table", _is_table, _FLOWS, _of_table)

@@ -1,0 +1,200 @@
+"""Flow records: the base of their inputs, and their finding.
+
+An input of flow records is a function from a file to typed tables. `records` joins records to flows and sums them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from forebay.errors import InputError
+from forebay.observation.arrivals import arrivals
+from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.finding import (
+    AppLimited,
+    Finding,
+    FittedDistribution,
+    GroupFinding,
+    LinkFinding,
+    OpenLoop,
+    Persistent,
+    Workload,
+)
+from forebay.observation.finding import (
+    Input as Observed,
+)
+from forebay.observation.flow_records.record_table import RecordFile, Tables
+from forebay.observation.inputs.input import File, Input, InputReading, Kind, Options
+from forebay.observation.load import Load, LoadSeries, product
+from forebay.observation.one_sided import given_or_unknown, regime_without_packets, unknown_queue
+from forebay.observation.records import FlowRecords, read_records
+from forebay.observation.sample import Sample
+from forebay.observation.sizes import sizes
+from forebay.text.formatting import bandwidth
+
+__all__ = ["FlowInput", "FlowReading"]
+
+#: The largest number of an interface (RFC 2863: ifIndex).
+_MOST_INTERFACE = 2**31 - 1
+#: Transfers whose sizes are worth a distribution.
+_TRANSFERS = 5
+#: Why records do not tell what packets tell.
+_BECAUSE = "records say how much came between two instants, and nothing of when"
+
+
+@dataclass(frozen=True)
+class FlowReading(InputReading):
+    """Flow records of a link."""
+
+    records: FlowRecords
+
+
+@dataclass(frozen=True)
+class FlowInput(Input[FlowReading]):
+    """An input of flow records.
+
+    Attributes
+    ----------
+    tables : callable
+        From a source to typed tables of records.
+    """
+
+    kind: ClassVar[Kind] = Kind.RECORDS
+    options: ClassVar[frozenset[str]] = frozenset(("port", "sampling", "window"))
+
+    tables: Tables
+
+    def read(self, files: Sequence[File], options: Options) -> FlowReading:
+        """Read flow records: load over time, sizes and beginnings of flows."""
+        found = read_records(
+            [_record_file(each) for each in files],
+            rate_bps=options.rate_bps,
+            sampling=options.sampling,
+            output=_interface(options.port),
+            window=options.window,
+            progress=options.progress,
+        )
+        return FlowReading(given_or_unknown(options.rate_bps, _BECAUSE), _load_series(found), found)
+
+    def finding(self, reading: FlowReading, load: Load | None) -> Finding:
+        """Make a finding of flow records."""
+        records = reading.records
+        limited = records.estimates.get("limited_flows") or Unknown(
+            "flows that this link limits", _BECAUSE, "capture the port for a minute at a busy time"
+        )
+        groups: list[GroupFinding] = []
+        distributions: list[FittedDistribution] = []
+        many = records.estimates.get("long_flows")
+        if many is not None and many.value > 0:
+            groups.append(_long_records(records, many, limited))
+        transfers = _short_records(records, distributions)
+        if transfers is not None:
+            groups.append(transfers)
+        return Finding(
+            input=Observed("flow records", records.last_s - records.first_s, None, None),
+            link=LinkFinding(
+                reading.rate, unknown_queue("buffer", _BECAUSE), unknown_queue("queue discipline", _BECAUSE)
+            ),
+            limited=limited,
+            regime=regime_without_packets(load, limited, _BECAUSE),
+            groups=tuple(groups),
+            load=load,
+            distributions=tuple(distributions),
+            unknown=_not_said(records.unknown, limited, groups),
+            remarks=records.remarks if load is not None else (*records.remarks, *_mean_alone(records)),
+            day=records.day,
+            assumed=("bursts are those of transfers that begin as the records show: records have no packets",),
+        )
+
+
+def _record_file(file: File) -> RecordFile:
+    assert isinstance(file.input, FlowInput), "files are of one kind"
+    return RecordFile(file.path, file.input.name, file.input.tables)
+
+
+def _interface(port: str | None) -> int | None:
+    """A port by its number (SNMP's ifIndex), which is what flow records have."""
+    if port is None:
+        return None
+    if not port.isdecimal() or int(port) > _MOST_INTERFACE:
+        raise InputError(f"found {port}; allowed: the number of an output interface, as flow records have it", "port")
+    return int(port)
+
+
+def _not_said(
+    unknown: Sequence[Unknown], limited: Estimate | Unknown, groups: Sequence[GroupFinding]
+) -> tuple[Unknown, ...]:
+    """What is not identified, without what the link, its flows and the groups say already."""
+    said = {"buffer and queue discipline"}
+    if isinstance(limited, Unknown):
+        said.add("which flows this link limits")
+    if groups:
+        said |= {"base round trips", "congestion controllers"}
+    return tuple(each for each in unknown if each.what not in said)
+
+
+def _mean_alone(records: FlowRecords) -> tuple[str, ...]:
+    """The mean load of records that are too short for a load over time."""
+    mean = records.estimates.get("load")
+    return () if mean is None else (f"the load is {bandwidth(mean.value)} on average; over less time it is not known",)
+
+
+def _load_series(records: FlowRecords) -> LoadSeries | None:
+    series = records.load
+    width = max(series.resolution_s, series.bin_s)
+    means = series.averaged(width)
+    if len(means) < 2:
+        return None
+    bins = max(1, round(np.ceil(width / series.bin_s - 1e-9)))
+    size = records.estimates.get("packet_size")
+    return LoadSeries(
+        means * bins * series.bin_s / 8.0,
+        bins * series.bin_s,
+        "bytes of records over their time",
+        size.value if size is not None else 1500.0,
+    )
+
+
+def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unknown) -> GroupFinding:
+    """Long flows: persistent ones where the link is known to limit them, else as fast as each was."""
+    mean = records.estimates.get("long_rate") or records.estimates.get("load")
+    rate = None
+    if mean is not None:
+        share = max(many.value, 1.0)
+        rate = replace(scaled(mean, 1.0 / share, "bit/s"), source="load over the number of long flows")
+    is_limited = isinstance(limited, Estimate) and limited.value > 0
+    workload: Workload = Persistent() if is_limited or rate is None else AppLimited(rate)
+    return GroupFinding(
+        "long flows",
+        many,
+        workload,
+        "this link" if is_limited else "unknown",
+        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
+        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+        rate=rate,
+    )
+
+
+def _short_records(records: FlowRecords, distributions: list[FittedDistribution]) -> GroupFinding | None:
+    if len(records.sizes) < _TRANSFERS or len(records.arrivals_s) < 2:
+        return None
+    source = f"{len(records.sizes)} flows that were seen from beginning to end"
+    of_size = sizes(Sample.of(np.maximum(records.sizes, 1.0)), source)
+    begin, end = records.first_s, max(records.last_s, float(records.arrivals_s[-1]) + 1e-3)
+    of_starts = arrivals(records.arrivals_s, begin, end, source)
+    if of_starts.gap is None:
+        return None
+    distributions.append(FittedDistribution("size of flows", "byte", of_size.sample, of_size.distribution, of_size.why))
+    load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
+    return GroupFinding(
+        "transfers",
+        None,
+        OpenLoop(of_size.distribution, of_starts.gap, of_size.why, of_starts.why, load),
+        "unknown",
+        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
+        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+    )
