@@ -6,8 +6,6 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,221 +14,37 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forebay import InputError
-from forebay.observation import counters, records
-from forebay.observation.inputs import Kind, kind_of, known_reader
+from forebay.observation.inputs.input import Kind, RefusedInput
+from forebay.observation.inputs.recognition import find_input
+from forebay.observation.inputs.registry import INPUTS
 from forebay.observation.observing import observe
-from forebay.observation.readers.registry import READERS
+from tests.input_forms import (
+    BEGIN,
+    BYTES,
+    DROPS,
+    FLOWS,
+    FORMS,
+    NETBOX,
+    RATE,
+    RATES,
+    STEP,
+    TIMES,
+    date,
+    gnmic_updates,
+    qdiscs,
+    queried,
+    rwcut,
+    sar,
+    snmp_exporter,
+    stamp,
+    table,
+    zeek_json,
+    zeek_table,
+)
+from tests.readings import read_counters, read_records
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.tiers import examples
-
-BEGIN = 1_790_000_000
-STEP = 30
-#: Mean rates of intervals in bit/s, packets of 1,000 bytes, and drops in every tenth interval.
-RATES = np.random.default_rng(42).uniform(2e6, 9e6, 120).round(-3)
-SIZES = (RATES * STEP / 8).astype(int)
-PACKETS = SIZES // 1000
-DROPS = np.where(np.arange(120) % 10 == 0, 7, 0)
-TIMES = [BEGIN + STEP * at for at in range(121)]
-RATE = 10e6
-
-
-def summed(amounts: np.ndarray, first: int = 5_000_000_000) -> list[int]:
-    return [first, *(first + np.cumsum(amounts)).tolist()]
-
-
-BYTES, SENT, LOST = summed(SIZES), summed(PACKETS, 7_000_000), summed(DROPS, 12)
-
-
-def date(at: int) -> str:
-    return datetime.fromtimestamp(TIMES[at], UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def gnmic_updates() -> str:
-    return "\n".join(
-        json.dumps({
-            "source": "r1:57400", "subscription-name": "if", "timestamp": TIMES[at] * 10**9, "time": date(at),
-            "updates": [{
-                "Path": "interfaces/interface[name=ge-0/0/1]/state/counters",
-                "values": {"interfaces/interface/state/counters": {
-                    "out-octets": BYTES[at], "out-pkts": SENT[at], "out-discards": LOST[at],
-                }},
-            }],
-        })
-        for at in range(121)
-    )  # fmt: skip
-
-
-def telegraf() -> str:
-    return json.dumps({"metrics": [
-        {
-            "fields": {"ifHCOutOctets": BYTES[at], "ifHCOutUcastPkts": SENT[at], "ifOutDiscards": LOST[at],
-                       "ifHighSpeed": 10},
-            "name": "interface", "tags": {"agent_host": "192.0.2.1", "ifName": "ge-0/0/1"}, "timestamp": TIMES[at],
-        }
-        for at in range(121)
-    ]})  # fmt: skip
-
-
-def influx() -> str:
-    return "\n".join(
-        f"net,host=gw\\ 1,interface=eth0 bytes_sent={BYTES[at]}i,packets_sent={SENT[at]}i,drop_out={LOST[at]}i,"
-        f'speed=10i,state="up" {TIMES[at]}000000000\ncpu,cpu=cpu0 usage_idle=98.5 {TIMES[at]}000000000'
-        for at in range(121)
-    )
-
-
-def sadf_json() -> str:
-    statistics = [
-        {
-            "timestamp": {"date": date(at + 1)[:10], "time": date(at + 1)[11:], "utc": 1, "interval": STEP},
-            "network": {
-                "net-dev": [{"iface": "eth0", "rxpck": 1.0, "txpck": float(PACKETS[at] / STEP), "rxkB": 0.1,
-                             "txkB": float(SIZES[at] / STEP / 1024), "rxcmp": 0.0, "txcmp": 0.0, "rxmcst": 0.0,
-                             "ifutil-percent": 1.0}],
-                "net-edev": [{"iface": "eth0", "rxerr": 0.0, "txdrop": float(DROPS[at] / STEP), "rxdrop": 0.0}],
-            },
-        }
-        for at in range(120)
-    ]  # fmt: skip
-    host = {"nodename": "gw", "sysname": "Linux", "file-date": date(0)[:10], "statistics": statistics, "restarts": []}
-    return json.dumps({"sysstat": {"hosts": [host]}})
-
-
-def sadf_table() -> str:
-    rows = ["# hostname;interval;timestamp;IFACE;rxpck/s;txpck/s;rxkB/s;txkB/s;rxcmp/s;txcmp/s;rxmcst/s;%ifutil"]
-    rows += [
-        f"gw;{STEP};{date(at + 1)} UTC;eth0;1.00;{PACKETS[at] / STEP:.2f};0.10;{SIZES[at] / STEP / 1024:.2f};0;0;0;0"
-        for at in range(120)
-    ]
-    return "\n".join(rows)
-
-
-def sar() -> str:
-    head = "        IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s   rxcmp/s   txcmp/s  rxmcst/s   %ifutil"
-    out = [f"Linux 6.1.0-18-amd64 (gw) \t{date(0)[:10]} \t_x86_64_\t(4 CPU)\n"]
-    for at in range(120):
-        clock = date(at + 1)[11:]
-        rate = f"{SIZES[at] / STEP / 1024:.2f}"
-        row = f"eth0      1.00 {PACKETS[at] / STEP:.2f} 0.10 {rate} 0.00 0.00 0.00 0.1"
-        out.append(f"{clock}{head}\n{clock}         {row}\n")
-    out.append(f"Average:{head}\nAverage:         eth0 1.00 600.00 0.10 1.00 0.00 0.00 0.00 0.10")
-    return "\n".join(out)
-
-
-def xport_xml() -> str:
-    rows = "".join(f"<row><v>1.0e+03</v><v>{SIZES[at] / STEP:.10e}</v></row>" for at in range(120))
-    return (
-        '<?xml version="1.0" encoding="ISO-8859-1"?>\n<xport>\n  <meta>\n'
-        f"    <start>{BEGIN}</start>\n    <end>{TIMES[-1]}</end>\n    <step>{STEP}</step>\n    <rows>120</rows>\n"
-        "    <columns>2</columns>\n    <legend><entry>INOCTETS</entry><entry>OUTOCTETS</entry></legend>\n"
-        f"  </meta>\n  <data>{rows}</data>\n</xport>\n"
-    )
-
-
-def xport_json() -> str:
-    meta = {"start": BEGIN, "end": TIMES[-1], "step": STEP, "legend": ["traffic_in", "traffic_out"]}
-    data = ",\n".join(f"[ 1.0e+03, {SIZES[at] / STEP:.10e} ]" for at in range(120))
-    head = f'{{ "about": "RRDtool graph JSON output",\n  "meta": {json.dumps(meta)},'
-    return f'{head}\n  "data": [\n{data},\n[ NaN, NaN ]\n]\n}}'
-
-
-def fetch() -> str:
-    rows = "".join(f"{TIMES[at + 1]}: 1.0e+03 {SIZES[at] / STEP:.10e}\n" for at in range(120))
-    return f"                      INOCTETS           OUTOCTETS\n\n{rows}{TIMES[-1] + STEP}: -nan -nan\n"
-
-
-def librenms() -> str:
-    return "Timestamp,INOCTETS,OUTOCTETS\n" + "".join(f"{TIMES[at + 1]},12.5,{SIZES[at] / STEP}\n" for at in range(120))
-
-
-def cacti() -> str:
-    rows = "".join(f'"{date(at + 1)}","5","{RATES[at]}"\n' for at in range(120))
-    about = f'"Title:","r1 - Traffic"\n"Vertical Label:","bits per second"\n"Step:","{STEP}"\n'
-    return f'{about}\n"Date","Inbound","Outbound"\n{rows}'
-
-
-def vnstat() -> str:
-    """Amounts of five minutes, whose rates are those of the other forms."""
-    entries = []
-    for at in range(120):
-        begin = datetime.fromtimestamp(BEGIN + 300 * at, UTC)
-        entries.append({
-            "id": at, "date": {"year": begin.year, "month": begin.month, "day": begin.day},
-            "time": {"hour": begin.hour, "minute": begin.minute}, "rx": 5, "tx": int(RATES[at] * 300 / 8),
-        })  # fmt: skip
-    interface = {"name": "eth0", "alias": "", "traffic": {"total": {"rx": 1, "tx": 2}, "fiveminute": entries}}
-    return json.dumps({"vnstatversion": "2.10", "jsonversion": "2", "interfaces": [interface]})
-
-
-def qdiscs() -> str:
-    return "\n".join(
-        f"{TIMES[at]}\n"
-        + json.dumps([
-            {"kind": "tbf", "handle": "1:", "dev": "eth0", "root": True, "refcnt": 3,
-             "options": {"rate": 1250000, "burst": 3099, "lat": 50000}, "bytes": BYTES[at], "packets": SENT[at],
-             "drops": LOST[at], "overlimits": 7, "requeues": 0, "backlog": 4500, "qlen": 3},
-            {"kind": "pfifo", "handle": "2:", "dev": "eth0", "parent": "1:1", "options": {"limit": 50},
-             "bytes": BYTES[at], "packets": SENT[at], "drops": LOST[at], "overlimits": 0, "requeues": 0,
-             "backlog": 4500, "qlen": 3},
-        ])
-        for at in range(121)
-    )  # fmt: skip
-
-
-def links() -> str:
-    return "\n".join(
-        f"{TIMES[at]}\n"
-        + json.dumps([
-            {"ifindex": 1, "ifname": "lo", "link_type": "loopback", "stats64": {"tx": {"bytes": 5, "packets": 1}}},
-            {"ifindex": 2, "ifname": "eth0", "flags": ["UP"], "mtu": 1500, "qdisc": "fq", "link_type": "ether",
-             "stats64": {"rx": {"bytes": 1, "packets": 1, "errors": 0, "dropped": 0},
-                         "tx": {"bytes": BYTES[at], "packets": SENT[at], "errors": 0, "dropped": LOST[at],
-                                "carrier_errors": 0, "collisions": 0}}},
-        ])
-        for at in range(121)
-    )  # fmt: skip
-
-
-def node_exporter() -> str:
-    out = []
-    for at in range(121):
-        out.append("# HELP node_network_speed_bytes speed_bytes value of /sys/class/net/<iface>.")
-        for name, value in (
-            ("speed_bytes", 1.25e6), ("transmit_bytes_total", BYTES[at]), ("transmit_packets_total", SENT[at]),
-            ("transmit_drop_total", LOST[at]), ("receive_bytes_total", 17),
-        ):  # fmt: skip
-            out.append(f'node_network_{name}{{device="eth0"}} {value} {TIMES[at]}000')
-    return "\n".join(out) + "\n"
-
-
-def snmp_exporter() -> str:
-    labels = 'ifAlias="",ifDescr="GigabitEthernet0/1",ifIndex="3",ifName="Gi0/1"'
-    return "".join(
-        f"# {TIMES[at]}\nifHighSpeed{{{labels}}} 10\nifHCOutOctets{{{labels}}} {BYTES[at]}\n"
-        f"ifHCOutUcastPkts{{{labels}}} {SENT[at]}\nifOutDiscards{{{labels}}} {LOST[at]}\n"
-        for at in range(121)
-    )
-
-
-#: Forms of counters and rates; whether packets, drops and a speed are in them.
-FORMS: dict[str, tuple[Callable[[], str], str]] = {
-    "gNMI from gnmic": (gnmic_updates, "packets drops"),
-    "Telegraf's JSON": (telegraf, "packets drops speed"),
-    "Influx line protocol": (influx, "packets drops speed"),
-    "sysstat's JSON (`sadf -j`)": (sadf_json, "packets drops"),
-    "sysstat's table (`sadf -d`)": (sadf_table, "packets"),
-    "`sar -n DEV`": (sar, "packets"),
-    "`rrdtool xport`": (xport_xml, ""),
-    "`rrdtool xport --json`": (xport_json, ""),
-    "`rrdtool fetch`": (fetch, ""),
-    "rates of LibreNMS or Observium": (librenms, ""),
-    "a graph's CSV of Cacti": (cacti, ""),
-    "vnStat's JSON (`vnstat --json f`)": (vnstat, ""),
-    "`tc -s -j qdisc`": (qdiscs, "packets drops speed"),
-    "`ip -s -j link`": (links, "packets drops"),
-    "Prometheus' text with timestamps": (node_exporter, "packets drops speed"),
-}
 
 
 def written(folder: Path, content: str | bytes, name: str = "input") -> Path:
@@ -243,8 +57,8 @@ def written(folder: Path, content: str | bytes, name: str = "input") -> Path:
 def test_every_form_tells_the_load_that_is_true(name: str, tmp_path: Path) -> None:
     make, parts = FORMS[name]
     path = written(tmp_path, make())
-    assert known_reader(path).name == name
-    found = counters.read(path)
+    assert find_input(path).name == name
+    found = read_counters(path)
     # A rate is of the step before its time, the first one too. The first amount has no interval that is known.
     assert found.bits_per_second.size == (119 if name == "vnStat's JSON" else 120)
     assert found.bits_per_second == pytest.approx(RATES[-found.bits_per_second.size :], rel=2e-3)
@@ -256,7 +70,7 @@ def test_every_form_tells_the_load_that_is_true(name: str, tmp_path: Path) -> No
 
 
 def test_names_of_snmp_exporter_have_their_speed(tmp_path: Path) -> None:
-    found = counters.read(written(tmp_path, snmp_exporter()))
+    found = read_counters(written(tmp_path, snmp_exporter()))
     assert found.bits_per_second == pytest.approx(RATES, rel=1e-3)
     assert found.rate is not None
     assert (found.rate.value, found.rate.source) == (RATE, "ifHighSpeed")
@@ -275,20 +89,13 @@ def test_one_print_of_a_shaper_tells_its_rate_queue_and_limit(tmp_path: Path) ->
 def test_prints_without_dates_are_no_load(tmp_path: Path) -> None:
     several = "\n".join(line for line in qdiscs().split("\n") if line.startswith("["))
     with pytest.raises(InputError, match="line 2: found another print without a date before it"):
-        counters.read(written(tmp_path, several))
+        read_counters(written(tmp_path, several))
 
 
 def test_prints_of_links_without_dates_want_dated_prints_of_links(tmp_path: Path) -> None:
     one = [{"ifname": "eth0", "link_type": "ether", "stats64": {"tx": {"bytes": 5, "packets": 1, "dropped": 0}}}]
     with pytest.raises(InputError, match=r"do date \+%s; ip -s -j link; done"):
-        counters.read(written(tmp_path, f"{json.dumps(one)}\n{json.dumps(one)}\n"))
-
-
-NETBOX = (
-    "Device,Name,Label,Enabled,Type,Speed,Description\n"
-    'r1,GigabitEthernet0/1,,True,1000BASE-T (1GE),"{speed}",uplink\n'
-    "r1,GigabitEthernet0/2,,True,SFP+ (10GE),,spare\n"
-)
+        read_counters(written(tmp_path, f"{json.dumps(one)}\n{json.dumps(one)}\n"))
 
 
 @pytest.mark.parametrize(
@@ -299,114 +106,41 @@ def test_netbox_tells_the_speed_of_a_port_of_other_counters(
 ) -> None:
     inventory = written(tmp_path, NETBOX.format(speed=speed), "interfaces.csv")
     polled = written(tmp_path, snmp_exporter().replace("ifHighSpeed", "ifUnused"), "polled.txt")
-    assert known_reader(inventory).name == "NetBox's interfaces"
+    assert find_input(inventory).name == "NetBox's interfaces"
     for order in ([inventory, polled], [polled, inventory]):
-        found = counters.read(order, port="Gi0/1")
+        found = read_counters(order, port="Gi0/1")
         assert found.rate is not None
         assert (found.rate.value, found.is_nominal) == (bps, is_nominal)
     with pytest.raises(InputError, match="speeds of interfaces and no counter"):
-        counters.read(inventory)
+        read_counters(inventory)
 
 
 # Flow records ----------------------------------------------------------------------------------------------------
-
-ZEEK = (
-    "ts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tservice\tduration\torig_bytes\tresp_bytes\t"
-    "conn_state\tlocal_orig\tlocal_resp\tmissed_bytes\thistory\torig_pkts\torig_ip_bytes\tresp_pkts\tresp_ip_bytes\t"
-    "tunnel_parents"
-)
-#: Downloads of 100 kB each second for two minutes, each a second long.
-STARTS = [BEGIN + float(at) for at in range(120)]
-
-
-def zeek_table() -> str:
-    rows = [
-        f"{at:.6f}\tC{number}\t10.0.0.1\t{30000 + number}\t203.0.113.1\t443\ttcp\t-\t1.000000\t400\t97000\tSF\tT\tF\t"
-        "0\tShADadFf\t10\t1000\t75\t100000\t-"
-        for number, at in enumerate(STARTS)
-    ]
-    rows.append(f"{STARTS[-1]:.6f}\tC\t10.0.0.1\t5\t203.0.113.1\t443\ttcp\t-\t-\t-\t-\tS0\tT\tF\t0\tS\t1\t60\t0\t0\t-")
-    return (
-        "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n"
-        f"#fields\t{ZEEK}\n#types\ttime\n" + "\n".join(rows) + "\n#close\t2026-09-21-15-00-00\n"
-    )
-
-
-def zeek_json() -> str:
-    return "".join(
-        json.dumps({
-            "ts": at, "uid": f"C{number}", "id.orig_h": "10.0.0.1", "id.orig_p": 30000 + number,
-            "id.resp_h": "203.0.113.1", "id.resp_p": 443, "proto": "tcp", "duration": 1.0, "orig_bytes": 400,
-            "resp_bytes": 97000, "conn_state": "SF", "missed_bytes": 0, "history": "ShADadFf", "orig_pkts": 10,
-            "orig_ip_bytes": 1000, "resp_pkts": 75, "resp_ip_bytes": 100000,
-        }) + "\n"
-        for number, at in enumerate(STARTS)
-    )  # fmt: skip
-
-
-def stamp(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f+0000")
-
-
-def eve() -> str:
-    other = {"timestamp": stamp(BEGIN), "event_type": "dns", "src_ip": "10.0.0.1", "dest_ip": "10.0.0.2"}
-    return json.dumps(other) + "\n" + "".join(
-        json.dumps({
-            "timestamp": stamp(at + 60), "flow_id": number, "in_iface": "eth0", "event_type": "flow",
-            "src_ip": "10.0.0.1", "src_port": 30000 + number, "dest_ip": "203.0.113.1", "dest_port": 443,
-            "proto": "TCP", "flow": {"pkts_toserver": 10, "pkts_toclient": 75, "bytes_toserver": 1000,
-                                     "bytes_toclient": 100000, "start": stamp(at), "end": stamp(at + 1), "age": 1,
-                                     "state": "closed"}, "tcp": {"tcp_flags": "1b"},
-        }) + "\n"
-        for number, at in enumerate(STARTS)
-    )  # fmt: skip
-
-
-def rwcut() -> str:
-    head = (
-        "            sIP|            dIP|sPort|dPort|pro|   packets|     bytes|   flags|"
-        "                  sTime| duration|                  eTime|sen|"
-    )
-    rows = [
-        f"    203.0.113.1|       10.0.0.1|  443|{30000 + number}|  6|        75|    100000|FS PA   |"
-        f"{datetime.fromtimestamp(at, UTC).strftime('%Y/%m/%dT%H:%M:%S.%f')[:-3]}|    1.000|"
-        f"{datetime.fromtimestamp(at + 1, UTC).strftime('%Y/%m/%dT%H:%M:%S.%f')[:-3]}| S1|"
-        for number, at in enumerate(STARTS)
-    ]
-    return "\n".join([head, *rows, ""])
-
-
-FLOWS: dict[str, Callable[[], str]] = {
-    "Zeek's conn.log": zeek_table,
-    "Zeek's conn.log in JSON": zeek_json,
-    "Suricata's eve.json": eve,
-    "flow records in a table": rwcut,
-}
 
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_every_form_of_flows_tells_the_load_of_the_busier_direction(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, FLOWS[name]())
-    reader = known_reader(path)
+    reader = find_input(path)
     assert (reader.name, reader.kind) == (name, Kind.RECORDS)
-    found = records.read([path])
+    found = read_records([path])
     assert found.count == 120
     assert found.estimates["load"].value == pytest.approx(800_000, rel=0.02)
     assert found.estimates["packet_size"].value == pytest.approx(100_000 / 75)
     assert found.estimates["tcp_share"].value == 1
     if name != "flow records in a table":
         assert any("taken is the one towards those who begin connections" in each for each in found.remarks)
-        other = records.read([path], output=1)
+        other = read_records([path], output=1)
         assert other.estimates["load"].value == pytest.approx(8_000, rel=0.05)
 
 
 def test_a_log_without_flows_says_what_it_has(tmp_path: Path) -> None:
     alert = json.dumps({"timestamp": stamp(BEGIN), "event_type": "alert", "flow_id": 1, "src_ip": "10.0.0.1"})
     with pytest.raises(InputError, match="events `alert`, and none of the kind `flow`"):
-        records.read([written(tmp_path, alert)])
+        read_records([written(tmp_path, alert)])
     dns = zeek_table().replace("#path\tconn", "#path\tdns")
     with pytest.raises(InputError, match=r"found a log of Zeek that is no conn\.log"):
-        kind_of(written(tmp_path, dns))
+        find_input(written(tmp_path, dns))
 
 
 # What is not read ------------------------------------------------------------------------------------------------
@@ -442,13 +176,6 @@ def test_what_is_known_and_not_read_names_the_export_to_use(content: str | bytes
 # Contradictions --------------------------------------------------------------------------------------------------
 
 
-def table(rates: np.ndarray, extra: str = "", cell: str = "") -> str:
-    total = summed((rates * STEP / 8).astype(int))
-    head = "time,ifHCOutOctets" + (f",{extra}" if extra else "")
-    tail = f",{cell}" if extra else ""
-    return "\n".join([head, *(f"{when},{size}{tail}" for when, size in zip(TIMES, total, strict=True)), ""])
-
-
 def test_a_load_above_the_rate_is_no_answer(tmp_path: Path) -> None:
     path = written(tmp_path, table(np.full(120, 3e9)))
     done = forebay("observe", path, "--rate", "1Gbps")
@@ -457,13 +184,13 @@ def test_a_load_above_the_rate_is_no_answer(tmp_path: Path) -> None:
     assert "more than the link's 1.00 Gb/s (given by --rate)" in done.err
     path = written(tmp_path, table(np.full(120, 3e9), "ifHighSpeed", "1000"))
     with pytest.raises(InputError, match=r"more than the link's 1\.00 Gb/s \(ifHighSpeed\)"):
-        counters.read(path)
+        read_counters(path)
 
 
 def test_one_late_poll_is_no_contradiction(tmp_path: Path) -> None:
     rates = np.full(120, 0.9e9)
     rates[50:52] = 0.6e9, 1.2e9
-    assert counters.read(written(tmp_path, table(rates)), 1e9).bits_per_second.max() == pytest.approx(1.2e9)
+    assert read_counters(written(tmp_path, table(rates)), 1e9).bits_per_second.max() == pytest.approx(1.2e9)
 
 
 @pytest.mark.parametrize(
@@ -481,7 +208,7 @@ def test_impossible_numbers_are_named_with_their_place(
     extra: str, cell: str, rate: float | None, words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError) as caught:
-        counters.read(written(tmp_path, table(RATES, extra, cell)), rate)
+        read_counters(written(tmp_path, table(RATES, extra, cell)), rate)
     assert words in str(caught.value)
 
 
@@ -490,15 +217,15 @@ def test_impossible_numbers_in_json_are_named_with_their_line(value: str, tmp_pa
     lines = gnmic_updates().split("\n")
     lines[3] = lines[3].replace(f'"out-octets": {BYTES[3]}', f'"out-octets": {value}')
     with pytest.raises(InputError, match=r"line 4: found .*`out-octets`; allowed: numbers from 0"):
-        counters.read(written(tmp_path, "\n".join(lines)))
+        read_counters(written(tmp_path, "\n".join(lines)))
 
 
 def test_rates_under_the_name_of_a_counter_are_refused(tmp_path: Path) -> None:
     rows = "".join(f"{when},{rate / 8 + 0.25}\n" for when, rate in zip(TIMES, RATES, strict=False))
     for name in ("ifHCOutOctets", "txbytes", "bytes"):
         with pytest.raises(InputError, match=r"so that it is no counter; allowed: a rate named `bps`"):
-            counters.read(written(tmp_path, f"time,{name}\n{rows}"))
-    found = counters.read(written(tmp_path, f"time,bytes per second\n{rows}"))
+            read_counters(written(tmp_path, f"time,{name}\n{rows}"))
+    found = read_counters(written(tmp_path, f"time,bytes per second\n{rows}"))
     assert found.bits_per_second == pytest.approx(RATES, abs=10)
 
 
@@ -506,19 +233,14 @@ def test_a_series_without_a_name_may_be_anything(tmp_path: Path) -> None:
     result = [{"metric": {"ifName": "Gi0/1"}, "values": [[when, "5"] for when in TIMES]}]
     text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
     with pytest.raises(InputError, match="a series without a name that never falls"):
-        counters.read(written(tmp_path, text))
-
-
-def queried(values: Sequence[float], **labels: str) -> str:
-    result = [{"metric": labels, "values": [[when, str(value)] for when, value in zip(TIMES[1:], values, strict=True)]}]
-    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+        read_counters(written(tmp_path, text))
 
 
 def test_a_query_of_rates_is_read_and_its_unit_is_assumed(tmp_path: Path) -> None:
     """`rate(ifHCOutOctets[5m])` has no name in the answer, and none of its labels says what is counted."""
     path = written(tmp_path, queried(RATES / 8, ifName="Gi0/1", job="snmp"))
-    assert known_reader(path).name == "a range query of Prometheus"
-    found = counters.read(path)
+    assert find_input(path).name == "a range query of Prometheus"
+    found = read_counters(path)
     assert found.port == "Gi0/1"
     assert found.bits_per_second == pytest.approx(RATES)
     out = tmp_path / "link.toml"
@@ -531,7 +253,7 @@ def test_a_query_of_rates_is_read_and_its_unit_is_assumed(tmp_path: Path) -> Non
     "name", ["instance:ifHCOutOctets:rate5m", "instance_device:node_network_transmit_bytes:rate1m"]
 )
 def test_a_recording_rule_of_a_rate_says_what_it_is(name: str, tmp_path: Path) -> None:
-    found = counters.read(written(tmp_path, queried(RATES / 8, __name__=name, device="eth0")))
+    found = read_counters(written(tmp_path, queried(RATES / 8, __name__=name, device="eth0")))
     assert found.bits_per_second == pytest.approx(RATES)
     assert found.assumed == ()
 
@@ -545,9 +267,9 @@ def cacti_of_today(unit: str = "bits per second", legend: str = '"Inbound","Outb
 
 def test_a_table_of_cacti_is_read_as_it_writes_it_today(tmp_path: Path) -> None:
     path = written(tmp_path, cacti_of_today())
-    assert known_reader(path).name == "a graph's CSV of Cacti"
-    assert counters.read(path).bits_per_second == pytest.approx(RATES)
-    octets = counters.read(written(tmp_path, cacti_of_today("bytes per second", '"Traffic In","Traffic Out"')))
+    assert find_input(path).name == "a graph's CSV of Cacti"
+    assert read_counters(path).bits_per_second == pytest.approx(RATES)
+    octets = read_counters(written(tmp_path, cacti_of_today("bytes per second", '"Traffic In","Traffic Out"')))
     assert octets.bits_per_second == pytest.approx(8 * RATES)
 
 
@@ -564,7 +286,7 @@ def test_a_table_of_cacti_is_read_as_it_writes_it_today(tmp_path: Path) -> None:
 )
 def test_a_graph_of_cacti_that_is_no_load_is_refused_in_words(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
-        counters.read(written(tmp_path, text))
+        read_counters(written(tmp_path, text))
 
 
 def test_a_host_s_loopback_is_no_port_to_choose_from(tmp_path: Path) -> None:
@@ -572,9 +294,9 @@ def test_a_host_s_loopback_is_no_port_to_choose_from(tmp_path: Path) -> None:
     with_loopback = [
         line for row in rows for line in ((row.replace("eth0", "lo  "), row) if " eth0 " in row else (row,))
     ]
-    assert counters.read(written(tmp_path, "\n".join(with_loopback))).port == "eth0"
+    assert read_counters(written(tmp_path, "\n".join(with_loopback))).port == "eth0"
     alone = "\n".join(row.replace("eth0", "lo") for row in rows)
-    assert counters.read(written(tmp_path, alone)).port == "lo"
+    assert read_counters(written(tmp_path, alone)).port == "lo"
 
 
 def test_a_load_above_the_rate_names_its_line_and_column(tmp_path: Path) -> None:
@@ -582,26 +304,25 @@ def test_a_load_above_the_rate_names_its_line_and_column(tmp_path: Path) -> None
     at = int(np.argmax(RATES))
     text = "time,ifHCInOctets,ifHCOutOctets\n" + "\n".join(rows)
     with pytest.raises(InputError, match=rf"line {at + 3}, `ifHCOutOctets`: found a load of"):
-        counters.read(written(tmp_path, text), float(RATES.max()) / 2)
+        read_counters(written(tmp_path, text), float(RATES.max()) / 2)
 
 
 # The registry ----------------------------------------------------------------------------------------------------
 
 
-def test_readers_have_names_of_their_own_and_say_what_they_yield() -> None:
-    names = [each.name for each in READERS]
+def test_inputs_have_names_of_their_own_and_say_what_they_yield() -> None:
+    names = [each.name for each in INPUTS]
     assert len(set(names)) == len(names)
-    for each in READERS:
-        assert (each.kind is None) == bool(each.instead), each.name
-        assert bool(each.yields) == (each.kind is not None), each.name
-        assert (each.counters is not None) == (each.kind is Kind.COUNTERS), each.name
-        assert (each.records is not None) == (each.kind is Kind.RECORDS), each.name
+    for each in INPUTS:
+        if isinstance(each, RefusedInput):
+            assert each.instead, each.name
+        assert bool(each.yields) != isinstance(each, RefusedInput), each.name
 
 
-def test_the_manual_lists_every_reader() -> None:
+def test_the_manual_lists_every_input() -> None:
     manual = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
-    for each in READERS:
-        if each.kind is not None:
+    for each in INPUTS:
+        if not isinstance(each, RefusedInput):
             row = f"| {each.name} | {', '.join(one.value for one in each.yields)} |"
             assert row in manual, row
 
@@ -611,14 +332,14 @@ def test_records_of_more_than_the_link_carries_are_no_answer(tmp_path: Path) -> 
     with pytest.raises(
         InputError, match=r"more than the link's 500 kb/s \(given by --rate\); allowed: records of this link"
     ):
-        records.read([path], rate_bps=5e5)
-    assert records.read([path], rate_bps=1e6).estimates["utilization"].value == pytest.approx(0.8, rel=0.02)
+        read_records([path], rate_bps=5e5)
+    assert read_records([path], rate_bps=1e6).estimates["utilization"].value == pytest.approx(0.8, rel=0.02)
 
 
 def test_two_values_at_one_time_are_those_of_two_ports(tmp_path: Path) -> None:
     rows = "".join(f"{when},{size}\n{when},{size + 5}\n" for when, size in zip(TIMES, BYTES, strict=True))
     with pytest.raises(InputError, match="at one time; allowed: one value, or a column such as ifName"):
-        counters.read(written(tmp_path, f"time,ifHCOutOctets\n{rows}"))
+        read_counters(written(tmp_path, f"time,ifHCOutOctets\n{rows}"))
 
 
 def test_zeek_writes_dates_and_other_separators_too(tmp_path: Path) -> None:
@@ -626,7 +347,7 @@ def test_zeek_writes_dates_and_other_separators_too(tmp_path: Path) -> None:
     dated = "".join(json.dumps({**each, "ts": stamp(each["ts"])}) + "\n" for each in events)
     commas = zeek_table().replace("\t", ",").replace("\\x09", "\\x2c")
     for text in (dated, commas):
-        found = records.read([written(tmp_path, text)])
+        found = read_records([written(tmp_path, text)])
         assert found.count == 120
         assert found.first_s == BEGIN
 
@@ -642,7 +363,7 @@ def test_zeek_writes_dates_and_other_separators_too(tmp_path: Path) -> None:
 )
 def test_a_damaged_log_of_zeek_is_one_line(change: tuple[str, str], words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        records.read([written(tmp_path, zeek_table().replace(*change, 1))])
+        read_records([written(tmp_path, zeek_table().replace(*change, 1))])
     assert words in str(caught.value)
 
 
