@@ -210,3 +210,53 @@ def test_code_asks_an_engine_for_capabilities_and_compares_no_engine_name() -> N
                 sides = [node.left, *node.comparators]
                 compared = {side.value for side in sides if isinstance(side, ast.Constant)}
                 assert not compared & names, f"{name}:{node.lineno}"
+
+
+#: Functions of the stages of observe whose results are passed on as values, by the module that has each of them.
+STAGES = {
+    "link_rate": "observation.link_rate",
+    "load_of": "observation.load",
+    "base_round_trip": "observation.round_trips",
+}
+
+
+def call_sites(code: Mapping[str, str], function: str, home: str) -> list[str]:
+    """The places that name a function: by its own name, by another one, or as an attribute of its module."""
+    found = []
+    for module, text in code.items():
+        tree = ast.parse(text)
+        names = {function} if module == home else set()
+        modules = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == f"forebay.{home}":
+                names |= {alias.asname or alias.name for alias in node.names if alias.name == function}
+            elif isinstance(node, ast.ImportFrom) and node.module == f"forebay.{home.rpartition('.')[0]}":
+                modules |= {alias.asname or alias.name for alias in node.names if alias.name == home.rpartition(".")[2]}
+        for node in ast.walk(tree):
+            by_name = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names
+            by_module = (
+                isinstance(node, ast.Attribute)
+                and node.attr == function
+                and isinstance(node.value, ast.Name)
+                and node.value.id in modules
+            )
+            if by_name or by_module:
+                found.append(f"{module}:{node.lineno}")
+    return found
+
+
+@pytest.mark.parametrize("function", STAGES)
+def test_a_stage_of_observe_is_computed_at_one_call_site(function: str) -> None:
+    code = {name: path.read_text(encoding="utf-8") for name, path in modules().items()}
+    assert len(call_sites(code, function, STAGES[function])) == 1
+
+
+def test_a_second_call_site_is_seen() -> None:
+    first = {"a": "from forebay.observation.load import load_of\nload_of(1)\n"}
+    for second in (
+        "from forebay.observation.load import load_of as described\nlist(map(described, []))\n",
+        "from forebay.observation import load\ndef late():\n    load.load_of(1)\n",
+    ):
+        assert len(call_sites({**first, "b": second}, "load_of", STAGES["load_of"])) == 2
+    assert call_sites(first, "load_of", STAGES["load_of"]) == ["a:2"]
+    assert call_sites({"observation.load": "def load_of():\n    load_of()\n"}, "load_of", STAGES["load_of"]) != []
