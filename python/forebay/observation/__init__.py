@@ -1,14 +1,22 @@
 """Scenarios from measurements of a network: captures, flow records, counters and sockets.
 
-1. `observing` is the entry. `inputs` asks the registry of `readers` for the kind of each file.
-2. `captures` reads captures by `crates/capture` as `Seen`, and `doubts` refuses contradictions. `apart` puts captures
-   of two hosts on one clock.
-3. `interpretation` asks, in this order: `link_rate`, or `carried` if the rate is unknown; `limits` with `steadiness`;
-   `round_trips`; `controllers` with `evidence` and `behaviors`, or `reductions` without timestamps; `queues`.
-4. `records`, `counters` and `sockets` read the other inputs, and `others` makes findings of them. `busy_hour` chooses
-   the described part of a day.
-5. `joining` makes a `Finding` of a capture, and `writing` makes a scenario of any finding.
+`observing` runs the stages in this order. Each stage passes its result on as a value.
 
-Every number is an `Estimate` or an `Unknown` (`estimate`). The statistics are in `load`, `sizes`, `arrivals`,
-`regime` and `intervals`.
+1. Inputs: `inputs.recognition` finds the input of each file. `inputs.registry` lists all inputs.
+2. Readings: the input reads its files. `captures` reads packets, `records` flow records, `counters` a port's counters,
+   and `sockets` dumps of sockets. `consistency` refuses captures that contradict themselves.
+3. Direction and sides: `captures` and `capture_sides` choose the direction of a capture, and order two captures of one
+   queue. `clock_offset` puts them on one clock. `busy_hour` chooses the described part of a day.
+4. Link rate: `link_rate` measures it, and `capture_link` accepts it or explains why it is unknown. `rate_bound` gives
+   the least rate. Other inputs state the rate.
+5. Load: `load` describes bytes over time: mean, quantiles, burstiness, memory.
+6. Round trips: `round_trips` estimates base round trips of the streams of a capture.
+7. Flows: `capture_flows` asks `limits` with `schedules`, `controllers` with `congestion_signals`, and `queues`.
+   `sizes` and `arrivals` describe transfers, and `regime` names the regime.
+8. Scenario: the input makes a `Finding`, and `writing` a scenario of it.
+
+Every number is an `Estimate` or an `Unknown` (`estimate`). To add an input, write a file in `inputs` and name it in
+its registry:
+
+    LINES = CounterInput("Influx line protocol", accepts, (Yields.COUNTERS,), read_lines)
 """

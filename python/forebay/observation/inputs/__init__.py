@@ -1,5 +1,6 @@
-"""Readers of `observe`: a file for each kind of input, a line in the registry, and what is known but not read.
+"""Inputs of `observe`: a file for each tool, and a line in the registry for each of its forms.
 
-A `Reader` has a name, a test that recognizes an input, and what it yields. An input that is known and not read is a
-line in `unread`. The names of columns are in `flow_records.names` and `counter_files.names`.
+An input has `accepts`, which recognizes the beginning of a file, `read`, and `finding`. Inputs of one kind share the
+last two: `counters`, `flow_records`, `sockets` and `capture` have them. An input that is known and not read is a line
+in `unread`. Names of columns are in `flow_records.names` and `counter_files.names`.
 """
