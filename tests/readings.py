@@ -16,9 +16,9 @@ from forebay.observation.finding import Finding
 from forebay.observation.inputs.counter_tables import TABLE, TELEMETRY
 from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.flow_records import FlowInput
-from forebay.observation.inputs.flow_tables import EXPORTS, OBJECTS
+from forebay.observation.inputs.flow_tables import OBJECTS
 from forebay.observation.inputs.flow_tables import TABLE as FLOW_TABLE
-from forebay.observation.inputs.input import File, Input, Kind, Options
+from forebay.observation.inputs.input import File, Input, Options
 from forebay.observation.inputs.recognition import find_input
 from forebay.observation.line_reader import Progress
 from forebay.observation.load import load_of
@@ -32,10 +32,7 @@ def _input_of(path: Path, kind: type[Input[Any]], objects: Input[Any], table: In
     except InputError:
         start = path.read_bytes()[:64].lstrip() if path.is_file() else b""
         return objects if start.startswith((b"{", b"[")) else table
-    if isinstance(found, kind):
-        return found
-    # A capture may hold export packets.
-    return EXPORTS if found.kind is Kind.CAPTURE and kind is FlowInput else table
+    return found if isinstance(found, kind) else table
 
 
 def read_counters(path: Path | Sequence[Path], rate_bps: float | None = None, *, port: str | None = None) -> Counters:

@@ -305,32 +305,3 @@ def sampler(interval: int, domain: int = 7) -> bytes:
     template = struct.pack(">HHHHH", 3, 22, 400, 3, 1) + struct.pack(">HHHHHH", 149, 4, 305, 4, 306, 4)
     data = struct.pack(">HHIII", 400, 16, domain, 1, interval - 1)
     return struct.pack(">HHIII", 10, 16 + len(template) + len(data), round(BEGIN), 0, domain) + template + data
-
-
-def pcap(payloads: Iterable[bytes]) -> bytes:
-    """UDP datagrams to port 2055, behind a tag of a VLAN."""
-    parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
-    for payload in payloads:
-        frame = _frame(payload)
-        parts.append(struct.pack("<IIII", int(BEGIN), 0, len(frame), len(frame)) + frame)
-    return b"".join(parts)
-
-
-def pcapng(payloads: Iterable[bytes], order: str = ">") -> bytes:
-    parts = [
-        struct.pack(f"{order}IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28),
-        struct.pack(f"{order}IIHHII", 1, 20, 1, 0, 65535, 20),
-    ]
-    for payload in payloads:
-        frame = _frame(payload)
-        padded = frame + b"\0" * (-len(frame) % 4)
-        size = 32 + len(padded)
-        parts.append(struct.pack(f"{order}IIIIIII", 6, size, 0, 0, 0, len(frame), len(frame)) + padded
-                     + struct.pack(f"{order}I", size))  # fmt: skip
-    return b"".join(parts)
-
-
-def _frame(payload: bytes) -> bytes:
-    udp = struct.pack(">HHHH", 40000, 2055, 8 + len(payload), 0) + payload
-    network = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, bytes([10, 9, 8, 7]), bytes(4))
-    return bytes(12) + b"\x81\x00\x00\x05\x08\x00" + network + udp

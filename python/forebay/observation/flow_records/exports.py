@@ -10,12 +10,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.observation.flow_records.clocks import MOST_SECONDS
-from forebay.observation.flow_records.datagrams import Bytes, captured, is_capture
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,15 +72,15 @@ class _Exporters:
     """What was learned of exporters on the way."""
 
     reading: Reading
-    templates: dict[tuple[bytes, int, int], _Template] = field(default_factory=dict)
-    sampling: dict[tuple[bytes, int], int] = field(default_factory=dict)
+    templates: dict[tuple[int, int], _Template] = field(default_factory=dict)
+    sampling: dict[int, int] = field(default_factory=dict)
 
-    def learn(self, key: tuple[bytes, int, int], template: _Template) -> None:
+    def learn(self, key: tuple[int, int], template: _Template) -> None:
         if len(self.templates) >= MOST_TEMPLATES:
             self.templates.clear()
         self.templates[key] = template
 
-    def sample(self, key: tuple[bytes, int], interval: int) -> None:
+    def sample(self, key: int, interval: int) -> None:
         if len(self.sampling) < MOST_TEMPLATES:
             self.sampling[key] = interval
 
@@ -96,9 +94,7 @@ class _Clock:
 
 
 def is_exported(start: bytes) -> bool:
-    """Whether a file begins with an export packet or is a capture that may hold some."""
-    if is_capture(start):
-        return True
+    """Whether a file begins with an export packet."""
     if len(start) < 20:
         return False
     version, count = struct.unpack(">HH", start[:4])
@@ -121,9 +117,9 @@ def tables(pieces: Iterator[bytes], where: str, reading: Reading) -> Iterator[pl
     exporters = _Exporters(reading)
     rows: list[Row] = []
     found = 0
-    for sender, payload in _packets(pieces, where):
+    for payload in _stored(_Bytes(pieces), where):
         try:
-            fresh = _records(sender, payload, exporters)
+            fresh = _records(payload, exporters)
         except (_Wrong, struct.error):
             continue
         found += 1
@@ -138,16 +134,7 @@ def tables(pieces: Iterator[bytes], where: str, reading: Reading) -> Iterator[pl
         yield _table(rows, reading)
 
 
-def _packets(pieces: Iterator[bytes], where: str) -> Iterator[tuple[bytes, bytes]]:
-    first = next(pieces, b"")
-    source = Bytes(chain([first], pieces))
-    if is_capture(first):
-        yield from captured(source, where)
-    else:
-        yield from ((b"", packet) for packet in _stored(source, where))
-
-
-def _stored(source: Bytes, where: str) -> Iterator[bytes]:
+def _stored(source: _Bytes, where: str) -> Iterator[bytes]:
     """Packets one behind the other, as RFC 5655 stores IPFIX; those of v9 end where a set would be numbered 5 to 10."""
     ahead = source.take(4)
     while len(ahead) == 4:
@@ -171,19 +158,19 @@ def _stored(source: Bytes, where: str) -> Iterator[bytes]:
         yield packet
 
 
-def _records(sender: bytes, packet: bytes, exporters: _Exporters) -> list[Row]:
+def _records(packet: bytes, exporters: _Exporters) -> list[Row]:
     """The records of one packet."""
     version = int.from_bytes(packet[:2], "big")
     if version == 5:
         return _of_v5(packet)
     if version == 9 and len(packet) >= 20:
         uptime, seconds, _, domain = struct.unpack(">IIII", packet[4:20])
-        return _of_sets(packet, 20, (sender, domain), _Clock(float(seconds), uptime), exporters)
+        return _of_sets(packet, 20, domain, _Clock(float(seconds), uptime), exporters)
     if version == 10 and len(packet) >= 16:
         size, seconds, _, domain = struct.unpack(">HIII", packet[2:16])
         if size != len(packet):
             raise _Wrong
-        return _of_sets(packet, 16, (sender, domain), _Clock(float(seconds), 0), exporters)
+        return _of_sets(packet, 16, domain, _Clock(float(seconds), 0), exporters)
     raise _Wrong
 
 
@@ -213,7 +200,7 @@ def _since(clock: _Clock, uptime_ms: int) -> float:
 
 
 def _of_sets(
-    packet: bytes, at: int, source: tuple[bytes, int], clock: _Clock, exporters: _Exporters
+    packet: bytes, at: int, domain: int, clock: _Clock, exporters: _Exporters
 ) -> list[Row]:  # fmt: skip
     """The records of the sets of a packet of v9 or IPFIX."""
     ipfix = packet[1] == 10
@@ -226,15 +213,15 @@ def _of_sets(
         at += size
         if kind in ((2, 3) if ipfix else (0, 1)):
             for number, template in _templates(body, ipfix=ipfix, options=kind % 2 == 1):
-                exporters.learn((*source, number), template)
+                exporters.learn((domain, number), template)
         elif kind >= 256:
-            found = exporters.templates.get((*source, kind))
+            found = exporters.templates.get((domain, kind))
             if found is None:
                 exporters.reading.unread += 1
             elif found.options:
-                _learn_sampling(body, found, source, exporters)
+                _learn_sampling(body, found, domain, exporters)
             else:
-                sampling = exporters.sampling.get(source, 1)
+                sampling = exporters.sampling.get(domain, 1)
                 rows += (_row(values, clock, sampling) for values in _values(body, found))
     return rows
 
@@ -319,7 +306,7 @@ def _seconds(element: int, value: bytes, clock: _Clock) -> float:
     return clock.exported_s - number * 1e-6
 
 
-def _learn_sampling(body: bytes, template: _Template, source: tuple[bytes, int], exporters: _Exporters) -> None:
+def _learn_sampling(body: bytes, template: _Template, domain: int, exporters: _Exporters) -> None:
     for values in _values(body, template):
         said = {
             element: int.from_bytes(value, "big")
@@ -330,7 +317,7 @@ def _learn_sampling(body: bytes, template: _Template, source: tuple[bytes, int],
         if said.get(305):  # so many packets are taken, then so many are not (RFC 5477, section 8.2)
             interval = (said[305] + said.get(306, 0)) // said[305]
         if interval > 1:
-            exporters.sample(source, interval)
+            exporters.sample(domain, interval)
 
 
 def _table(rows: list[Row], reading: Reading) -> pl.DataFrame:
@@ -353,3 +340,32 @@ def _table(rows: list[Row], reading: Reading) -> pl.DataFrame:
     )
     reading.impossible += table.height - good.height
     return reading.finished(good.with_columns(pl.col("sampling").fill_null(1)))
+
+
+class _Bytes:
+    """Bytes of a file, taken from its beginning on.
+
+    Parameters
+    ----------
+    pieces : iterator of bytes
+        Of the file, cut anywhere.
+    """
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+        self._at = 0
+        self.offset = 0
+
+    def take(self, count: int) -> bytes:
+        """The next bytes; fewer where the file ends."""
+        if len(self._rest) - self._at < count:
+            parts, size = [self._rest[self._at :]], len(self._rest) - self._at
+            while size < count and (piece := next(self._pieces, b"")):
+                parts.append(piece)
+                size += len(piece)
+            self._rest, self._at = b"".join(parts), 0
+        found = self._rest[self._at : self._at + count]
+        self._at += len(found)
+        self.offset += len(found)
+        return found
