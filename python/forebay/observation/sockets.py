@@ -1,4 +1,4 @@
-"""A server's own sockets: what `ss -tin` says of each connection, by controller and by what limits it.
+"""A server's own sockets: what `ss -tin` says of each connection, its controller and what limits it.
 
 The kernel's counters (`struct tcp_info`, Linux 4.10 and later: bytes_acked, busy, rwnd_limited, minrtt) are cumulative,
 so several dumps of one time after another say what happened between them.
@@ -6,21 +6,15 @@ so several dumps of one time after another say what happened between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-import numpy as np
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from forebay.errors import InputError
-from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.intervals import batch_ratio, quantile, share_without_events
+from forebay.observation.estimate import Unknown
 from forebay.observation.socket_dumps import ALLOWED, Dump, Socket, dumps
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Change", "Group", "Sockets", "read_sockets"]
+__all__ = ["FEWEST_BYTES", "Change", "Sockets", "read_sockets"]
 
 #: Share of its busy time in which one thing held a connection back, from which on it is limited by it.
 MOSTLY = 0.5
@@ -74,29 +68,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Group:
-    """The connections of one controller.
-
-    Attributes
-    ----------
-    controller : str
-        As the kernel names it, such as "cubic".
-    sockets, sending : int
-        How many there are, and how many of them moved 100 kB or more.
-    limited : mapping
-        How many of those that send are limited by "application", "receiver", "sender's buffer" and "congestion".
-    estimates : mapping
-        By name, such as "base_rtt_p50", "retransmission_rate" and "rate_p50".
-    """
-
-    controller: str
-    sockets: int
-    sending: int
-    limited: Mapping[str, int]
-    estimates: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True)
 class Sockets:
     """What a server's sockets say.
 
@@ -110,10 +81,8 @@ class Sockets:
         Of each of them.
     limits : tuple of str
         What held each of them back: "application", "receiver", "sender's buffer" or "congestion".
-    groups : tuple of Group
-        By controller, the one with most connections first.
-    estimates : mapping
-        Of all together, by name.
+    controllers : tuple of str
+        As the kernel names them, the one with most connections first.
     unknown : tuple of Unknown
         What sockets cannot tell.
     remarks : tuple of str
@@ -126,8 +95,7 @@ class Sockets:
     sockets: tuple[Socket, ...]
     changes: tuple[Change, ...]
     limits: tuple[str, ...]
-    groups: tuple[Group, ...]
-    estimates: Mapping[str, Estimate]
+    controllers: tuple[str, ...]
     unknown: tuple[Unknown, ...]
     remarks: tuple[str, ...]
     ignored: Mapping[str, int]
@@ -158,23 +126,18 @@ def read_sockets(text: str, where: str = "sockets") -> Sockets:
     sockets = tuple(each[-1][1] for each in seen.values())
     changes = tuple(_change(each) for each in seen.values())
     limits = tuple(map(_limit, sockets, changes))
-    controllers = sorted({each.controller for each in sockets}, key=lambda name: (_count(sockets, name), name))
-    groups = tuple(_group(name, sockets, changes, limits) for name in reversed(controllers))
+    counts = Counter(each.controller for each in sockets)
+    controllers = sorted(counts, key=lambda name: (counts[name], name))
     return Sockets(
         dumps=len(found),
         sockets=sockets,
         changes=changes,
         limits=limits,
-        groups=groups,
-        estimates=_estimates(sockets, changes),
+        controllers=tuple(reversed(controllers)),
         unknown=_unknown(sockets, found),
         remarks=_remarks(sockets, found),
         ignored=ignored,
     )
-
-
-def _count(sockets: Iterable[Socket], controller: str) -> int:
-    return sum(each.controller == controller for each in sockets)
 
 
 def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
@@ -201,10 +164,6 @@ def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
     )
 
 
-def _sends(change: Change) -> bool:
-    return change.acknowledged is not None and change.acknowledged >= FEWEST_BYTES
-
-
 def _limit(socket: Socket, change: Change) -> str:
     """What holds a connection back most of the time; congestion is what is left."""
     if change.busy_s > 0:
@@ -224,66 +183,6 @@ def _is_idle(socket: Socket) -> bool:
     if socket.lastsnd_s is None or socket.unacked:
         return False
     return socket.lastsnd_s > max(IDLE_S, 2 * (socket.rto_s or 0.0))
-
-
-def _group(controller: str, sockets: Sequence[Socket], changes: Sequence[Change], limits: Sequence[str]) -> Group:
-    mine = [at for at, each in enumerate(sockets) if each.controller == controller]
-    sending = [at for at in mine if _sends(changes[at])]
-    kinds = ("application", "receiver", "sender's buffer", "congestion")
-    return Group(
-        controller=controller,
-        sockets=len(mine),
-        sending=len(sending),
-        limited={kind: sum(limits[at] == kind for at in sending) for kind in kinds},
-        estimates=_estimates([sockets[at] for at in mine], [changes[at] for at in mine]),
-    )
-
-
-def _estimates(sockets: Sequence[Socket], changes: Sequence[Change]) -> dict[str, Estimate]:
-    """Numbers of several connections."""
-    found = {}
-    trips = _floats(each.minrtt_s or None for each in sockets)
-    if trips.size:
-        for share in (10, 50, 90):
-            found[f"base_rtt_p{share}"] = quantile(trips, share / 100, "s", "minrtt of sockets")
-    smoothed = _floats(each.rtt_s for each in sockets)
-    if smoothed.size:
-        found["rtt_p50"] = quantile(smoothed, 0.5, "s", "smoothed round trips of sockets")
-    sending = [each for each in changes if _sends(each)]
-    rates = _floats(each.rate_bps for each in sending)
-    if rates.size:
-        source = "bytes acknowledged between dumps" if sending[0].seconds else "bytes acknowledged while busy"
-        for share in (10, 50, 90):
-            found[f"rate_p{share}"] = quantile(rates, share / 100, "bit/s", source)
-        if all(each.seconds for each in sending):
-            total = float(rates.sum())
-            found["rate"] = Estimate(total, total, total, "bit/s", f"{source}, all sockets together", int(rates.size))
-    return found | _retransmissions(sending)
-
-
-def _retransmissions(sending: Sequence[Change]) -> dict[str, Estimate]:
-    """The share of what was sent that was sent again, by bytes where the kernel counts them, else by segments."""
-    for again, sent, name in (
-        ([each.retransmitted for each in sending], [each.sent for each in sending], "bytes"),
-        ([each.segments_retransmitted for each in sending], [each.segments for each in sending], "segments"),
-    ):
-        pairs = [(part, whole) for part, whole in zip(again, sent, strict=True) if part is not None and whole]
-        if not pairs:
-            continue
-        source = f"{name} retransmitted over {name} sent"
-        above, below = _floats(part for part, _ in pairs), _floats(whole for _, whole in pairs)
-        if above.any():
-            # Connections are independent of each other; their order means nothing.
-            found = batch_ratio(above, below, "", source)
-            most = min(found.high, 1.0) if found.is_bounded and found.value <= 1 else found.high
-            return {"retransmission_rate": replace(found, high=most)}
-        segments = sum(each.segments or 0.0 for each in sending)
-        return {"retransmission_rate": share_without_events(segments, source)}
-    return {}
-
-
-def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
-    return np.array([each for each in values if each is not None], dtype=np.float64)
 
 
 def _unknown(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[Unknown, ...]:

@@ -33,7 +33,7 @@ from forebay.observation.line_reader import read_text
 from forebay.observation.load import Load
 from forebay.observation.one_sided import given_or_unknown, regime_without_packets, unknown_queue
 from forebay.observation.sample import Sample
-from forebay.observation.sockets import FEWEST_BYTES, Group, Sockets, read_sockets
+from forebay.observation.sockets import FEWEST_BYTES, Sockets, read_sockets
 
 __all__ = ["SOCKETS", "SocketInput", "SocketReading", "sockets_finding"]
 
@@ -89,20 +89,20 @@ def sockets_finding(sockets: Sockets, rate: Estimate | Unknown, load: Load | Non
         limited=limited,
         regime=regime_without_packets(load, limited, _BECAUSE),
         load=load,
-        groups=tuple(made for group in sockets.groups for made in _of_group(group, sockets)),
+        groups=tuple(made for controller in sockets.controllers for made in _of_controller(controller, sockets)),
         flows=tuple(_rows(sockets)),
         unknown=sockets.unknown,
         remarks=sockets.remarks,
     )
 
 
-def _of_group(group: Group, sockets: Sockets) -> list[GroupFinding]:
+def _of_controller(controller: str, sockets: Sockets) -> list[GroupFinding]:
     """Groups of a controller's connections that send, one for what limits them."""
     alike: dict[LimitedBy, list[int]] = {}
     for at, each in enumerate(sockets.sockets):
-        if each.controller == group.controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES:
+        if each.controller == controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES:
             alike.setdefault(_LIMITS.get(sockets.limits[at], "unknown"), []).append(at)
-    made = (_alike(group.controller, limit, mine, sockets) for limit, mine in alike.items())
+    made = (_alike(controller, limit, mine, sockets) for limit, mine in alike.items())
     return [each for each in made if each is not None]
 
 
