@@ -192,17 +192,6 @@ def test_weights_are_heard() -> None:
     assert twice.count == pytest.approx(16 / 6)
 
 
-def test_a_histogram_says_what_its_values_say() -> None:
-    values = LAWS["lognormal"].quantile(np.random.default_rng(3).random(20_000))
-    edges = 2.0 ** np.arange(0, 40, 1 / 16)
-    counts = np.histogram(values, edges)[0]
-    exact, coarse = Sample.of(values), Sample.of_histogram(edges, counts)
-    assert coarse.count == exact.count
-    for p in (0.01, 0.25, 0.5, 0.9, 0.99):
-        assert coarse.quantile(p) == pytest.approx(float(exact.quantile(p)), rel=0.02)
-    assert coarse.mean == pytest.approx(exact.mean, rel=0.01)
-
-
 def test_few_values_claim_no_rare_quantiles() -> None:
     told = [each.probability for each in Sample.of(np.arange(1.0, 13.0)).quantiles("s", "")]
     assert told == [0.5]

@@ -34,7 +34,6 @@ from forebay.observation.finding import (
     Input,
     LinkFinding,
     OpenLoop,
-    Periodic,
     Persistent,
     PoissonPackets,
     Queue,
@@ -299,7 +298,6 @@ workloads = st.one_of(
     st.just(Persistent()),
     st.builds(OpenLoop, sizes, laws(1e-6, 1e3), words, words, st.none() | rates),
     st.builds(AppLimited, rates),
-    st.builds(Periodic, estimates(1e-3, 100, "s"), sizes, words),
     st.builds(ConstantRate, rates),
     st.builds(PoissonPackets, rates),
 )

@@ -35,7 +35,6 @@ __all__ = [
     "LimitedBy",
     "LinkFinding",
     "OpenLoop",
-    "Periodic",
     "Persistent",
     "PoissonPackets",
     "Queue",
@@ -178,15 +177,6 @@ class AppLimited:
 
 
 @dataclass(frozen=True, slots=True)
-class Periodic:
-    """A transfer again and again over one connection, as a video player asks for segments."""
-
-    every: Estimate
-    size: Distribution
-    of_size: str
-
-
-@dataclass(frozen=True, slots=True)
 class ConstantRate:
     """Packets at equal distances that do not yield: of all flows together, in bit/s."""
 
@@ -200,7 +190,7 @@ class PoissonPackets:
     rate: Estimate
 
 
-Workload = Persistent | OpenLoop | AppLimited | Periodic | ConstantRate | PoissonPackets
+Workload = Persistent | OpenLoop | AppLimited | ConstantRate | PoissonPackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +446,6 @@ _KINDS: Mapping[type, str] = {
     Persistent: "persistent",
     OpenLoop: "open_loop",
     AppLimited: "app_limited",
-    Periodic: "periodic",
     ConstantRate: "cbr",
     PoissonPackets: "poisson",
 }
@@ -518,12 +507,6 @@ def _(value: OpenLoop) -> Any:
     laws = {"size": value.size.form(size_text), "gap": value.gap.form(time_text)}
     told = {"of_size": value.of_size, "of_gap": value.of_gap, "load": _plain(value.load)}
     return {"kind": _KINDS[OpenLoop], **laws, **told}
-
-
-@_plain.register
-def _(value: Periodic) -> Any:
-    size = value.size.form(size_text)
-    return {"kind": _KINDS[Periodic], "every": _plain(value.every), "size": size, "of_size": value.of_size}
 
 
 @_plain.register

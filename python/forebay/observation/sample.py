@@ -81,32 +81,6 @@ class Sample:
         found, each = found[order], each[order]
         return cls(found, found, each, float(each.sum() ** 2 / np.sum(each**2)))
 
-    @classmethod
-    def of_histogram(cls, edges: ArrayLike, counts: ArrayLike) -> Sample:
-        """Values of which bins were counted.
-
-        Parameters
-        ----------
-        edges : array_like
-            Ends of the bins in rising order, above 0, one more than there are counts.
-        counts : array_like
-            How many values each bin holds, at least one in all.
-
-        Raises
-        ------
-        ValueError
-            Where these are no such bins.
-        """
-        ends, held = np.asarray(edges, float), np.asarray(counts, float)
-        if ends.size != held.size + 1 or not np.all(np.diff(ends) > 0) or ends[0] <= 0:
-            msg = "expected rising ends of bins above 0, one more than counts"
-            raise ValueError(msg)
-        if np.any(held < 0) or not held.sum() > 0:
-            msg = "expected counts of at least one value"
-            raise ValueError(msg)
-        kept = held > 0
-        return cls(ends[:-1][kept], ends[1:][kept], held[kept], float(held.sum()))
-
     @cached_property
     def _knots(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probabilities and values between which quantiles are linear.

@@ -52,7 +52,7 @@ class Sizes:
     mean: Estimate
     distribution: Distribution
     why: str
-    reduce_sample: Reduced | None
+    reduced: Reduced | None
     fitted: Fit | None
     sample: Sample
 

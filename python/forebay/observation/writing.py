@@ -29,7 +29,6 @@ from forebay.observation.finding import (
     GroupFinding,
     LimitedBy,
     OpenLoop,
-    Periodic,
     Persistent,
     PoissonPackets,
     RoundTrips,
@@ -467,11 +466,6 @@ def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
         )
         return [], [
             _Line("interarrival", _distribution_text(workload.gap, time_text), f"{workload.of_gap}{load}"),
-            _Line("size", _distribution_text(workload.size, size_text), workload.of_size),
-        ]
-    if isinstance(workload, Periodic):
-        return [], [
-            _Line("every", _text(workload.every), _comment(workload.every)),
             _Line("size", _distribution_text(workload.size, size_text), workload.of_size),
         ]
     if isinstance(workload, AppLimited | ConstantRate | PoissonPackets):

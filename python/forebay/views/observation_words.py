@@ -11,7 +11,6 @@ from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
     OpenLoop,
-    Periodic,
     Persistent,
     Queue,
     RoundTrips,
@@ -199,8 +198,6 @@ def _sent(workload: Workload) -> str:
         return f"transfers that come and go{load}"
     if isinstance(workload, AppLimited):
         return f"{estimate_text(workload.rate)} each"
-    if isinstance(workload, Periodic):
-        return f"a transfer every {estimate_text(workload.every)}"
     return f"{estimate_text(workload.rate)} in all, {'evenly' if isinstance(workload, ConstantRate) else 'at random'}"
 
 

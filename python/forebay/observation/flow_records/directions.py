@@ -20,7 +20,6 @@ __all__ = ["BACKWARD", "FORWARD", "Connection", "two_way"]
 FORWARD, BACKWARD = 1, 2
 #: Connections that become one table.
 ROWS = 50_000
-_TCP = 6
 
 
 @dataclass(frozen=True, slots=True)
