@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forebay import InputError
 from forebay.observation.counter_files.unwrapping import counted
 from forebay.observation.timestamps import parse_timestamp
-from tests.readings import read_counters
+from tests.support.readings import read_counters
 from tests.support.tiers import examples
 
 BEGIN = 1_790_000_000

@@ -12,8 +12,8 @@ from forebay.observation.busy_hour import BUSY_HOUR, WHOLE, Intervals, Window, d
 from forebay.observation.finding import Finding
 from forebay.observation.observing import observe
 from forebay.observation.writing import scenario_text
-from tests.readings import read_counters, read_records
 from tests.support.commands import forebay
+from tests.support.readings import read_counters, read_records
 
 #: Monday, 2026-09-21 00:00 UTC; three days of intervals of five minutes.
 BEGIN, STEP, COUNT = 1_789_948_800, 300, 864

@@ -19,7 +19,7 @@ from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.rate_bound import least_carried_rate
 from forebay.observation.round_trips import base_round_trip, handshakes
 from forebay.observation.streams import Front, Place, Stream
-from tests.readings import interpret
+from tests.support.readings import interpret
 from tests.support.streams import SEGMENT, stream, windows
 from tests.support.tiers import examples
 

@@ -27,8 +27,8 @@ from forebay.observation.streams import Place
 from forebay.text.formatting import bandwidth
 from forebay.views.observation_words import answer
 from tests.observation.test_observe_estimates import stream, windows
-from tests.readings import interpret
 from tests.support.observations import made
+from tests.support.readings import interpret
 
 #: Of the link: nanoseconds of a packet of 1,500 bytes at 12 Mb/s, packets that may wait, nanoseconds of the way behind.
 SENDING, BUFFER, WAY = 1_000_000, 25, 20_000_000

@@ -18,7 +18,8 @@ from forebay.observation.inputs.input import Kind, RefusedInput
 from forebay.observation.inputs.recognition import find_input
 from forebay.observation.inputs.registry import INPUTS
 from forebay.observation.observing import observe
-from tests.input_forms import (
+from tests.support.commands import forebay
+from tests.support.input_forms import (
     BEGIN,
     BYTES,
     DROPS,
@@ -41,9 +42,8 @@ from tests.input_forms import (
     zeek_json,
     zeek_table,
 )
-from tests.readings import read_counters, read_records
-from tests.support.commands import forebay
 from tests.support.paths import ROOT
+from tests.support.readings import read_counters, read_records
 from tests.support.tiers import examples
 
 

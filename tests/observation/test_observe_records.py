@@ -26,9 +26,9 @@ from forebay.observation.estimate import Estimate
 from forebay.observation.flow_records import record_table, store
 from forebay.observation.flow_records.spreading import SpreadSum
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
-from tests.readings import read_records
 from tests.support import flow_exports as made
 from tests.support.flow_exports import BEGIN, Record
+from tests.support.readings import read_records
 from tests.support.tiers import examples
 
 SECONDS = 1800.0

@@ -17,7 +17,7 @@ from forebay.observation.limits import Limit
 from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.writing import scenario_text
 from tests.observation.test_observe_hosts import ORIGIN, PACKET, capture, segment
-from tests.readings import finding_of, interpret
+from tests.support.readings import finding_of, interpret
 from tests.support.streams import stream, windows
 
 #: Nanoseconds of a packet at 12 Mb/s and at the faster link before it, and of the way behind both places.

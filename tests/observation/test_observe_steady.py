@@ -19,8 +19,8 @@ from forebay.observation.observing import observe
 from forebay.observation.schedules import find_schedule
 from forebay.observation.writing import scenario_text
 from forebay.scenario import Scenario, run_jobs
-from tests.readings import finding_of, interpret
 from tests.support.commands import forebay
+from tests.support.readings import finding_of, interpret
 from tests.support.streams import stream, windows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,13 @@ from forebay.observation.records import FlowRecords
 
 
 def _input_of(path: Path, kind: type[Input[Any]], objects: Input[Any], table: Input[Any]) -> Input[Any]:
-    """The input that accepts a file; of a damaged one the input of objects or tables, which says what is wrong."""
-    try:
+    """The input that accepts a file; of another file the input of objects or tables, which says what is wrong."""
+    with contextlib.suppress(InputError):
         found = find_input(path)
-    except InputError:
-        start = path.read_bytes()[:64].lstrip() if path.is_file() else b""
-        return objects if start.startswith((b"{", b"[")) else table
-    return found if isinstance(found, kind) else table
+        if isinstance(found, kind):
+            return found
+    start = path.read_bytes()[:64].lstrip() if path.is_file() else b""
+    return objects if start.startswith((b"{", b"[")) else table
 
 
 def read_counters(path: Path | Sequence[Path], rate_bps: float | None = None, *, port: str | None = None) -> Counters:

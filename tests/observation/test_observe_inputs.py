@@ -16,8 +16,8 @@ from forebay.observation.inputs.input import File, Head, Options, RefusedInput
 from forebay.observation.inputs.recognition import find_input
 from forebay.observation.inputs.registry import INPUTS
 from forebay.observation.observing import observe
-from tests.flow_exports import Record, v5
-from tests.input_forms import BEGIN, BYTES, FLOWS, FORMS, NETBOX, RATES, STARTS, TIMES, queried, table
+from tests.support.flow_exports import Record, v5
+from tests.support.input_forms import BEGIN, BYTES, FLOWS, FORMS, NETBOX, RATES, STARTS, TIMES, queried, table
 
 
 def written(path: Path, content: str | bytes) -> Path:
