@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.observation.arrivals import arrivals
-from forebay.observation.estimate import FEWEST_SAMPLES, Estimate, Unknown, scaled
+from forebay.observation.estimate import FEWEST_SAMPLES, Estimate, Unknown, product, ratio, scaled
 from forebay.observation.finding import Finding, finding_json
 from forebay.observation.intervals import batch_ratio, quantile, share_without_events
-from forebay.observation.load import load_of, product, ratio
+from forebay.observation.load import load_of
 from forebay.observation.observing import observe
 from forebay.observation.queues import Backlogs, queue_limit
 from forebay.observation.regime import Regime

@@ -11,8 +11,8 @@ from scipy.signal import lfilter
 
 from forebay.observation.arrivals import arrivals
 from forebay.observation.distributions import Cdf, Exponential, Weibull
-from forebay.observation.estimate import Estimate, Unknown
-from forebay.observation.load import load_of, ratio
+from forebay.observation.estimate import Estimate, Unknown, ratio
+from forebay.observation.load import load_of
 from forebay.observation.regime import regime_of
 from tests.support.tiers import examples
 

@@ -13,12 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from forebay.observation.arrivals import arrivals
 from forebay.observation.capture_flows import LongFlow, Observed
 from forebay.observation.capture_link import Seen
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.empirical import reduce_sample
-from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
+from forebay.observation.estimate import Estimate, Unknown, exactly, ratio, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -29,7 +28,6 @@ from forebay.observation.finding import (
     Input,
     LimitedBy,
     LinkFinding,
-    OpenLoop,
     Persistent,
     PoissonPackets,
     Queue,
@@ -39,20 +37,18 @@ from forebay.observation.finding import (
 )
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit
-from forebay.observation.load import Load, product, ratio
+from forebay.observation.load import Load
 from forebay.observation.regime import regime_of
 from forebay.observation.round_trips import WAITED, handshakes
 from forebay.observation.sample import Sample
-from forebay.observation.sizes import sizes
 from forebay.observation.streams import Place, Stream
+from forebay.observation.transfers import FEWEST_TRANSFERS, describe_transfers
 from forebay.text.formatting import bandwidth, counted
 
 __all__ = ["capture_finding"]
 
 #: Flows of which each has a round trip of its own in a scenario.
 _EACH = 64
-#: Transfers whose sizes are worth a distribution.
-_TRANSFERS = 5
 #: Traffic that does not yield is told from this share of the bytes on.
 _SHARE = 0.001
 #: Below this variation of their gaps packets come at equal distances.
@@ -153,7 +149,7 @@ def _brief(seen: Seen, observed: Observed) -> list[Stream]:
     """Connections with a share of the bytes that are neither long nor one of many transfers, the largest first."""
     known = {flow.stream.number for flow in observed.long_flows}
     total = float(seen.load.bytes.sum())
-    described = len(observed.transfers.bytes) >= _TRANSFERS
+    described = len(observed.transfers.bytes) >= FEWEST_TRANSFERS
     found = [
         stream
         for stream in seen.streams
@@ -231,7 +227,7 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Fi
     if loose is not None:
         groups.append(loose)
     trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
-    if len(trips) >= _TRANSFERS:
+    if len(trips) >= FEWEST_TRANSFERS:
         sample = Sample.of(np.maximum(trips, 1e-9))
         distribution = reduce_sample(sample).distribution
         distributions.append(
@@ -373,28 +369,23 @@ def _stack(streams: Sequence[Stream]) -> Stack | None:
 
 def _transfers(seen: Seen, observed: Observed, distributions: list[FittedDistribution]) -> GroupFinding | None:
     transfers = observed.transfers
-    if len(transfers.bytes) < _TRANSFERS:
+    if len(transfers.bytes) < FEWEST_TRANSFERS:
         return None
     source = f"{transfers.count} transfers that began and ended here"
-    of_size = sizes(Sample.of(np.maximum(transfers.bytes, 1.0)), source)
-    of_starts = arrivals(transfers.starts_s, seen.start_s, seen.end_s, source)
-    if of_starts.gap is None:
+    span = seen.start_s, seen.end_s
+    found = describe_transfers(transfers.bytes, transfers.starts_s, span, "size of transfers", source)
+    if found is None:
         return None
-    distributions.append(
-        FittedDistribution("size of transfers", "byte", of_size.sample, of_size.distribution, of_size.why)
-    )
-    if of_starts.gaps is not None:
+    distributions.append(found.sizes)
+    starts = found.arrivals
+    if starts.gaps is not None and starts.gap is not None:
         distributions.append(
-            FittedDistribution(
-                "time between beginnings of transfers", "s", of_starts.gaps, of_starts.gap, of_starts.why
-            )
+            FittedDistribution("time between beginnings of transfers", "s", starts.gaps, starts.gap, starts.why)
         )
-    load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
-    workload = OpenLoop(of_size.distribution, of_starts.gap, of_size.why, of_starts.why, load)
     return GroupFinding(
         "transfers",
         None,
-        workload,
+        found.workload,
         "unknown",
         Unknown(
             "congestion controller",
@@ -407,8 +398,8 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[FittedDistrib
 
 
 def _of_transfers(seen: Seen, rate_bps: float | None) -> RoundTrips | Unknown:
-    shakes, source = handshakes(seen.streams, rate_bps, seen.load, _TRANSFERS)
-    if len(shakes) < _TRANSFERS:
+    shakes, source = handshakes(seen.streams, rate_bps, seen.load, FEWEST_TRANSFERS)
+    if len(shakes) < FEWEST_TRANSFERS:
         return Unknown("base round trip of transfers", "their handshakes were not captured", "capture both directions")
     quantiles = Sample.of(shakes).quantiles("s", source)
     if source == WAITED:

@@ -20,7 +20,6 @@ from forebay.observation.load import LoadSeries
 from forebay.observation.packet_timing import Bins
 from forebay.observation.queues import Backlogs
 from forebay.observation.rate_bound import least_carried_rate, sliding_sums
-from forebay.observation.round_trips import round_trips_over_time
 from forebay.observation.streams import Place, Stream
 from forebay.text.formatting import bandwidth
 
@@ -248,7 +247,7 @@ def _waits(stream: Stream) -> bool:
 
 def _times(stream: Stream) -> NDArray[np.float64]:
     """Round trips over time, or what of them is known without timestamps."""
-    whole = round_trips_over_time(stream)
+    whole = stream.round_trips_s
     if len(whole) or stream.windows is None:
         return whole
     return stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]

@@ -6,17 +6,17 @@ Everything comes from one series, the bytes in each short bin; longer windows ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown, ratio
 from forebay.observation.intervals import mean_worth
 from forebay.observation.sample import Quantile
 
-__all__ = ["SCALES", "Burstiness", "Column", "Load", "LoadSeries", "Scale", "load_of", "product", "ratio"]
+__all__ = ["SCALES", "Burstiness", "Column", "Load", "LoadSeries", "Scale", "load_of"]
 
 #: Lengths of windows that are told, in seconds.
 SCALES = (0.001, 0.1, 1.0, 300.0)
@@ -196,39 +196,6 @@ def load_of(
         packet_bytes=packet_bytes,
         left_out=_together(left_out),
     )
-
-
-def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
-    """One estimate over another that is independent of it, both above 0: their relative errors add up in quadrature."""
-    value, errors = part.value / whole.value, None
-    if part.is_bounded and whole.is_bounded:
-        errors = (_relative(part), _relative(whole)[::-1]) if value else ((0.0, 0.0),)
-    return _in_quadrature(value, errors, "", source, part.samples, min(part.worth, whole.worth))
-
-
-def product(first: Estimate, second: Estimate, factor: float, unit: str, source: str) -> Estimate:
-    """Two independent estimates above 0, multiplied: their relative errors add up in quadrature."""
-    value, errors = first.value * second.value * factor, None
-    if first.is_bounded and second.is_bounded and value:
-        errors = (_relative(first), _relative(second))
-    samples, worth = min(first.samples, second.samples), min(first.worth, second.worth)
-    return _in_quadrature(value, errors, unit, source, samples, worth)
-
-
-def _relative(found: Estimate) -> tuple[float, float]:
-    """How far the ends of an interval lie from its value, as parts of it."""
-    return (found.value - found.low) / found.value, (found.high - found.value) / found.value
-
-
-def _in_quadrature(
-    value: float, errors: Iterable[tuple[float, float]] | None, unit: str, source: str, samples: int, worth: float
-) -> Estimate:
-    """A value with relative errors below and above; without any it has no interval."""
-    if errors is None:
-        return Estimate(value, -math.inf, math.inf, unit, source, samples, min(worth, samples))
-    below, above = (math.hypot(*parts) for parts in zip(*errors, strict=True))
-    ends = max(0.0, value * (1 - below)), value * (1 + above)
-    return Estimate(value, *ends, unit, source, samples, worth if math.isfinite(worth) else samples)
 
 
 def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str | None:

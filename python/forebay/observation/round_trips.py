@@ -21,7 +21,7 @@ from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
 from forebay.observation.packet_timing import Bins
 from forebay.observation.streams import Stream
 
-__all__ = ["FLOOR", "WAITED", "at_most", "base_round_trip", "handshakes", "round_trips_over_time"]
+__all__ = ["FLOOR", "WAITED", "at_most", "base_round_trip", "handshakes"]
 
 #: Fewest times of each part that are worth a minimum.
 _FEWEST = 3
@@ -63,7 +63,7 @@ def base_round_trip(
     if apart is not None:
         return _resolved(apart, tick_s)
     parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
-    sums = np.sort(round_trips_over_time(stream))
+    sums = np.sort(stream.round_trips_s)
     first = _first_right(sums)
     if parts and stream.behind_s is not None and stream.before_s is not None:
         least = stream.behind_s + stream.before_s
@@ -226,14 +226,6 @@ def handshakes(
         if np.count_nonzero(unhindered) >= enough:
             return shakes[unhindered], "handshakes while the link was quiet"
     return shakes, WAITED
-
-
-def round_trips_over_time(stream: Stream) -> NDArray[np.float64]:
-    """Sums of the least times of both parts, a window each that has seen both."""
-    if stream.windows is None:
-        return np.empty(0)
-    sums = stream.windows.behind_s + stream.windows.before_s
-    return sums[np.isfinite(sums)]
 
 
 def _slack(ordered: NDArray[np.float64]) -> float:

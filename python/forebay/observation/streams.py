@@ -269,6 +269,14 @@ class Stream:
     data_behind_s: float | None = None
 
     @property
+    def round_trips_s(self) -> NDArray[np.float64]:
+        """Sums of the least times of both parts of the round trip, for each window that has seen both."""
+        if self.windows is None:
+            return np.empty(0)
+        sums = self.windows.behind_s + self.windows.before_s
+        return sums[np.isfinite(sums)]
+
+    @property
     def seconds(self) -> float:
         """From its first packet to its last."""
         return self.end_s - self.start_s

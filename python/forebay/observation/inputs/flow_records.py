@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.arrivals import arrivals
 from forebay.observation.estimate import Estimate, Unknown, scaled
 from forebay.observation.finding import (
     AppLimited,
@@ -20,7 +19,6 @@ from forebay.observation.finding import (
     FittedDistribution,
     GroupFinding,
     LinkFinding,
-    OpenLoop,
     Persistent,
     Workload,
 )
@@ -29,19 +27,21 @@ from forebay.observation.finding import (
 )
 from forebay.observation.flow_records.record_table import RecordFile, Tables
 from forebay.observation.inputs.input import File, Input, InputReading, Kind, Options
-from forebay.observation.load import Load, LoadSeries, product
+from forebay.observation.load import Load, LoadSeries
 from forebay.observation.one_sided import given_or_unknown, regime_without_packets, unknown_queue
 from forebay.observation.records import FlowRecords, read_records
-from forebay.observation.sample import Sample
-from forebay.observation.sizes import sizes
+from forebay.observation.transfers import FEWEST_TRANSFERS, describe_transfers
 from forebay.text.formatting import bandwidth
 
 __all__ = ["FlowInput", "FlowReading"]
 
 #: The largest number of an interface (RFC 2863: ifIndex).
 _MOST_INTERFACE = 2**31 - 1
-#: Transfers whose sizes are worth a distribution.
-_TRANSFERS = 5
+#: What records do not tell of any group of flows: its controllers and its round trips.
+_NO_CONNECTIONS = (
+    Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
+    Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+)
 #: Why records do not tell what packets tell.
 _BECAUSE = "records say how much came between two instants, and nothing of when"
 
@@ -173,28 +173,18 @@ def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unkn
         many,
         workload,
         "this link" if is_limited else "unknown",
-        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
-        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+        *_NO_CONNECTIONS,
         rate=rate,
     )
 
 
 def _short_records(records: FlowRecords, distributions: list[FittedDistribution]) -> GroupFinding | None:
-    if len(records.sizes) < _TRANSFERS or len(records.arrivals_s) < 2:
+    if len(records.sizes) < FEWEST_TRANSFERS or len(records.arrivals_s) < 2:
         return None
     source = f"{len(records.sizes)} flows that were seen from beginning to end"
-    of_size = sizes(Sample.of(np.maximum(records.sizes, 1.0)), source)
-    begin, end = records.first_s, max(records.last_s, float(records.arrivals_s[-1]) + 1e-3)
-    of_starts = arrivals(records.arrivals_s, begin, end, source)
-    if of_starts.gap is None:
+    span = records.first_s, max(records.last_s, float(records.arrivals_s[-1]) + 1e-3)
+    found = describe_transfers(records.sizes, records.arrivals_s, span, "size of flows", source)
+    if found is None:
         return None
-    distributions.append(FittedDistribution("size of flows", "byte", of_size.sample, of_size.distribution, of_size.why))
-    load = product(of_starts.rate, of_size.mean, 8.0, "bit/s", "their rate times their mean size")
-    return GroupFinding(
-        "transfers",
-        None,
-        OpenLoop(of_size.distribution, of_starts.gap, of_size.why, of_starts.why, load),
-        "unknown",
-        Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
-        Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
-    )
+    distributions.append(found.sizes)
+    return GroupFinding("transfers", None, found.workload, "unknown", *_NO_CONNECTIONS)
