@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import stat
 import struct
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,39 +44,13 @@ def written(folder: Path, content: str | bytes, name: str = "flows.csv") -> Path
     return path
 
 
-def lines(objects: list[dict[str, object]]) -> str:
-    return "".join(json.dumps(each) + "\n" for each in objects)
-
-
-def pretty(objects: list[dict[str, object]]) -> str:
-    return "[\n" + ",\n".join(json.dumps(each, indent="\t") for each in objects) + "\n]\n"
-
-
-FORMATS: dict[str, Callable[[list[Record]], str | bytes]] = {
-    "nfdump 1.6 csv": made.nfdump_old,
-    "nfdump 1.7 csv": made.nfdump_new,
-    "nfdump csv-fast": made.nfdump_fast,
-    "semicolons": lambda some: made.nfdump_old(some).replace(",", ";"),
-    "SiLK": made.silk,
-    "nfdump json": lambda some: pretty(made.named(some, "nfdump")),
-    "nfdump ndjson": lambda some: lines(made.named(some, "nfdump")),
-    "NetFlow v9 names": lambda some: lines(made.named(some, "v9")),
-    "IPFIX names": lambda some: lines(made.named(some, "ipfix")),
-    "Logstash": lambda some: lines([{"host": "x", "netflow": each} for each in made.named(some, "ipfix")]),
-    "GoFlow2": lambda some: lines(made.named(some, "goflow2")),
-    "pmacct": lambda some: lines([{"event_type": "purge_init", "writer_pid": 1}, *made.named(some, "pmacct")]),
-    "v5 packets": lambda some: b"".join(made.v5(some)),
-    "v9 packets": lambda some: b"".join(made.v9(some)),
-    "ipfix packets": lambda some: b"".join(made.ipfix(some)),
-    "ipfix packets, NTP's times": lambda some: b"".join(made.ipfix(some, (154, 155))),
-}
 #: What a format does not say.
 WITHOUT = {"nfdump 1.7 csv": ("tcp_flags", "input", "output")}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", made.FORMATS)
 def test_every_format_says_the_same(name: str, tmp_path: Path) -> None:
-    found = read_records([written(tmp_path, FORMATS[name](FEW))])
+    found = read_records([written(tmp_path, made.FORMATS[name](FEW))])
     table = found.records.collect()
     assert table.height == found.count == len(FEW)
     order = ["bytes", "source_port", "packets", "start_s"]
@@ -231,7 +203,7 @@ def test_an_address_of_zeros_is_none(tmp_path: Path) -> None:
         {**base, "sourceIPv4Address": "0.0.0.0", "sourceIPv6Address": "2001:DB8::1"},
         {**base, **none, "sourceIPv4Address": "192.0.2.1"},
     ]
-    pairs = read_records([written(tmp_path, lines(rows))]).records.collect()["pair"].to_list()
+    pairs = read_records([written(tmp_path, made.lines(rows))]).records.collect()["pair"].to_list()
     assert pairs[0] is None
     assert pairs[1] == pairs[2] != pairs[3]
 
@@ -290,7 +262,7 @@ def test_sampling_is_read_where_exporters_say_it(tmp_path: Path) -> None:
     fifth = read_records([written(tmp_path, b"".join(made.v5(FEW, sampling=0x4000 | 32)))])
     assert fifth.sampling == 32
     objects = [{**each, "SAMPLING_INTERVAL": 16} for each in made.named(FEW, "v9")]
-    assert read_records([written(tmp_path, lines(objects))], sampling=1000).sampling == 16
+    assert read_records([written(tmp_path, made.lines(objects))], sampling=1000).sampling == 16
     # Another exporter's sampling is its own.
     assert read_records([written(tmp_path, b"".join([made.sampler(64, 8), *made.ipfix(FEW)]))]).sampling == 1
 
@@ -393,7 +365,7 @@ def pieces(file: object, size: int) -> object:
 def test_where_blocks_end_does_not_matter(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, FORMATS[name](FEW))
+    path = written(tmp_path, made.FORMATS[name](FEW))
     whole = read_records([path]).estimates
     monkeypatch.setattr(record_table, "read_blocks", lambda file, _: first_whole(file, size))
     assert read_records([path]).estimates == whole
@@ -408,7 +380,7 @@ def first_whole(file: object, size: int) -> object:
 def test_files_of_several_formats_add_up(tmp_path: Path) -> None:
     half = len(FEW) // 2
     first = written(tmp_path, made.nfdump_old(FEW[:half]), "one.csv")
-    second = written(tmp_path, lines(made.named(FEW[half:], "ipfix")), "two.json")
+    second = written(tmp_path, made.lines(made.named(FEW[half:], "ipfix")), "two.json")
     both = read_records([first, second])
     assert both.formats == ("flow records in a table", "flow records in JSON")
     assert both.estimates["load"].value == pytest.approx(
@@ -489,7 +461,7 @@ def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:
     text = made.nfdump_fast(FEW).encode()
     for cut in (text[: text.rindex(b",")], text[: text[:-40].rindex(b"\n") + 9]):
         assert read_records([written(tmp_path, cut)]).count == len(FEW) - 1
-    objects = lines(made.named(FEW, "ipfix")).encode()
+    objects = made.lines(made.named(FEW, "ipfix")).encode()
     assert read_records([written(tmp_path, objects[:-30])]).count == len(FEW) - 1
 
 
@@ -515,7 +487,7 @@ TEXTS = st.one_of(
     st.text(alphabet='0123456789.,;|\n"{}[]: -eTNa', max_size=300).map(
         lambda text: f"ts,te,ibyt,sa,da\n{text}".encode()
     ),
-    st.sampled_from([str(name) for name in FORMATS]).flatmap(
+    st.sampled_from([str(name) for name in made.FORMATS]).flatmap(
         lambda name: st.tuples(st.just(name), st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3)), max_size=4))
     ),
 )
@@ -529,7 +501,7 @@ def test_garbage_is_one_line_or_an_answer(
 ) -> None:
     if isinstance(content, tuple):
         name, changes = content
-        raw = FORMATS[name](FEW[:5])
+        raw = made.FORMATS[name](FEW[:5])
         content = raw.encode() if isinstance(raw, str) else raw
         for share, patch in changes:
             at = int(share * len(content))

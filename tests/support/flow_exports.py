@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -305,3 +306,34 @@ def sampler(interval: int, domain: int = 7) -> bytes:
     template = struct.pack(">HHHHH", 3, 22, 400, 3, 1) + struct.pack(">HHHHHH", 149, 4, 305, 4, 306, 4)
     data = struct.pack(">HHIII", 400, 16, domain, 1, interval - 1)
     return struct.pack(">HHIII", 10, 16 + len(template) + len(data), round(BEGIN), 0, domain) + template + data
+
+
+# Every format ------------------------------------------------------------------------------------------------------
+
+
+def lines(objects: list[dict[str, object]]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in objects)
+
+
+def pretty(objects: list[dict[str, object]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(each, indent="\t") for each in objects) + "\n]\n"
+
+
+FORMATS: dict[str, Callable[[list[Record]], str | bytes]] = {
+    "nfdump 1.6 csv": nfdump_old,
+    "nfdump 1.7 csv": nfdump_new,
+    "nfdump csv-fast": nfdump_fast,
+    "semicolons": lambda some: nfdump_old(some).replace(",", ";"),
+    "SiLK": silk,
+    "nfdump json": lambda some: pretty(named(some, "nfdump")),
+    "nfdump ndjson": lambda some: lines(named(some, "nfdump")),
+    "NetFlow v9 names": lambda some: lines(named(some, "v9")),
+    "IPFIX names": lambda some: lines(named(some, "ipfix")),
+    "Logstash": lambda some: lines([{"host": "x", "netflow": each} for each in named(some, "ipfix")]),
+    "GoFlow2": lambda some: lines(named(some, "goflow2")),
+    "pmacct": lambda some: lines([{"event_type": "purge_init", "writer_pid": 1}, *named(some, "pmacct")]),
+    "v5 packets": lambda some: b"".join(v5(some)),
+    "v9 packets": lambda some: b"".join(v9(some)),
+    "ipfix packets": lambda some: b"".join(ipfix(some)),
+    "ipfix packets, NTP's times": lambda some: b"".join(ipfix(some, (154, 155))),
+}
