@@ -39,7 +39,6 @@ class LongFlow:
     stream: Stream
     limit: Limit
     base_round_trip: Estimate | Unknown
-    round_trip_at_most: float | None
     family: Family
     on_schedule: float | None = None
     doubt: str = ""
@@ -60,8 +59,6 @@ class Observed:
         Of the link, in bits of IP packets per second.
     load_bps : Estimate
         Bits per second that came by, with the scatter of its tenths.
-    full_share : float
-        Share of time in which the link was full; 0 where its rate is not known.
     limited : Estimate
         How many flows the link limits at a time.
     long_flows : sequence of LongFlow
@@ -78,7 +75,6 @@ class Observed:
     is_place_known: bool
     rate: Estimate | Unknown
     load_bps: Estimate
-    full_share: float
     limited: Estimate
     long_flows: Sequence[LongFlow]
     queue: Queue
@@ -109,7 +105,6 @@ def observe_flows(seen: Seen, link: CaptureLink) -> Observed:
         link.is_place_known,
         link.rate,
         mean,
-        full,
         count_limited(long, found, (seen.start_s, seen.end_s)),
         [
             _long_flow(
@@ -184,7 +179,7 @@ def _long_flow(
     most = at_most(stream)
     if isinstance(base, Unknown) and base.at_most is None and most is not None:
         base = replace(base, at_most=most)
-    return LongFlow(stream, limit, base, most, kind, *doubt)
+    return LongFlow(stream, limit, base, kind, *doubt)
 
 
 def _was_quiet(stream: Stream, load: Bins, rate_bps: float | None) -> bool:

@@ -92,7 +92,7 @@ class FlowStatistics:
         self._sizes: list[NDArray[np.float64]] = []
         self._starts: list[NDArray[np.float64]] = []
         self._rates: list[NDArray[np.float64]] = []
-        self._bytes = {"all": 0.0, "tcp": 0.0, "short": 0.0, "counted": 0.0}
+        self._bytes = {"all": 0.0, "tcp": 0.0, "counted": 0.0}
         self._packets = 0.0
         self._records = 0
 
@@ -129,7 +129,6 @@ class FlowStatistics:
         self._sizes.append(size[begun & ended & told])
         self._starts.append(start[begun & ~long])
         self._rates.append(size[long & told] * 8 / (end - start)[long & told])
-        self._bytes["short"] += float(size[~long].sum())
         tcp = (flows["protocol"] == TCP).fill_null(value=False).to_numpy()
         for smear, which in ((self._long, long), (self._long_tcp, long & tcp)):
             smear.add(start[which], end[which], (end - start)[which] / self._width)
@@ -171,10 +170,6 @@ class FlowStatistics:
             source = "bytes of all records"
             found["tcp_share"] = exactly(self._bytes["tcp"] / total, "", source, self._records)
         if not self.nameless:
-            if total:
-                found["short_share"] = exactly(
-                    self._bytes["short"] / total, "", "bytes of flows that are not long", self.flows
-                )
             found |= self._of_sizes() | self._of_long_flows(load) | self._of_arrivals()
         return found
 
@@ -210,7 +205,6 @@ class FlowStatistics:
         found = {}
         if inner.size:
             found["long_flows"] = batch_ratio(inner, np.ones_like(inner), "", f"{source}, at one time")
-            found["long_flows_p95"] = quantile(inner, 0.95, "", f"{source}, at one time", independent_of(inner))
         rates = np.concatenate(self._rates)
         if rates.size:
             for share in (10, 50, 90):

@@ -18,7 +18,7 @@ from forebay.observation.counters import ALLOWED, Counters, check_rate, port_cou
 from forebay.observation.estimate import Estimate, Unknown, exactly
 from forebay.observation.estimate_text import value_text
 from forebay.observation.finding import Finding, LinkFinding, Queue
-from forebay.observation.finding import Input as Observed
+from forebay.observation.finding import Input as ObservedInput
 from forebay.observation.inputs.input import File, Input, InputReading, Kind, Options
 from forebay.observation.line_reader import read_text
 from forebay.observation.load import Load, LoadSeries
@@ -90,7 +90,7 @@ class CounterInput(Input[CounterReading]):
         because = "counters are sums over everybody"
         limited = Unknown("flows that this link limits", because, "capture the port for a minute at a busy time")
         return Finding(
-            input=Observed("counters of a port", float(counters.seconds.sum()), None, None),
+            input=ObservedInput("counters of a port", float(counters.seconds.sum()), None, None),
             link=LinkFinding(reading.rate, _buffer(counters), _queue(counters)),
             limited=limited,
             regime=regime_without_packets(load, limited, because),

@@ -23,7 +23,7 @@ from forebay.observation.finding import (
     Workload,
 )
 from forebay.observation.finding import (
-    Input as Observed,
+    Input as ObservedInput,
 )
 from forebay.observation.flow_records.record_table import RecordFile, Tables
 from forebay.observation.inputs.input import File, Input, InputReading, Kind, Options
@@ -95,7 +95,7 @@ class FlowInput(Input[FlowReading]):
         if transfers is not None:
             groups.append(transfers)
         return Finding(
-            input=Observed("flow records", records.last_s - records.first_s, None, None),
+            input=ObservedInput("flow records", records.last_s - records.first_s, None, None),
             link=LinkFinding(
                 reading.rate, unknown_queue("buffer", _BECAUSE), unknown_queue("queue discipline", _BECAUSE)
             ),

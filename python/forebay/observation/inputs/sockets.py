@@ -26,7 +26,7 @@ from forebay.observation.finding import (
     Stack,
 )
 from forebay.observation.finding import (
-    Input as Observed,
+    Input as ObservedInput,
 )
 from forebay.observation.inputs.input import File, Head, Input, InputReading, Kind, Options, Yields
 from forebay.observation.line_reader import read_text
@@ -84,7 +84,7 @@ def sockets_finding(sockets: Sockets, rate: Estimate | Unknown, load: Load | Non
     """Make a finding of a server's sockets and the rate of the link, if it is known."""
     limited = Unknown("flows that this link limits", _BECAUSE, "capture the port of the link")
     return Finding(
-        input=Observed(f"sockets of a server, {sockets.dumps} dump{'s' if sockets.dumps > 1 else ''}"),
+        input=ObservedInput(f"sockets of a server, {sockets.dumps} dump{'s' if sockets.dumps > 1 else ''}"),
         link=LinkFinding(rate, unknown_queue("buffer", _BECAUSE), unknown_queue("queue discipline", _BECAUSE)),
         limited=limited,
         regime=regime_without_packets(load, limited, _BECAUSE),
