@@ -51,11 +51,11 @@ from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
+from forebay.search.parameter_rules import ParameterRule
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.port_warnings import port_warnings
 from forebay.search.ranged import Ranged
 from forebay.search.rare_states import Lengthened
-from forebay.search.thumbs import Thumb
 from forebay.search.twins import one_message, twin_at
 from forebay.text.formatting import duration
 
@@ -69,8 +69,8 @@ __all__ = [
     "gaps",
     "islands",
     "judged_goals",
+    "judged_parameter_rule",
     "judged_rule",
-    "judged_thumb",
     "named",
     "point",
     "upper_end",
@@ -369,9 +369,9 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     )
 
 
-def judged_thumb(finished: Finished, knob: Ranged, thumb: Thumb) -> JudgedRule:
-    """A rule of thumb with what was measured at its value, or the curve says there."""
-    value = knob.nearest(thumb.value / knob.factor)
+def judged_parameter_rule(finished: Finished, knob: Ranged, rule: ParameterRule) -> JudgedRule:
+    """A rule for a parameter with what was measured at its value, or the curve says there."""
+    value = knob.nearest(rule.value / knob.factor)
     inside = knob.range.low <= value.number <= knob.range.high
     place = round(value.place) if inside else None
     between = None if place is None else _between(finished, place)
@@ -379,16 +379,16 @@ def judged_thumb(finished: Finished, knob: Ranged, thumb: Thumb) -> JudgedRule:
     if place is not None:
         measured = finished.measured(place) if between is None else _interpolated(finished, between, place).metrics
     return JudgedRule(
-        thumb.name,
+        rule.name,
         value,
-        thumb.applies,
-        thumb.against or "nothing speaks against it",
+        rule.applies,
+        rule.against or "nothing speaks against it",
         (),
         {},
-        (thumb.formula,) if inside else (thumb.formula, f"not simulated: not in {knob.ends}"),
+        (rule.formula,) if inside else (rule.formula, f"not simulated: not in {knob.ends}"),
         measured,
-        thumb.share,
-        _judgment(finished, thumb, place, between),
+        rule.share,
+        _judgment(finished, rule, place, between),
         None if between is None else (finished.size(between[0]), finished.size(between[1])),
     )
 
@@ -404,7 +404,9 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
     return point_between(low, high, finished.size(packets))
 
 
-def _judgment(finished: Finished, rule: Rule | Thumb, packets: int | None, between: tuple[int, int] | None) -> Judgment:
+def _judgment(
+    finished: Finished, rule: Rule | ParameterRule, packets: int | None, between: tuple[int, int] | None
+) -> Judgment:
     """The simulation's verdict on a rule's buffer, simulated at `packets` or interpolated between measured buffers."""
     measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
     if packets is None or not goals:

@@ -45,6 +45,7 @@ from forebay.search.measurements import Measurements
 from forebay.search.named_buffer import AS_CONFIGURED
 from forebay.search.observing import Observing
 from forebay.search.optimizing import objective, optimized
+from forebay.search.parameter_rules import ParameterRule, parameter_rules
 from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.ranged import Named, Ranged, ranged
@@ -53,7 +54,6 @@ from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
 from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
-from forebay.search.thumbs import Thumb, thumbs
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.unmeasured import of_assumptions, resting_on
 from forebay.search.waiting import Patience, shorter
@@ -294,7 +294,7 @@ class _Question:
     varied: Knob | Ranged
     asked: Mapping[str, int]
     rules: Sequence[Rule]
-    thumbs: Sequence[Thumb]
+    parameter_rules: Sequence[ParameterRule]
     jitter: Jitter | None
     runs: Lengthened
 
@@ -307,7 +307,7 @@ def _question(
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     rules = rules_of(scenario.core) if varied.is_target else ()
-    rough = thumbs(scenario, varied) if isinstance(varied, Ranged) else ()
+    rough = parameter_rules(scenario, varied) if isinstance(varied, Ranged) else ()
     runs = lengthened(scenario) if scenario.goals else Lengthened(scenario, (), decided=True)
     return _Question(runs.scenario, varied, asked, rules, rough, added, runs)
 
@@ -345,7 +345,7 @@ def _searched(question: _Question, search: _Search, best_of: Goal | None) -> tup
         verdict = configured_verdict(finished, place, search.terms.each)
     finished = finished.with_twin()
     rules = (findings.judged_rule(finished, rule) for rule in question.rules)
-    judged = (*rules, *_judged(finished, question.varied, question.thumbs))
+    judged = (*rules, *_judged(finished, question.varied, question.parameter_rules))
     answer = _answer(finished, search.terms, question.asked, judged, verdict)
     return finished, dataclasses.replace(answer, optimum=optimum)
 
@@ -361,7 +361,9 @@ def _found(question: _Question, search: _Search) -> Finished:
         # Buffers of rules lie on the curve, unless goals have to hold in a share of the draws or runs cost nothing.
         # A quick look goes to none of them, and a smaller link has other ones.
         of_rules = _Rules(
-            () if kind not in (Search, Observing) else [*_sized(question.rules), *_placed(question.thumbs, varied)],
+            ()
+            if kind not in (Search, Observing)
+            else [*_sized(question.rules), *_placed(question.parameter_rules, varied)],
             measured=search.terms.fraction is not None or not measure.replicates,
         )
         asked = () if kind is ScaledLook else tuple(question.asked.values())
@@ -537,18 +539,18 @@ def _rank(goal: Goal) -> tuple[bool, float]:
     return better, goal.threshold if goal.sense == ">=" else -goal.threshold
 
 
-def _placed(rough: Iterable[Thumb], varied: Knob | Ranged) -> list[int]:
-    """Where the search has the values of rules of thumb that lie in the range."""
+def _placed(rough: Iterable[ParameterRule], varied: Knob | Ranged) -> list[int]:
+    """Where the search has the values of rules for parameters that lie in the range."""
     if not isinstance(varied, Ranged):
         return []
-    found = (varied.nearest(thumb.value / varied.factor) for thumb in rough)
+    found = (varied.nearest(rule.value / varied.factor) for rule in rough)
     return [round(value.place) for value in found if varied.range.low <= value.number <= varied.range.high]
 
 
-def _judged(finished: Finished, varied: Knob | Ranged, rough: Iterable[Thumb]) -> Iterator[JudgedRule]:
-    """The rules of thumb, in the order of their sources."""
+def _judged(finished: Finished, varied: Knob | Ranged, rough: Iterable[ParameterRule]) -> Iterator[JudgedRule]:
+    """The rules for parameters, in the order of their sources."""
     if isinstance(varied, Ranged):
-        yield from (findings.judged_thumb(finished, varied, thumb) for thumb in rough)
+        yield from (findings.judged_parameter_rule(finished, varied, rule) for rule in rough)
 
 
 def _sized(rules: Iterable[Rule]) -> list[int]:

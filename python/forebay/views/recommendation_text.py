@@ -284,7 +284,7 @@ def _words_of(alternative: Alternative) -> str:
 
 
 def _formulas(answer: Recommendation) -> Iterator[RenderableType]:
-    """The formulas of rules of thumb that no catalog explains."""
+    """The formulas of rules for parameters that no catalog explains."""
     for rule in answer.rules if isinstance(answer.knob, Ranged) else ():
         yield Paragraph(f"{rule.name}: {rule.notes[0]}", "dim")
 
