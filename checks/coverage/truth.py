@@ -29,7 +29,7 @@ from checks.pages import asked
 from forebay import _core
 from forebay.inputs.goals import Goal, metric_value
 from forebay.scenario import Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK
+from forebay.search.buffer_variable import TARGET_LINK
 from forebay.search.recommendation import reach
 from forebay.storage.files import write_whole
 

@@ -120,7 +120,7 @@ def test_the_confirmation_uses_runs_that_no_search_uses(
     measured = Measurements.__call__
 
     def spy(self: Measurements, pairs: list[tuple[int, int]]) -> object:
-        numbers[isinstance(self.knob, JointBuffers)].update(number for _, number in pairs)
+        numbers[isinstance(self.variable, JointBuffers)].update(number for _, number in pairs)
         return measured(self, pairs)
 
     monkeypatch.setattr(Measurements, "__call__", spy)
@@ -236,15 +236,15 @@ def test_a_refusal_enlarges_the_buffer_of_the_refused_goal(scenario: Scenario, m
 
 def test_a_place_has_all_buffers() -> None:
     scenario = _load(TWO)
-    knob = JointBuffers("classes")
+    variable = JointBuffers("classes")
     sizes = dict(zip(CLASS_KEYS, (7, 21), strict=True))
-    place = knob.place_of(sizes)
-    assert knob.place_of(dict(sizes)) == place
-    assert knob.place_of(dict(zip(CLASS_KEYS, (21, 7), strict=True))) != place
-    core = knob.core(scenario.core, place)
+    place = variable.place_of(sizes)
+    assert variable.place_of(dict(sizes)) == place
+    assert variable.place_of(dict(zip(CLASS_KEYS, (21, 7), strict=True))) != place
+    core = variable.core(scenario.core, place)
     assert core.sha256 == with_sizes(scenario.core, sizes).sha256
     assert [core.buffer_of(key)["packets"] for key in CLASS_KEYS] == [7, 21]
-    assert knob.sized(scenario, place).packets == 28
+    assert variable.sized(scenario, place).packets == 28
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from forebay.results.report import BufferSize, Report
 from forebay.results.warning import Kind, Warning
 from forebay.rules import Rule
 from forebay.search import findings, recommendation
+from forebay.search.buffer_variable import TARGET_LINK
 from forebay.search.findings import Finished
 from forebay.search.judging import AverageJudge, Judge, Replications, ShareJudge
-from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
@@ -373,7 +373,7 @@ def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: rec
     assert answer.resolution == 0.05
     assert (answer.sensitivity, answer.jitter, answer.pareto, answer.fraction) == (None, None, None, None)
     assert answer.configurations == ()
-    assert answer.knob == TARGET_LINK
+    assert answer.variable == TARGET_LINK
     assert answer.feasible
     assert answer.packets == round(answer.buffer.packets)  # type: ignore[union-attr]
     assert answer.conflict is None

@@ -78,7 +78,7 @@ def test_looks_at_a_share_can_refuse_at_first_and_accept_from_the_second_on(
 
 
 class Scale:
-    """Stands for a knob of so many packets per bandwidth-delay product, with so many configured."""
+    """Stands for a variable of so many packets per bandwidth-delay product, with so many configured."""
 
     is_target = True
 

@@ -17,9 +17,9 @@ from forebay.results.report import BufferSize, Estimate, Report
 from forebay.scenario import TARGET
 from forebay.search import findings
 from forebay.search.answer import CurvePoint, GoalAt
+from forebay.search.buffer_variable import TARGET_LINK, buffer_variable
 from forebay.search.checked_buffers import checked_buffers
 from forebay.search.judging import Verdict
-from forebay.search.knob import TARGET_LINK, knob
 from forebay.search.observing import Observing
 from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
@@ -235,7 +235,7 @@ def test_a_limit_in_bytes_is_recommended_in_bytes() -> None:
     ):
         scenario = Scenario.parse(SMALL).changed(f"link.buffer={text}")
         size = TARGET_LINK.sized(scenario, 3)
-        answer = SimpleNamespace(buffer=size, knob=TARGET_LINK, scenario=scenario, choice={})
+        answer = SimpleNamespace(buffer=size, variable=TARGET_LINK, scenario=scenario, choice={})
         assert recommended(answer).startswith(first)  # type: ignore[arg-type]
 
 
@@ -277,7 +277,7 @@ measure = "1s"
 @pytest.mark.parametrize("size", ["30kB", "60p"])
 def test_a_memory_counts_in_every_unit_that_a_run_accepts(size: str) -> None:
     scenario = Scenario.parse(MEMORY.format(size=size))
-    assert _held(scenario, knob(scenario, TARGET)) == pytest.approx(60)
+    assert _held(scenario, buffer_variable(scenario, TARGET)) == pytest.approx(60)
     checked = checked_buffers(scenario, [f"memories.chip.size={size}"])
     assert [each.size.packets for each in checked.at.values()] == pytest.approx([60])
 

@@ -148,7 +148,9 @@ def test_each_place_is_the_scenario_with_both_values(found: FeasibleMap) -> None
     clear = [point for point in found.points if point.verdict != "unclear"][:: len(found.points) // 12]
     assert {point.verdict for point in clear} == {"met", "missed"}
     for point in clear:
-        changes = [f"{knob.key}={setting.text}" for knob, setting in zip(found.over, point.settings, strict=True)]
+        changes = [
+            f"{variable.key}={setting.text}" for variable, setting in zip(found.over, point.settings, strict=True)
+        ]
         fresh = scenario.changed(*changes).run(replications=8, seed=77).metrics
         met = fresh["utilization"].mean >= 0.95 and fresh["queue_delay_p99_s"].mean <= 0.08
         close = abs(fresh["utilization"].mean - 0.95) < 0.01 or abs(fresh["queue_delay_p99_s"].mean - 0.08) < 0.004
@@ -180,10 +182,10 @@ def test_the_map_is_told(found: FeasibleMap) -> None:
     assert f"hold at {found.count('met')} of" in repr(found)
     assert found._repr_html_().count("<tr") > 5
     assert found.plot().get_axes()
-    knob = found.over[0]
-    assert knob.range.number(lattice(knob, 0)) == 1.2
-    assert knob.range.number(lattice(knob, STEPS)) == 12
-    middle = knob.range.number(lattice(knob, STEPS // 2))
+    variable = found.over[0]
+    assert variable.range.number(lattice(variable, 0)) == 1.2
+    assert variable.range.number(lattice(variable, STEPS)) == 12
+    middle = variable.range.number(lattice(variable, STEPS // 2))
     assert middle == pytest.approx(math.sqrt(1.2 * 12), rel=0.01)
 
 
@@ -201,9 +203,9 @@ def test_of_several_stretches_the_longest_is_told(
     found: FeasibleMap, verdicts: str, stretch: tuple[int | None, ...]
 ) -> None:
     named = {"o": "met", "x": "missed", "?": "unclear"}
-    second = [found.over[1].setting(float(number)) for number in range(1, 7)]
+    second = [found.over[1].value_of(float(number)) for number in range(1, 7)]
     points = [
-        replace(found.points[0], settings=(found.over[0].setting(2.0), setting), verdict=named[verdict])
+        replace(found.points[0], settings=(found.over[0].value_of(2.0), setting), verdict=named[verdict])
         for setting, verdict in zip(second, verdicts, strict=True)
     ]
     (told,) = replace(found, points=tuple(points)).stretches

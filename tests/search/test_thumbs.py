@@ -9,7 +9,7 @@ import pytest
 from forebay import Scenario, _core, recommend
 from forebay.rules import rules
 from forebay.search.parameter_rules import RULES, ParameterRule, parameter_rules
-from forebay.search.ranged import ranged
+from forebay.search.range_variable import range_variable
 from tests.support.scenarios import SMALL
 
 #: 10 Gb/s, 84 µs, packets of 1,500 bytes: 833,333 packets a second and 70 of them in a round trip.
@@ -41,7 +41,8 @@ utilization = ">= 95%"
 def found(text: str, over: str, *changes: str) -> dict[str, ParameterRule]:
     scenario = Scenario.parse(text, overrides=changes)
     return {
-        rule.name: rule for rule in parameter_rules(scenario, ranged(scenario, over, largest=False, resolution=0.05))
+        rule.name: rule
+        for rule in parameter_rules(scenario, range_variable(scenario, over, largest=False, resolution=0.05))
     }
 
 

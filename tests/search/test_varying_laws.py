@@ -10,7 +10,7 @@ import pytest
 
 from forebay import InputError, Scenario, _core
 from forebay.scenario import TARGET
-from forebay.search.knob import Knob, knob
+from forebay.search.buffer_variable import BufferVariable, buffer_variable
 from forebay.search.measurable import check_goals, measurable
 from forebay.search.recommendation import with_goals
 from forebay.search.sensitivity import VARIATIONS, vary
@@ -217,8 +217,8 @@ packet = "1000B"
     ],
 )
 def test_a_key_says_the_link_and_the_class(key: str, place: tuple[str | None, str | None]) -> None:
-    assert Knob(key).place == place
-    assert Knob(key).is_target == (key == TARGET)
+    assert BufferVariable(key).place == place
+    assert BufferVariable(key).is_target == (key == TARGET)
 
 
 def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
@@ -228,16 +228,16 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
         )
     )
     product = 10e6 * 0.030 / 8
-    target = Knob()
+    target = BufferVariable()
     assert target.scale(link) == pytest.approx(link.core.bdp_packets)
-    assert target.size(target.turned(link, 37)).packets == 37
+    assert target.size(target.apply(link, 37)).packets == 37
     classes = Scenario.parse(CLASSES)
-    rest = knob(classes, "link.queue.classes.rest.buffer")
+    rest = buffer_variable(classes, "link.queue.classes.rest.buffer")
     size = rest.sized(classes, 100)
     assert size.packets == 100
     if size.bdp is not None:
         assert rest.scale(classes) == pytest.approx(100 / size.bdp, rel=1e-3)
-    voice = knob(classes, "link.queue.classes.voice.buffer")
+    voice = buffer_variable(classes, "link.queue.classes.voice.buffer")
     assert voice.sized(classes, 100).bytes == 100 * 200, "packets of those that wait there"
     assert product > 0
     calls = Scenario.parse(
@@ -246,7 +246,7 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
         )
     )
     assert calls.core.bdp_packets is None
-    for each in (Knob(), knob(calls, "link.queue.classes.voice.buffer")):
+    for each in (BufferVariable(), buffer_variable(calls, "link.queue.classes.voice.buffer")):
         seconds = each.sized(calls, 1000).seconds
         assert each.sized(calls, 1000).bdp is None
         assert each.scale(calls) == pytest.approx(1000 / seconds, rel=1e-3)
@@ -255,18 +255,24 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
 def test_a_buffer_is_read_in_whole_packets_of_at_least_one() -> None:
     link = Scenario.parse(SMALL)
     for text, packets in (("20p", 20), ("1p", 1), ("1B", 1), ("2500B", 2), ("2501B", 3), ("10ms", 2), ("14.1ms", 4)):
-        assert abs(Knob().read(link, text) - packets) <= (1 if text.endswith(("B", "ms")) else 0)
-        assert Knob().read(link, text) == max(1, round(Knob().size(link.changed(f"link.buffer={text}")).packets))
+        assert abs(BufferVariable().read(link, text) - packets) <= (1 if text.endswith(("B", "ms")) else 0)
+        assert BufferVariable().read(link, text) == max(
+            1, round(BufferVariable().size(link.changed(f"link.buffer={text}")).packets)
+        )
 
 
 def test_a_key_that_names_no_buffer_is_refused_with_those_there_are() -> None:
     classes = Scenario.parse(CLASSES)
-    assert knob(classes, "link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
-    assert knob(classes, "link.queue.classes.0.buffer") == knob(classes, "link.queue.classes.voice.buffer")
-    assert knob(classes, "link.queue.classes.1.buffer") == knob(classes, "link.queue.classes.rest.buffer")
+    assert buffer_variable(classes, "link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
+    assert buffer_variable(classes, "link.queue.classes.0.buffer") == buffer_variable(
+        classes, "link.queue.classes.voice.buffer"
+    )
+    assert buffer_variable(classes, "link.queue.classes.1.buffer") == buffer_variable(
+        classes, "link.queue.classes.rest.buffer"
+    )
     for wrong in ("link.rate", "link.queue.classes.video.buffer", "links.up.buffer", ""):
         with pytest.raises(InputError) as raised:
-            knob(classes, wrong)
+            buffer_variable(classes, wrong)
         assert raised.value.argument == "over"
         for key in classes.core.buffer_keys:
             assert key in str(raised.value)

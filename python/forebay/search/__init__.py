@@ -2,9 +2,9 @@
 
 The course of `recommend`:
 
-1. `recommendation` checks the goals (`measurable`) and chooses the variable: a buffer (`knob`), a key between two ends
-   (`ranged`), or each of some words (`choice`, ordered by `ranking`). `setting` converts a value of a key to the whole
-   number of a search. `parameter_rules` has published rules for a key.
+1. `recommendation` checks the goals (`measurable`) and chooses the variable: a buffer (`buffer_variable`), a key
+   between two ends (`range_variable`), or each of some words (`choice`, ordered by `ranking`). `value` converts a value
+   of a key to the whole number of a search. `parameter_rules` has published rules for a key.
 2. `smallest` searches for a confident answer, `quick` for a fast one, within the time of `waiting`. `ladder` narrows
    the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the best value
    of a metric (`optimum`).

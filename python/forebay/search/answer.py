@@ -14,13 +14,13 @@ from forebay.results.report import BufferSize, Estimate, buffer_columns, estimat
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
 from forebay.rules import Assumption
+from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
 from forebay.search.choice import Alternative
 from forebay.search.judgment import Judgment
-from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
 from forebay.search.optimum import Optimum
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting, Value
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Quantity, Value
 from forebay.text import formatting
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ __all__ = [
     "Miss",
     "NamedBuffer",
     "Optimum",
+    "Quantity",
     "Recommendation",
     "SearchCost",
     "Side",
     "UpperEnd",
-    "Value",
     "Variation",
     "Verdict",
 ]
@@ -70,7 +70,7 @@ class GoalAt:
 
     Attributes
     ----------
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer.
     measured : Estimate
         The metric there.
@@ -80,7 +80,7 @@ class GoalAt:
         Runs that were measured there.
     """
 
-    buffer: Value
+    buffer: Quantity
     measured: Estimate
     verdict: GoalVerdict
     runs: int
@@ -177,8 +177,8 @@ class LowerEnd:
         That it is so.
     """
 
-    low: Value
-    high: Value
+    low: Quantity
+    high: Quantity
     confidence: float
 
 
@@ -196,16 +196,16 @@ class UpperEnd:
         Where, on the line between measured buffers, one of them ceases to hold.
     """
 
-    buffer: Value
-    missed_at: Value | None
-    about: Value | None = None
+    buffer: Quantity
+    missed_at: Quantity | None
+    about: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
 
-    buffer: Value
+    buffer: Quantity
     goal: str
     measured: Estimate
 
@@ -214,8 +214,8 @@ class Gap:
 class Island:
     """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
 
-    buffer: Value
-    missed_at: Value
+    buffer: Quantity
+    missed_at: Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class Side:
     """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
 
     goals: tuple[str, ...]
-    buffer: Value | None
+    buffer: Quantity | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +277,8 @@ class Conflict:
 
     needs_at_least: Side
     needs_at_most: Side
-    compromise: Value | None
-    largest_tried: Value
+    compromise: Quantity | None
+    largest_tried: Quantity
     nearest: tuple[Miss, ...]
 
 
@@ -313,7 +313,7 @@ class JudgedRule:
     """
 
     name: str
-    buffer: Value | None
+    buffer: Quantity | None
     applies: bool
     why: str
     assumptions: tuple[Assumption, ...]
@@ -322,7 +322,7 @@ class JudgedRule:
     measured: Metrics
     share: float
     judgment: Judgment
-    between: tuple[Value, Value] | None = None
+    between: tuple[Quantity, Quantity] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +331,7 @@ class CurvePoint:
 
     Attributes
     ----------
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer.
     replications : int
         Runs that were measured there.
@@ -345,7 +345,7 @@ class CurvePoint:
         Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
     """
 
-    buffer: Value
+    buffer: Quantity
     replications: int
     metrics: Metrics
     groups: Mapping[str, Metrics]
@@ -392,7 +392,7 @@ class Variation:
 
     what: str
     factor: float
-    recommendation: Value | None
+    recommendation: Quantity | None
     binding_goal: str | None
     replications: int
 
@@ -401,7 +401,7 @@ class Variation:
 class FrontPoint:
     """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
 
-    buffer: Value
+    buffer: Quantity
     measured: Metrics
     on_front: bool
 
@@ -428,7 +428,7 @@ class Recommendation(Told):
         Where the verdict is "undecided": the smallest and the largest buffer that may meet every goal.
     runs : int
         Runs that the confidence rests on; without an answer all runs at the nearest miss.
-    buffer : BufferSize, Setting or None
+    buffer : BufferSize, Value or None
         The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
     confidence : float or None
         One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
@@ -471,7 +471,7 @@ class Recommendation(Told):
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
-    knob : Knob or Ranged
+    variable : BufferVariable or RangeVariable
         Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
     optimum : Optimum or None
         The metric that was asked to be lowest or highest: then `buffer` is where it is, of those that meet the goals.
@@ -486,7 +486,7 @@ class Recommendation(Told):
     """
 
     scenario: Scenario
-    buffer: Value | None
+    buffer: Quantity | None
     confidence: float | None
     resolution: float
     binding_goal: str | None
@@ -508,15 +508,15 @@ class Recommendation(Told):
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
-    knob: Knob | Ranged = TARGET_LINK
+    variable: BufferVariable | RangeVariable = TARGET_LINK
     optimum: Optimum | None = None
     choice: Mapping[str, str] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
     verdict: Verdict = "met"
-    between: tuple[Value, Value] | None = None
+    between: tuple[Quantity, Quantity] | None = None
     runs: int = 0
     level: float = 0.95
-    twin: Twin[Value] | None = None
+    twin: Twin[Quantity] | None = None
 
     @property
     def feasible(self) -> bool:
@@ -534,7 +534,7 @@ class Recommendation(Told):
         return round(self.buffer.packets) if isinstance(self.buffer, BufferSize) else None
 
     @property
-    def setting(self) -> Value | None:
+    def setting(self) -> Quantity | None:
         """The same as `buffer`, by a name that suits every key."""
         return self.buffer
 
@@ -574,7 +574,7 @@ class Recommendation(Told):
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def at(self, buffer: Value) -> CurvePoint | None:
+    def at(self, buffer: Quantity) -> CurvePoint | None:
         """The measured point at a buffer; None if nothing was measured there."""
         return next((point for point in self.points if point.buffer.number == buffer.number), None)
 
@@ -608,7 +608,7 @@ class Recommendation(Told):
             }
         )
         told |= dict(self._asked_for())
-        return _renamed(told) if isinstance(self.knob, Ranged) else told
+        return _renamed(told) if isinstance(self.variable, RangeVariable) else told
 
     def _asked_for(self) -> Iterable[tuple[str, Any]]:
         """The parts of the JSON that exist only on request."""
@@ -624,9 +624,9 @@ class Recommendation(Told):
             yield "jitter", plain(self.jitter)
         if self.twin is not None:
             yield "twin", plain(self.twin)
-        if not self.knob.is_target:
-            yield "over", self.knob.asked
-            if self.knob.largest:
+        if not self.variable.is_target:
+            yield "over", self.variable.asked
+            if self.variable.largest:
                 yield "largest", True
         if self.optimum is not None:
             yield "optimum", plain(self.optimum)
@@ -639,15 +639,15 @@ class Recommendation(Told):
         if self.buffer is None:
             return f"<Recommendation{of}: no buffer meets {' and '.join(self.goals)}>"
         decided = "" if self.binding_goal is None else f", decided by {self.binding_goal}"
-        if isinstance(self.buffer, Setting):
-            return f"<Recommendation{of}: {self.knob.key} = {self.buffer.words}{decided}>"
+        if isinstance(self.buffer, Value):
+            return f"<Recommendation{of}: {self.variable.key} = {self.buffer.words}{decided}>"
         return (
             f"<Recommendation{of}: {self.buffer.packets:.0f} packets = {formatting.size(self.buffer.bytes)} = "
             f"{formatting.duration(self.buffer.seconds)}{decided}>"
         )
 
 
-def _columns(value: Value) -> Mapping[str, float | str | None]:
+def _columns(value: Quantity) -> Mapping[str, float | str | None]:
     """A buffer or a setting as columns of a table."""
     if isinstance(value, BufferSize):
         return buffer_columns(value)

@@ -13,7 +13,7 @@ from forebay import _core
 from forebay.errors import InputError, naming
 from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
-from forebay.search.knob import Knob, knob
+from forebay.search.buffer_variable import BufferVariable, buffer_variable
 from forebay.search.words import Words, listed
 from forebay.text.formatting import counted
 
@@ -67,7 +67,7 @@ def setting_words(setting: str, size: BufferSize) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedBuffers(Knob):
+class CheckedBuffers(BufferVariable):
     """All checked buffers by their places.
 
     Attributes
@@ -83,7 +83,7 @@ class CheckedBuffers(Knob):
         """The name of the runs among those of an interrupted check."""
         return "check"
 
-    def turned(self, scenario: Scenario, packets: int) -> Scenario:  # noqa: ARG002 - a place has its scenario
+    def apply(self, scenario: Scenario, packets: int) -> Scenario:  # noqa: ARG002 - a place has its scenario
         """The scenario with the buffer of a place."""
         return self.at[packets].scenario
 
@@ -165,7 +165,7 @@ def _asked(scenario: Scenario, text: str) -> Checked:
     if equals and key != TARGET and key not in scenario.core.buffer_keys:
         raise InputError(_core.unknown("buffer", key, [*scenario.core.buffer_keys, *memories]), "buffers")
     with naming("buffers"):
-        varied = knob(scenario, key if equals else TARGET)
+        varied = buffer_variable(scenario, key if equals else TARGET)
     changed = scenario.changed(("buffers", varied.key, size))
     return Checked(varied.key, text, changed, varied.size(changed))
 

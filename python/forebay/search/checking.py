@@ -25,12 +25,12 @@ from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import Evidence
+from forebay.search.buffer_variable import TARGET_LINK
 from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport, together
 from forebay.search.checked_buffers import CheckedBuffers, checked_buffers
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
 from forebay.search.independence import are_observations
-from forebay.search.knob import TARGET_LINK
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
@@ -134,7 +134,7 @@ def check(
             engine,
             jobs,
             progress,
-            knob=checked,
+            variable=checked,
             resumption=resumption,
             until=None if within is None else time.monotonic() + within,
             cluster=cluster,

@@ -42,11 +42,11 @@ from forebay.results.warning import Kind, Warning
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedGoal, Metrics, SearchCost, Verdict
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
 from forebay.search.joint_buffers import ClassBuffer, JointBuffers, JointSearch, JointWords, ScaledBuffers, with_sizes
 from forebay.search.judging import mean_margin
-from forebay.search.knob import Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
@@ -475,7 +475,7 @@ class _Sizing:
 
     # Measuring -------------------------------------------------------------------------------------------------
 
-    def _measurements(self, scenario: Scenario, knob: Knob) -> Measurements:
+    def _measurements(self, scenario: Scenario, variable: BufferVariable) -> Measurements:
         """The runner of one step; its progress adds to that of the other steps."""
         number, means = len(self._measures), self.means
 
@@ -489,7 +489,7 @@ class _Sizing:
             means.engine,
             means.jobs,
             None if means.progress is None else told,
-            knob=knob,
+            variable=variable,
             resumption=means.resumption,
             until=means.until,
             cluster=means.cluster,
@@ -577,16 +577,16 @@ class _Sizing:
 
     def _scaled(self, goals: Sequence[Goal]) -> dict[str, int] | None:
         """The smallest buffers, in the configured proportions, that meet goals on the link."""
-        knob = ScaledBuffers("classes", self._configured)
+        variable = ScaledBuffers("classes", self._configured)
         largest = max(self.classes, key=lambda each: self._configured[each.key])
-        scale = Knob(largest.key).scale(self.scenario)
+        scale = BufferVariable(largest.key).scale(self.scenario)
         most, ceiling = reach(scale, at_least=self._configured[largest.key])
         plan = self._plan(1, most, ceiling, (self._configured[largest.key],), confidence=self.terms.confidence)
-        same = next((each for each in self._measures if isinstance(each.knob, ScaledBuffers)), None)
-        _, outcome = self._search(same or self._measurements(self.scenario, knob), goals, plan, "all classes")
+        same = next((each for each in self._measures if isinstance(each.variable, ScaledBuffers)), None)
+        _, outcome = self._search(same or self._measurements(self.scenario, variable), goals, plan, "all classes")
         # Goals that contradict each other in these proportions may hold in others; one goal alone may not.
         self.impossible = outcome.impossible and len(goals) == 1
-        return None if outcome.buffer is None else knob.sizes(outcome.buffer)
+        return None if outcome.buffer is None else variable.sizes(outcome.buffer)
 
     def _size(self, of: _Class, number: int) -> None:
         """Search the smallest buffer of one class while the others stay."""
@@ -600,9 +600,9 @@ class _Sizing:
             state.kept = True
             return
         scenario = self.scenario.with_core(with_sizes(self.scenario.core, around))
-        knob = ClassBuffer(of.key, step=str(number))
-        plan = self._plan_of_class(scenario, knob, around_answer=again)
-        search, outcome = self._search(self._measurements(scenario, knob), goals, plan, of.name)
+        variable = ClassBuffer(of.key, step=str(number))
+        plan = self._plan_of_class(scenario, variable, around_answer=again)
+        search, outcome = self._search(self._measurements(scenario, variable), goals, plan, of.name)
         state.binding = outcome.binding
         if outcome.buffer is None:
             state.failed = True
@@ -619,12 +619,12 @@ class _Sizing:
         met = [at for at in search.samples if search.plan.judge.margin(search.samples[at], search.goals) >= 0]
         return max((at for at in met if at <= self.sizes[of.key]), default=outcome.buffer or 1)
 
-    def _plan_of_class(self, scenario: Scenario, knob: Knob, *, around_answer: bool) -> Plan:
+    def _plan_of_class(self, scenario: Scenario, variable: BufferVariable, *, around_answer: bool) -> Plan:
         """Look at the whole range, or about the answer of the first pass."""
-        size = self.sizes[knob.key]
-        most, ceiling = reach(knob.scale(scenario), at_least=max(size, self._configured[knob.key]))
-        derived = delay_bounds(scenario, knob)
-        if around_answer and not self._states[knob.key].kept:
+        size = self.sizes[variable.key]
+        most, ceiling = reach(variable.scale(scenario), at_least=max(size, self._configured[variable.key]))
+        derived = delay_bounds(scenario, variable)
+        if around_answer and not self._states[variable.key].kept:
             low, high = max(1, size // AROUND), min(ceiling, max(8, AROUND * size))
             return replace(self._plan(low, high, ceiling, (size,)), gap=GAP, met_up_to=derived)
         return replace(self._plan(1, max(most, size), ceiling, (size,)), met_up_to=derived)
@@ -648,10 +648,10 @@ class _Sizing:
             return
         alone = dict.fromkeys(self._states[of.key].around or {}, 1)
         scenario = self.scenario.with_core(with_sizes(self.scenario.core, alone))
-        knob = ClassBuffer(of.key, step="alone")
-        most, ceiling = reach(knob.scale(scenario), at_least=self.sizes[of.key])
+        variable = ClassBuffer(of.key, step="alone")
+        most, ceiling = reach(variable.scale(scenario), at_least=self.sizes[of.key])
         plan = self._plan(1, most, ceiling, (), confidence=self.terms.confidence)
-        _, outcome = self._search(self._measurements(scenario, knob), own, plan, of.name)
+        _, outcome = self._search(self._measurements(scenario, variable), own, plan, of.name)
         if outcome.impossible:
             self.impossible = True
             goals = " and ".join(f"`{goal.key}`" for goal in own)
@@ -680,7 +680,7 @@ class _Sizing:
         size, attempt = self.sizes[of.key], self._joint.attempts
         if _asks_for_room(goal):
             factor = (1 + self.terms.resolution) ** attempt if attempt <= 2 else LEAP ** (attempt - 2)
-            _, ceiling = reach(Knob(of.key).scale(self.scenario), at_least=size)
+            _, ceiling = reach(BufferVariable(of.key).scale(self.scenario), at_least=size)
             self.sizes[of.key] = min(ceiling, max(size + 1, math.ceil(size * factor)))
             self._states[of.key].binding, self._states[of.key].kept = goal.key, False
         elif self._states[of.key].kept:
@@ -776,13 +776,13 @@ class _Sizing:
 
     def _class_size(self, of: _Class, place: int, *, found: bool) -> ClassSize:
         sizes, state = self._knob.at[place], self._states[of.key]
-        nearest = Knob(of.key).sized(self.scenario, sizes[of.key])
+        nearest = BufferVariable(of.key).sized(self.scenario, sizes[of.key])
         return ClassSize(
             name=of.name,
             key=of.key,
             buffer=nearest if found else None,
             nearest=nearest,
-            configured=Knob(of.key).size(self.scenario),
+            configured=BufferVariable(of.key).size(self.scenario),
             goals=tuple(goal.key for goal in self._decided_by(of)),
             binding_goal=state.binding,
             kept=state.kept,

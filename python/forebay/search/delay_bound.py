@@ -16,7 +16,7 @@ from forebay.configuration.port import FRAMING
 from forebay.inputs.goals import Goal
 from forebay.results.metric import find
 from forebay.scenario import Scenario
-from forebay.search.knob import Knob
+from forebay.search.buffer_variable import BufferVariable
 
 __all__ = ["delay_bounds"]
 
@@ -36,7 +36,7 @@ def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
     Empty for queues that are not first in, first out at a constant rate, and where something else than the target
     link's buffer is varied.
     """
-    if not isinstance(varied, Knob) or not varied.is_target or scenario.core.queue not in FIRST_IN_FIRST_OUT:
+    if not isinstance(varied, BufferVariable) or not varied.is_target or scenario.core.queue not in FIRST_IN_FIRST_OUT:
         return {}
     tables = scenario.resolved
     links: Sequence[Mapping[str, Any]] = tables["links"]
@@ -65,7 +65,7 @@ def _largest_packet(groups: Sequence[Mapping[str, Any]]) -> float | None:
     return max(_core.parse_quantity(size, "bytes") for size in sizes)
 
 
-def _packets(scenario: Scenario, varied: Knob, delay_s: float, packet: tuple[float, float]) -> int:
+def _packets(scenario: Scenario, varied: BufferVariable, delay_s: float, packet: tuple[float, float]) -> int:
     """Packets of the largest buffer whose queue is over within a delay, with one more packet in transmission.
 
     `packet` has the bytes of the largest packet and those of the framing of each.

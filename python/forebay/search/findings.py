@@ -39,22 +39,22 @@ from forebay.search.answer import (
     Metrics,
     Miss,
     NamedBuffer,
+    Quantity,
     SearchCost,
     Side,
     UpperEnd,
-    Value,
 )
+from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
 from forebay.search.independence import are_observations, different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge, Verdict
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
-from forebay.search.knob import TARGET_LINK, Knob
 from forebay.search.measurements import Measurements
 from forebay.search.observing import Observing
 from forebay.search.parameter_rules import ParameterRule
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.port_warnings import port_warnings
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.search.rare_states import Lengthened
 from forebay.search.twins import one_message, twin_at
 from forebay.text.formatting import duration
@@ -125,14 +125,14 @@ class Finished:
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None
-    knob: Knob | Ranged = TARGET_LINK
+    variable: BufferVariable | RangeVariable = TARGET_LINK
     lengthened: Lengthened | None = None
     twin: Twin[Any] | None = None
     beside: Measurements | None = None
 
-    def size(self, packets: int) -> Value:
+    def size(self, packets: int) -> Quantity:
         """The value for a number of the search: a buffer in packets if the search varies one."""
-        return self.knob.sized(self.scenario, packets)
+        return self.variable.sized(self.scenario, packets)
 
     def named(self, packets: Sequence[int]) -> str:
         """Buffers as part of a sentence."""
@@ -141,14 +141,14 @@ class Finished:
     @property
     def gaps(self) -> list[tuple[int, str]]:
         """Gaps above the answer, but for those that stand for the same value."""
-        same = self.knob.snapped
+        same = self.variable.snapped
         answer = self.outcome.buffer
         return [(at, key) for at, key in self.outcome.gaps if answer is None or same(at) != same(answer)]
 
     @property
     def islands(self) -> list[tuple[int, int]]:
         """Islands below the answer, but for those that stand for the same value as it or as what misses."""
-        same = self.knob.snapped
+        same = self.variable.snapped
         answer = self.outcome.buffer
         others = [(at, missed) for at, missed in self.outcome.islands if same(at) != same(missed)]
         return [(at, missed) for at, missed in others if answer is None or same(at) != same(answer)]
@@ -369,10 +369,10 @@ def judged_rule(finished: Finished, rule: Rule) -> JudgedRule:
     )
 
 
-def judged_parameter_rule(finished: Finished, knob: Ranged, rule: ParameterRule) -> JudgedRule:
+def judged_parameter_rule(finished: Finished, variable: RangeVariable, rule: ParameterRule) -> JudgedRule:
     """A rule for a parameter with what was measured at its value, or the curve says there."""
-    value = knob.nearest(rule.value / knob.factor)
-    inside = knob.range.low <= value.number <= knob.range.high
+    value = variable.nearest(rule.value / variable.factor)
+    inside = variable.range.low <= value.number <= variable.range.high
     place = round(value.place) if inside else None
     between = None if place is None else _between(finished, place)
     measured: Metrics = {}
@@ -385,7 +385,7 @@ def judged_parameter_rule(finished: Finished, knob: Ranged, rule: ParameterRule)
         rule.against or "nothing speaks against it",
         (),
         {},
-        (rule.formula,) if inside else (rule.formula, f"not simulated: not in {knob.ends}"),
+        (rule.formula,) if inside else (rule.formula, f"not simulated: not in {variable.ends}"),
         measured,
         rule.share,
         _judgment(finished, rule, place, between),
@@ -422,7 +422,7 @@ def _judgment(
         means = ((goal, mean_of(goal, low), mean_of(goal, high)) for goal in goals)
         miss = worst_of({goal.key: goal.margin(one + share * (other - one)) for goal, one, other in means}, goals)
     recommended = finished.outcome.buffer
-    times = None if miss is not None or recommended is None else finished.knob.ratio(packets, recommended)
+    times = None if miss is not None or recommended is None else finished.variable.ratio(packets, recommended)
     return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
 
 
@@ -594,7 +594,7 @@ def _of_search(finished: Finished) -> list[Warning]:
     found = [note for note in outcome.notes if note.kind is not Kind.MISSED_AGAIN or not finished.gaps]
     for name in dict.fromkeys(goal for _, goal in finished.gaps):
         at = [packets for packets, goal in finished.gaps if goal == name]
-        beyond = "below" if finished.knob.largest else "above"
+        beyond = "below" if finished.variable.largest else "above"
         text = f"`{name}` is missed again {beyond} the answer, at {finished.named(at)}"
         values = {"missed_at": finished.search.plan.words.value(at[0])}
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
@@ -633,7 +633,7 @@ def _of_runs(finished: Finished) -> list[Warning]:
 def _near_the_answer(finished: Finished, buffer: int) -> bool:
     """Whether what a run at a buffer lacks matters for the answer; everywhere where there is none."""
     answer = finished.outcome.buffer
-    return answer is None or isinstance(finished.knob, Ranged) or answer / NEAR <= buffer <= NEAR * answer
+    return answer is None or isinstance(finished.variable, RangeVariable) or answer / NEAR <= buffer <= NEAR * answer
 
 
 def _merged(alike: Sequence[Warning], places: str) -> Warning:
@@ -657,4 +657,4 @@ def _of_warmup(finished: Finished) -> list[Warning]:
     unwaited = any(note.kind in {Kind.QUICK, Kind.TIME_OVER} for note in finished.outcome.notes)
     if buffer is None or not simulates_hosts(engine) or unwaited:
         return []
-    return warmup_warnings(finished.knob.turned(finished.scenario, buffer), engine)
+    return warmup_warnings(finished.variable.apply(finished.scenario, buffer), engine)

@@ -14,9 +14,9 @@ from forebay import _core
 from forebay.inputs.goals import Goal
 from forebay.results.report import BufferSize, Report
 from forebay.scenario import Scenario
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.independence import different
 from forebay.search.judging import mean_margin
-from forebay.search.knob import Knob
 from forebay.search.plan import Outcome
 from forebay.search.smallest import Search
 from forebay.search.words import Words, listed
@@ -40,7 +40,7 @@ def with_sizes(scenario: _core.Scenario, sizes: Mapping[str, int]) -> _core.Scen
 
 
 @dataclass(frozen=True, slots=True)
-class ClassBuffer(Knob):
+class ClassBuffer(BufferVariable):
     """The buffer of one class, as one step of a joint sizing varies it.
 
     Attributes
@@ -58,7 +58,7 @@ class ClassBuffer(Knob):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledBuffers(Knob):
+class ScaledBuffers(BufferVariable):
     """All buffers in the proportions in which they are configured.
 
     Attributes
@@ -85,7 +85,7 @@ class ScaledBuffers(Knob):
 
 
 @dataclass(frozen=True, slots=True)
-class JointBuffers(Knob):
+class JointBuffers(BufferVariable):
     """Combinations of buffers by their places.
 
     Attributes
@@ -123,8 +123,8 @@ class JointBuffers(Knob):
 
     def sized(self, scenario: Scenario, packets: int) -> BufferSize:
         """All buffers of a place together, in every unit."""
-        turned = self.core(scenario.core, packets)
-        parts = [turned.buffer_of(key) for key in self.at[packets]]
+        changed = self.core(scenario.core, packets)
+        parts = [changed.buffer_of(key) for key in self.at[packets]]
         bdp = [part["bdp"] for part in parts]
         return BufferSize(
             packets=sum(part["packets"] for part in parts),

@@ -14,7 +14,7 @@ from forebay import _core
 from forebay.measurement.cluster import Cluster, Replication
 from forebay.results.report import Report
 from forebay.scenario import Progress, Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK
+from forebay.search.buffer_variable import TARGET_LINK
 from forebay.search.resumption import Resumption
 from forebay.search.strata import Strata
 
@@ -27,7 +27,7 @@ Pair = tuple[int, int]
 Finished = Callable[[int, Report], object]
 
 
-class Turned(Protocol):
+class Variable(Protocol):
     """The change that a number of the search makes to a scenario."""
 
     @property
@@ -54,7 +54,7 @@ class Measurements:
         Threads.
     progress : callable or None
         Told the replications done and those expected in all, those of earlier searches included.
-    knob : Turned
+    variable : Variable
         What is varied.
     before : int
         Replications of earlier searches.
@@ -82,7 +82,7 @@ class Measurements:
         jobs: int | None,
         progress: Progress | None,
         *,
-        knob: Turned = TARGET_LINK,
+        variable: Variable = TARGET_LINK,
         before: int = 0,
         resumption: Resumption | None = None,
         until: float | None = None,
@@ -90,7 +90,7 @@ class Measurements:
         strata: Strata | None = None,
     ) -> None:
         self.scenario, self.engine, self.jobs = scenario, engine, jobs
-        self.progress, self.knob, self.resumption, self.cluster = progress, knob, resumption, cluster
+        self.progress, self.variable, self.resumption, self.cluster = progress, variable, resumption, cluster
         #: Whether replications are more than one answer given again.
         self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
         self.reports: dict[Pair, Report] = {}
@@ -101,16 +101,16 @@ class Measurements:
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.identity)
+        self._kept = None if resumption is None else resumption.of(scenario.core, engine, variable.identity)
 
-    def beside(self, knob: Turned) -> Measurements:
+    def beside(self, variable: Variable) -> Measurements:
         """Further runs of the same scenario with another change, with the same seeds, storage and time limit."""
         return Measurements(
             self.scenario,
             self.engine,
             self.jobs,
             self.progress,
-            knob=knob,
+            variable=variable,
             before=self._before + self.runs,
             resumption=self.resumption,
             until=self._until,
@@ -121,7 +121,7 @@ class Measurements:
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
         # Numbers of the search that stand for one value are one place, with the replications of all.
-        pairs = [(self.knob.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
+        pairs = [(self.variable.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
         parts = {pair: self._members(pair) for pair in pairs}
         try:
             self._have(list(dict.fromkeys(member for members in parts.values() for member in members)))
@@ -163,7 +163,7 @@ class Measurements:
 
     def _have(self, pairs: Sequence[Pair]) -> None:
         """Run those of some runs that are not there yet."""
-        buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
+        buffers = {buffer: self.variable.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = [pair for pair in pairs if pair not in self._parts]
         done = itertools.count(len(self._parts) + 1)
@@ -217,5 +217,5 @@ class Measurements:
 
     def at(self, buffer: int) -> list[Report]:
         """Every replication measured at a buffer, in order."""
-        buffer = self.knob.snapped(buffer)
+        buffer = self.variable.snapped(buffer)
         return [self.reports[pair] for pair in sorted(pair for pair in self.reports if pair[0] == buffer)]

@@ -22,7 +22,7 @@ from forebay.inputs.goals import Goal, metric_value
 from forebay.results import statistics
 from forebay.results.report import Estimate, Report
 from forebay.search.observing import Observing
-from forebay.search.setting import Value
+from forebay.search.value import Quantity
 
 __all__ = ["Best", "Optimizing", "Optimum"]
 
@@ -49,21 +49,21 @@ class Optimum:
         Which of both.
     measured : Estimate
         On the fresh replications at the answer.
-    low, high : BufferSize or Setting
+    low, high : BufferSize or Value
         Between them the best lies, of all that meet the goals, where the metric has one optimum there.
     confidence : float
         With which what lies outside was left out.
-    near : tuple of BufferSize or Setting
+    near : tuple of BufferSize or Value
         The measured ones that cannot be told apart from the best.
     """
 
     metric: str
     sense: Literal["minimize", "maximize"]
     measured: Estimate
-    low: Value
-    high: Value
+    low: Quantity
+    high: Quantity
     confidence: float
-    near: tuple[Value, ...]
+    near: tuple[Quantity, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.rules import rules
 from forebay.scenario import Scenario
-from forebay.search.ranged import Ranged, at_key
+from forebay.search.range_variable import RangeVariable, at_key
 from forebay.text.formatting import bandwidth, duration
 
 __all__ = ["ParameterRule", "parameter_rules"]
@@ -59,26 +59,26 @@ class ParameterRule:
         return not self.against
 
 
-def parameter_rules(scenario: Scenario, knob: Ranged) -> list[ParameterRule]:
+def parameter_rules(scenario: Scenario, variable: RangeVariable) -> list[ParameterRule]:
     """Rules for the key that is varied, in the order of their sources.
 
     Parameters
     ----------
     scenario : Scenario
         With its own value.
-    knob : Ranged
+    variable : RangeVariable
         The key, and the unit of its values.
     """
-    table_key, _, parameter = knob.key.rpartition(".")
-    if knob.key == "link.buffer":
-        return list(_buffers(scenario, knob))
+    table_key, _, parameter = variable.key.rpartition(".")
+    if variable.key == "link.buffer":
+        return list(_buffers(scenario, variable))
     if parameter == "initial_window":
         return list(_initial_windows(scenario, table_key))
     tables = [table for table in at_key(scenario.resolved, table_key) if isinstance(table, Mapping)]
     kinds = {str(table.get("kind")) for table in tables}
     if len(kinds) != 1:
         return []
-    place = _Place(scenario, knob, tables[0])
+    place = _Place(scenario, variable, tables[0])
     return [
         rule
         for (family, name), rules_there in RULES.items()
@@ -93,13 +93,13 @@ class _Place:
     """Where a parameter is: its scenario, what is varied, and the table that it stands in."""
 
     scenario: Scenario
-    knob: Ranged
+    variable: RangeVariable
     table: Mapping[str, Any]
 
     @property
     def rate_bps(self) -> float:
         """The value of the link that the key names, otherwise of the target link."""
-        parts = self.knob.key.split(".")
+        parts = self.variable.key.split(".")
         names = list(at_key(self.scenario.resolved, ".".join([*parts[:2], "name"]))) if parts[0] == "links" else []
         links = [link["name"] for link in self.scenario.resolved["links"]]
         core = self.scenario.core
@@ -125,7 +125,7 @@ class _Place:
         """The buffer, given in packets, in the base unit of the key."""
         seconds = packets / self.packets_per_s
         units = {"packets": packets, "s": seconds, "bytes": packets * self.scenario.core.packet_bytes}
-        return units.get(self.knob.base, packets / self.bdp if self.knob.base == "BDP" else math.nan)
+        return units.get(self.variable.base, packets / self.bdp if self.variable.base == "BDP" else math.nan)
 
     def waiting(self, key: str) -> float | None:
         """The packets that a threshold of the same table stands for; None where it is automatic, or a share."""
@@ -239,7 +239,7 @@ def _gain(place: _Place) -> Iterator[ParameterRule]:
     threshold = next(iter(at_key(place.scenario.resolved, "link.queue.threshold")), None)
     if threshold is None:
         return
-    marking = _Place(place.scenario, place.knob, {"threshold": threshold}).waiting("threshold")
+    marking = _Place(place.scenario, place.variable, {"threshold": threshold}).waiting("threshold")
     if marking is not None:
         gain = 1.386 / math.sqrt(2 * (place.bdp + marking))
         text = "1.386 / √(2 (C × RTT + K)) at most (Alizadeh et al., SIGCOMM 2010, eq. 15)"
@@ -260,14 +260,14 @@ def _initial_windows(scenario: Scenario, key: str) -> Iterator[ParameterRule]:
         )
 
 
-def _buffers(scenario: Scenario, knob: Ranged) -> Iterator[ParameterRule]:
+def _buffers(scenario: Scenario, variable: RangeVariable) -> Iterator[ParameterRule]:
     """The buffers of sizing rules, in the unit of the range."""
     for rule in rules(scenario.core):
         if rule.packets is None:
             continue
         size = scenario.with_packets(max(1, round(rule.packets))).buffer
         units = {"packets": size.packets, "bytes": size.bytes, "s": size.seconds, "BDP": size.bdp or math.nan}
-        yield ParameterRule(rule.name, units[knob.base], rule.name, "" if rule.applies else rule.why, rule.share)
+        yield ParameterRule(rule.name, units[variable.base], rule.name, "" if rule.applies else rule.why, rule.share)
 
 
 #: By the disciplines or controllers that have it, and the parameter.

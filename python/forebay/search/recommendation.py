@@ -33,12 +33,12 @@ from forebay.rules import rules as rules_of
 from forebay.scenario import TARGET, Progress, Scenario, threads
 from forebay.search import findings
 from forebay.search.answer import JudgedRule, Recommendation, Variation
+from forebay.search.buffer_variable import BufferVariable, buffer_variable
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.configured import configured_verdict
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import ConfiguredVerdict, Finished
 from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge
-from forebay.search.knob import Knob, knob
 from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
@@ -48,7 +48,7 @@ from forebay.search.optimizing import objective, optimized
 from forebay.search.parameter_rules import ParameterRule, parameter_rules
 from forebay.search.plan import Outcome, Plan
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
-from forebay.search.ranged import Named, Ranged, ranged
+from forebay.search.range_variable import RangeVariable, RangeWords, range_variable
 from forebay.search.ranking import compared
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
@@ -235,7 +235,7 @@ def recommend(
         for question in questions:
             before = sum(each.measure.runs + (0 if each.beside is None else each.beside.runs) for each, _ in found)
             search = _Search(
-                partial(measuring, knob=question.varied, before=before),
+                partial(measuring, variable=question.varied, before=before),
                 terms,
                 patience.shared(len(questions)),
                 _told(known, chosen[len(found)][0]),
@@ -291,7 +291,7 @@ class _Question:
     """One search to come: on which scenario, over what, and what is measured and judged besides."""
 
     scenario: Scenario
-    varied: Knob | Ranged
+    varied: BufferVariable | RangeVariable
     asked: Mapping[str, int]
     rules: Sequence[Rule]
     parameter_rules: Sequence[ParameterRule]
@@ -307,7 +307,7 @@ def _question(
     asked = _asked(scenario, varied, also)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     rules = rules_of(scenario.core) if varied.is_target else ()
-    rough = parameter_rules(scenario, varied) if isinstance(varied, Ranged) else ()
+    rough = parameter_rules(scenario, varied) if isinstance(varied, RangeVariable) else ()
     runs = lengthened(scenario) if scenario.goals else Lengthened(scenario, (), decided=True)
     return _Question(runs.scenario, varied, asked, rules, rough, added, runs)
 
@@ -419,7 +419,7 @@ def _answer(
         engine=measure.engine,
         version=_core.__version__,
         jitter=finished.jitter,
-        knob=finished.knob,
+        variable=finished.variable,
         verdict="met" if found else "impossible" if outcome.impossible else "undecided",
         between=None
         if outcome.between is None
@@ -441,10 +441,10 @@ def _configurations(
 ) -> Iterator[Configuration]:
     """The answer as each router's configuration; without an answer no line of any."""
     if answer.buffer is None:
-        noun = "buffer" if isinstance(answer.knob, Knob) else "value"
+        noun = "buffer" if isinstance(answer.variable, BufferVariable) else "value"
         yield from (unconfigured(system, f"nothing to type: no {noun} meets every goal") for system in systems)
         return
-    port = Port.of(answer.knob.turned(answer.scenario, round(answer.buffer.place)))
+    port = Port.of(answer.variable.apply(answer.scenario, round(answer.buffer.place)))
     yield from (configure(system, port, line) for system in systems)
 
 
@@ -470,13 +470,13 @@ def _sensitivity(finished: Finished) -> tuple[Variation, ...]:
                 measure.engine,
                 measure.jobs,
                 measure.progress,
-                knob=finished.knob,
+                variable=finished.variable,
                 before=before,
                 resumption=measure.resumption,
                 cluster=measure.cluster,
             )
             answer = kind(runs, varied.goals, nearby, runs.expect).run()
-            buffer = None if answer.buffer is None else finished.knob.sized(varied, answer.buffer)
+            buffer = None if answer.buffer is None else finished.variable.sized(varied, answer.buffer)
             found.append(Variation(what, factor, buffer, answer.binding, runs.runs))
     return tuple(found)
 
@@ -539,17 +539,19 @@ def _rank(goal: Goal) -> tuple[bool, float]:
     return better, goal.threshold if goal.sense == ">=" else -goal.threshold
 
 
-def _placed(rough: Iterable[ParameterRule], varied: Knob | Ranged) -> list[int]:
+def _placed(rough: Iterable[ParameterRule], varied: BufferVariable | RangeVariable) -> list[int]:
     """Where the search has the values of rules for parameters that lie in the range."""
-    if not isinstance(varied, Ranged):
+    if not isinstance(varied, RangeVariable):
         return []
     found = (varied.nearest(rule.value / varied.factor) for rule in rough)
     return [round(value.place) for value in found if varied.range.low <= value.number <= varied.range.high]
 
 
-def _judged(finished: Finished, varied: Knob | Ranged, rough: Iterable[ParameterRule]) -> Iterator[JudgedRule]:
+def _judged(
+    finished: Finished, varied: BufferVariable | RangeVariable, rough: Iterable[ParameterRule]
+) -> Iterator[JudgedRule]:
     """The rules for parameters, in the order of their sources."""
-    if isinstance(varied, Ranged):
+    if isinstance(varied, RangeVariable):
         yield from (findings.judged_parameter_rule(finished, varied, rule) for rule in rough)
 
 
@@ -599,21 +601,21 @@ class _Terms:
         return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
-def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> Knob | Ranged:
+def varied_key(scenario: Scenario, over: str, *, largest: bool, resolution: float) -> BufferVariable | RangeVariable:
     """The varied quantity: a key between two ends, or a buffer between one packet and the largest that is tried."""
     if "=" in over:
-        return ranged(scenario, over, largest=largest, resolution=resolution)
-    found = knob(scenario, over)
+        return range_variable(scenario, over, largest=largest, resolution=resolution)
+    found = buffer_variable(scenario, over)
     if not largest:
         return found
     ceiling = reach(found.scale(scenario), at_least=_held(scenario, found))[1]
     text = f"{found.key}=1p..{ceiling}p"
-    return ranged(scenario, text, largest=True, resolution=resolution)
+    return range_variable(scenario, text, largest=True, resolution=resolution)
 
 
-def _asked(scenario: Scenario, varied: Knob | Ranged, also: Iterable[str]) -> dict[str, int]:
+def _asked(scenario: Scenario, varied: BufferVariable | RangeVariable, also: Iterable[str]) -> dict[str, int]:
     """The scenario's own buffer and those that the user wants to see, in packets of at least one."""
-    if isinstance(varied, Ranged):
+    if isinstance(varied, RangeVariable):
         own = varied.configured(scenario)
         as_configured = {} if own is None else {AS_CONFIGURED: round(own.place)}
     else:
@@ -649,7 +651,7 @@ def _affordable(scenario: Scenario) -> int:
     return max(LEAST_FRESH, min(FRESH[-1], int(AFFORDABLE_PACKETS / packets)))
 
 
-def _held(scenario: Scenario, varied: Knob) -> float:
+def _held(scenario: Scenario, varied: BufferVariable) -> float:
     """Packets of the configured buffer, and of the memory that the target link shares."""
     size = varied.size(scenario)
     memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}
@@ -660,9 +662,11 @@ def _held(scenario: Scenario, varied: Knob) -> float:
     return max(size.packets, held)
 
 
-def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules: _Rules, terms: _Terms) -> Plan:
+def _plan(
+    scenario: Scenario, varied: BufferVariable | RangeVariable, asked: Sequence[int], rules: _Rules, terms: _Terms
+) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
-    if isinstance(varied, Ranged):
+    if isinstance(varied, RangeVariable):
         return _plan_of_range(scenario, varied, [*asked, *(rules.packets if rules.measured else ())], terms)
     largest, ceiling = reach(varied.scale(scenario), at_least=_held(scenario, varied))
     of_rules = [packets for packets in rules.packets if rules.measured or packets > largest]
@@ -681,7 +685,7 @@ def _plan(scenario: Scenario, varied: Knob | Ranged, asked: Sequence[int], rules
     )
 
 
-def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], terms: _Terms) -> Plan:
+def _plan_of_range(scenario: Scenario, varied: RangeVariable, asked: Sequence[int], terms: _Terms) -> Plan:
     """Look at both ends and at as many values in between as show a peak; nothing lies beyond."""
     first, last = varied.range.first, varied.range.last
     return Plan(
@@ -695,7 +699,7 @@ def _plan_of_range(scenario: Scenario, varied: Ranged, asked: Sequence[int], ter
         judge=terms.judge,
         also=tuple(sorted(set(asked))),
         floor=first,
-        words=Named(varied),
+        words=RangeWords(varied),
         least=terms.least_runs,
         most_fresh=_affordable(scenario),
     )

@@ -20,7 +20,7 @@ from forebay.search import findings
 from forebay.search.feasible import FeasibleMap, MapPoint
 from forebay.search.measurements import Measurements
 from forebay.search.plan import BITS
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.search.recommendation import varied_key, with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.survey import BUDGET, CONFIDENCE, STEPS, Place, Seen, Survey
@@ -39,12 +39,12 @@ class Plane:
 
     Attributes
     ----------
-    first, second : Ranged
+    first, second : RangeVariable
         The keys and their ranges.
     """
 
-    first: Ranged
-    second: Ranged
+    first: RangeVariable
+    second: RangeVariable
 
     @property
     def identity(self) -> str:
@@ -63,14 +63,14 @@ class Plane:
     def core(self, scenario: _core.Scenario, number: int) -> _core.Scenario:
         """The scenario with both values."""
         steps = divmod(number - 1, STEPS + 1)
-        for knob, step in zip((self.first, self.second), steps, strict=True):
-            scenario = knob.core(scenario, lattice(knob, step))
+        for variable, step in zip((self.first, self.second), steps, strict=True):
+            scenario = variable.core(scenario, lattice(variable, step))
         return scenario
 
 
-def lattice(knob: Ranged, step: int) -> int:
+def lattice(variable: RangeVariable, step: int) -> int:
     """The number of the search at a step of the lattice."""
-    first, last = knob.range.first, knob.range.last
+    first, last = variable.range.first, variable.range.last
     return round(first * math.exp(math.log(last / first) * step / STEPS))
 
 
@@ -122,16 +122,16 @@ def feasible_map(
     resumption = None if resume is None else Resumption(resume, tell)
     with resumption or nullcontext():
         found = _surveyed(
-            scenario, plane, Measurements(scenario, engine, jobs, progress, knob=plane, resumption=resumption)
+            scenario, plane, Measurements(scenario, engine, jobs, progress, variable=plane, resumption=resumption)
         )
     found = dataclasses.replace(found, cost=dataclasses.replace(found.cost, wall_s=time.perf_counter() - started))
     return found.resting_on(of_assumptions(assumed))
 
 
-def _range(scenario: Scenario, text: str) -> Ranged:
+def _range(scenario: Scenario, text: str) -> RangeVariable:
     """A range; of a buffer without one from a packet to the largest that is tried."""
     found = varied_key(scenario, text, largest="=" not in text, resolution=FINE)
-    assert isinstance(found, Ranged), "a buffer's largest is sought over a range"
+    assert isinstance(found, RangeVariable), "a buffer's largest is sought over a range"
     return dataclasses.replace(found, range=dataclasses.replace(found.range, mirrored=False))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay.results.report import BufferSize
 from forebay.search.interpolation import on_curve
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
@@ -78,12 +78,12 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         The whole document.
     """
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
-    ranged = isinstance(answer.knob, Ranged)
+    ranged = isinstance(answer.variable, RangeVariable)
     found = opening(answer)
     page = Page(
         title=heading.title,
         link=heading.link,
-        kind=f"Recommendation of {answer.knob.key}" if ranged else "Router buffer recommendation",
+        kind=f"Recommendation of {answer.variable.key}" if ranged else "Router buffer recommendation",
         noun="value" if ranged else "buffer",
         opening=found,
         goals=_goals(answer) if answer.feasible else _misses(answer),
@@ -287,7 +287,7 @@ def _held(goal: answers.JudgedGoal) -> str:
 
 def _pictures(answer: Recommendation) -> Pictures:
     strip, decision = rule_strip(answer), decision_strip(answer)
-    ranged = isinstance(answer.knob, Ranged)
+    ranged = isinstance(answer.variable, RangeVariable)
     against = wording.axis(answer) if ranged else "the buffer in packets"
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     left = max(strip.size(WIDE).left, decision.size(WIDE).left)
@@ -346,11 +346,11 @@ def _curve(answer: Recommendation) -> Table:
         )
         for point in answer.points
     ]
-    varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.knob.key,)
+    varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.variable.key,)
     return Table((*varied, "runs", *map(wording.metric_title, names)), tuple(rows))
 
 
-def _cells(buffer: answers.Value) -> tuple[str, ...]:
+def _cells(buffer: answers.Quantity) -> tuple[str, ...]:
     if isinstance(buffer, BufferSize):
         return f"{buffer.packets:,.0f}", formatting.duration(buffer.seconds)
     return (wording.count(buffer),)
@@ -379,14 +379,14 @@ def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
     return Spread(str(len(applying)), _short(applying[0]), wording.count(applying[-1]))
 
 
-def _short(buffer: answers.Value) -> str:
+def _short(buffer: answers.Quantity) -> str:
     """A buffer in packets, without the noun."""
     return f"{buffer.packets:,.0f}" if isinstance(buffer, BufferSize) else wording.count(buffer)
 
 
-def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answers.Value) -> SizingRule:
+def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answers.Quantity) -> SizingRule:
     title, summary = _explained(rule.name)
-    if isinstance(answer.knob, Ranged) and not summary:
+    if isinstance(answer.variable, RangeVariable) and not summary:
         title = rule.notes[0]
     return SizingRule(
         name=rule.name,
@@ -495,7 +495,7 @@ def _method(answer: Recommendation) -> Method:
     return Method(
         engine=answer.engine,
         replications=formatting.counted(cost.replications, "replication"),
-        buffers=formatting.counted(cost.buffers, "value" if isinstance(answer.knob, Ranged) else "buffer"),
+        buffers=formatting.counted(cost.buffers, "value" if isinstance(answer.variable, RangeVariable) else "buffer"),
         data_packets=formatting.counted(cost.data_packets, "data packet"),
         warmup=quantity(run["warmup"]),
         measured=quantity(run["measure"]),

@@ -10,14 +10,14 @@ from forebay.errors import InputError
 from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
 
-__all__ = ["TARGET_LINK", "Knob", "knob"]
+__all__ = ["TARGET_LINK", "BufferVariable", "buffer_variable"]
 
 #: A buffer that no scenario has: two keys whose scenarios are the same with it name the same buffer.
 MARK = 999_983
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class BufferVariable:
     """A buffer by its key.
 
     Attributes
@@ -54,7 +54,7 @@ class Knob:
         where, _, within = self.key.removesuffix(".buffer").partition(".queue.classes.")
         return where.removeprefix("links.") if where.startswith("links.") else None, within or None
 
-    def turned(self, scenario: Scenario, packets: int) -> Scenario:
+    def apply(self, scenario: Scenario, packets: int) -> Scenario:
         """The scenario with this buffer, in packets; every other buffer stays."""
         return scenario.with_core(self.core(scenario.core, packets))
 
@@ -68,7 +68,7 @@ class Knob:
 
     def sized(self, scenario: Scenario, packets: int) -> BufferSize:
         """The buffer, given in packets, in every unit."""
-        return self.size(self.turned(scenario, packets))
+        return self.size(self.apply(scenario, packets))
 
     def snapped(self, packets: int) -> int:
         """Every number of packets is a buffer of its own."""
@@ -91,10 +91,10 @@ class Knob:
 
 
 #: The varied buffer unless another one is asked for.
-TARGET_LINK = Knob()
+TARGET_LINK = BufferVariable()
 
 
-def knob(scenario: Scenario, over: str) -> Knob:
+def buffer_variable(scenario: Scenario, over: str) -> BufferVariable:
     """Find the buffer that a key names.
 
     Parameters
@@ -111,7 +111,7 @@ def knob(scenario: Scenario, over: str) -> Knob:
     """
     keys: Sequence[str] = scenario.core.buffer_keys
     if over in keys:
-        return Knob(over)
+        return BufferVariable(over)
     try:
         meant = scenario.core.with_buffer(over, MARK).sha256
     except InputError:
@@ -119,6 +119,6 @@ def knob(scenario: Scenario, over: str) -> Knob:
         raise InputError(f"{told}; of another key a range, as in KEY=LOW..HIGH", "over") from None
     for key in keys:
         if scenario.core.with_buffer(key, MARK).sha256 == meant:
-            return Knob(key)
+            return BufferVariable(key)
     allowed = ", ".join(keys)
     raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")
