@@ -78,7 +78,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.measurements": ("recommendation_laws", "resumption_laws", "search", "strata"),
     "search.noisy_edge": ("noisy_edge", "search"),
     "search.named_buffer": ("configured",),
-    "search.observing": ("frozen", "search_laws", "search", "verdicts"),
+    "search.search_state": ("frozen", "search_laws", "search", "verdicts"),
     "search.optimizing": ("optimum",),
     "search.optimum": ("optimum",),
     "search.overlaps": ("overlaps",),

@@ -24,8 +24,8 @@ from forebay.search.check_report import CheckReport, together
 from forebay.search.checked_buffers import checked_buffers
 from forebay.search.independence import different, enough
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.plan import Plan
+from forebay.search.search_state import SearchState
 from forebay.search.sequential_test import FIRST, SequentialTest, looks_for
 from tests.support.commands import forebay, without_costs
 from tests.support.scenarios import SMALL
@@ -67,7 +67,7 @@ def sequential(
 ) -> SequentialTest:
     """A test that is over."""
     plan = Plan(min(buffers), max(buffers), max(buffers), least=LEAST)
-    test = SequentialTest(Observing(link, goals, plan), looks_for(LEAST, replications), independent, derived or {})
+    test = SequentialTest(SearchState(link, goals, plan), looks_for(LEAST, replications), independent, derived or {})
     test.run(buffers)
     return test
 
@@ -113,7 +113,7 @@ def test_a_clear_goal_is_decided_at_the_first_look() -> None:
 def test_nothing_is_decided_with_fewer_runs_than_the_confidence_takes() -> None:
     """Eight runs that agree do not exclude a state that one run in nine has."""
     link = Link(normal(0.95, 0.001))
-    seen = Observing(link, [HIGH], Plan(100, 100, 100, least=LEAST))
+    seen = SearchState(link, [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, ((8, 0.25), (16, 0.25)), independent, {})
     test.run([100])
     assert test.judged(100, HIGH).verdict == "undecided"
@@ -201,7 +201,7 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
     margins = [1 + 1e-3 * number for number in range(17)] + [-1.5, -1.49]
     assert statistics.bootstrap_confidence(margins, min(margins)) > 1 - 0.05 / 4
     of = iter(HIGH.threshold * (1 + 0.1 * sign * margin) for margin in margins)
-    seen = Observing(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
+    seen = SearchState(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, looks_for(LEAST)[:1], independent, {})
     test.run([100])
     found = test.judged(100, HIGH)
@@ -232,7 +232,7 @@ def test_a_goal_that_holds_by_derivation_is_met_whatever_was_measured() -> None:
 def test_progress_says_how_many_verdicts_are_reached() -> None:
     told: list[str] = []
     expected: list[int] = []
-    seen = Observing(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
+    seen = SearchState(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, looks_for(LEAST), independent, {}, expected.append, told.append)
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]

@@ -26,8 +26,8 @@ from forebay.search.crossing import (
     zero_between,
 )
 from forebay.search.judging import Replications, Verdict, mean_margin, observations
-from forebay.search.observing import Observing
 from forebay.search.plan import Plan
+from forebay.search.search_state import SearchState
 
 NONE = Noise(0.0, 0)
 slopes = st.floats(0.01, 100.0)
@@ -209,9 +209,9 @@ class Draws:
         ]
 
 
-def anew(search: Observing) -> Observing:
+def anew(search: SearchState) -> SearchState:
     """Another one that has seen the same, of which it has computed nothing."""
-    other = Observing(search.measure, search.goals, search.plan)
+    other = SearchState(search.measure, search.goals, search.plan)
     other.samples = {at: Replications(reports) for at, reports in search.samples.items()}
     return other
 
@@ -224,8 +224,8 @@ buffers = st.lists(st.sampled_from([1, 40, 45, 50, 51, 60, 75, 300, 2000]), min_
 )
 def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, list[int]]], seed: int) -> None:
     """However replications come: one by one, several at once, by another search on the same ones, or all anew."""
-    search = Observing(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
-    other = Observing(search.measure, MARGINS, search.plan)
+    search = SearchState(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
+    other = SearchState(search.measure, MARGINS, search.plan)
     for how, at in [("observe", [40, 60]), *steps]:
         other.samples = search.samples
         if how == "keep":

@@ -18,9 +18,9 @@ from forebay.results.report import Report
 from forebay.results.warning import Kind
 from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.plan import LOWER_END, Outcome, Plan
 from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.search.waiting import LEAST_PART, Patience, shorter
 from tests.search.test_search import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
@@ -311,10 +311,10 @@ def test_a_quick_look_whose_time_is_over_says_where_the_answer_is(left: int) -> 
     scenario = Scenario.parse(SMALL)
     plan = Plan(smallest=1, largest=40, ceiling=200, also=(20,))
 
-    def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
+    def begin(kind: type[SearchState], looked: Scenario, until: float | None) -> Finished:
         measure = Timed(looked, "packet", 1, None)
         measure.left = left if kind is QuickLook else math.inf
-        assert (until is None) == (kind is Observing), "a run of few packets has any time"
+        assert (until is None) == (kind is SearchState), "a run of few packets has any time"
         return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
 
     found = Patience(within=60.0).wait(begin, scenario, None)

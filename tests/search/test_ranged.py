@@ -55,7 +55,7 @@ class System:
         return self.variable.at(place).number
 
 
-def buffer_variable(text: str, *, largest: bool = False, resolution: float = 0.05) -> RangeVariable:
+def variable(text: str, *, largest: bool = False, resolution: float = 0.05) -> RangeVariable:
     return range_variable(SCENARIO, text, largest=largest, resolution=resolution)
 
 
@@ -81,7 +81,7 @@ def falling(edge: float, width: float) -> Callable[[float], float]:
 @pytest.mark.parametrize("kind", RANGES)
 @pytest.mark.parametrize("largest", [False, True])
 def test_finds_both_edges_without_noise(kind: str, largest: bool) -> None:
-    found = buffer_variable(RANGES[kind], largest=largest)
+    found = variable(RANGES[kind], largest=largest)
     low, high = EDGES[kind]
     means = {"utilization": rising(low, low / 2), "jain_index": falling(high, high / 4)}
     system = System(found, means, 0.0)
@@ -106,7 +106,7 @@ def test_finds_both_edges_without_noise(kind: str, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 def test_claims_hold_as_often_as_stated(kind: str, largest: bool) -> None:
     """Over 120 noisy searches at most 5 % of the answers miss a goal (three standard errors allowed)."""
-    found = buffer_variable(RANGES[kind], largest=largest)
+    found = variable(RANGES[kind], largest=largest)
     low, high = EDGES[kind]
     means = {"utilization": rising(low, low / 2), "jain_index": falling(high, high / 4)}
     wrong = answered = 0
@@ -128,7 +128,7 @@ def test_claims_hold_as_often_as_stated(kind: str, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 def test_a_peak_is_found_from_either_side(largest: bool) -> None:
     """A metric that is good enough between 12 and 27 ms only: each side's edge is the answer."""
-    found = buffer_variable(RANGES["decades"], largest=largest)
+    found = variable(RANGES["decades"], largest=largest)
     peak = System(found, {"jain_index": lambda value: 1 - 0.2 * math.log(value / 18) ** 2}, 0.0)
     reach = math.exp(math.sqrt(0.03 / 0.2))
     outcome = peak.searched(Goal("jain_index", ">=", 0.97))
@@ -141,7 +141,7 @@ def test_a_peak_is_found_from_either_side(largest: bool) -> None:
 
 def test_where_goals_contradict_clearly_the_first_look_is_enough() -> None:
     """Between 10 and 50 ms neither goal is met: no edge is looked for, and the sides only name their goals."""
-    found = buffer_variable(RANGES["decades"])
+    found = variable(RANGES["decades"])
     system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(10.0, 5.0)}, 0.0)
     outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
     assert outcome.impossible
@@ -153,7 +153,7 @@ def test_where_goals_contradict_clearly_the_first_look_is_enough() -> None:
 
 def test_where_goals_nearly_hold_together_both_sides_say_what_they_need() -> None:
     """To within a fifth."""
-    found = buffer_variable(RANGES["decades"])
+    found = variable(RANGES["decades"])
     system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(47.0, 5.0)}, 0.0)
     outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
     assert outcome.impossible
@@ -174,7 +174,7 @@ def test_a_rule_far_beyond_the_range_is_named_without_a_simulation() -> None:
 @pytest.mark.parametrize("kind", RANGES)
 def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
     for largest in (False, True):
-        found = buffer_variable(RANGES[kind], largest=largest)
+        found = variable(RANGES[kind], largest=largest)
         for seed in range(30):
             # Edges at the very ends, where a step beyond is near: those of the goals, and far from the answer.
             near, far = found.range.low * 1.01, found.range.high * 0.99
@@ -199,7 +199,7 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
 
 
 def test_values_are_put_where_they_are_asked_for() -> None:
-    found = buffer_variable("link.queue.target=1ms..100ms")
+    found = variable("link.queue.target=1ms..100ms")
     place = round(found.range.place(7.0))
     assert found.apply(SCENARIO, place).resolved["links"][0]["queue"]["target"] == "7ms"
     setting = found.sized(SCENARIO, place)
@@ -224,7 +224,7 @@ def test_values_are_put_where_they_are_asked_for() -> None:
     ],
 )
 def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decades: bool, base: str) -> None:
-    found = buffer_variable(text)
+    found = variable(text)
     assert (found.range.whole, found.range.by_decades, found.base) == (whole, by_decades, base)
     assert found.asked == text
     for place in (found.range.first, round(math.sqrt(found.range.first * found.range.last)), found.range.last):
@@ -270,7 +270,7 @@ def test_what_lies_beyond_the_range_is_not_measured(also: str) -> None:
 
 
 def test_words_are_those_of_the_values() -> None:
-    found = buffer_variable("link.queue.target=1ms..100ms", largest=True)
+    found = variable("link.queue.target=1ms..100ms", largest=True)
     words = RangeWords(found)
     five, seven = (round(found.range.place(value)) for value in (5.0, 7.0))
     assert words.named(five) == "link.queue.target = 5 ms"

@@ -21,9 +21,9 @@ from forebay.search.findings import Finished, judged_goals
 from forebay.search.independence import different, enough
 from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge, Verdict, attempt_share
 from forebay.search.measurements import Measurements
-from forebay.search.observing import FILLS
 from forebay.search.plan import LOWER_END, Plan
 from forebay.search.recommendation import with_goals
+from forebay.search.search_state import FILLS
 from forebay.search.smallest import USUAL, Search
 from tests.support.scenarios import SMALL
 

@@ -20,10 +20,10 @@ from forebay.search.answer import CurvePoint, GoalAt
 from forebay.search.buffer_variable import TARGET_LINK, buffer_variable
 from forebay.search.checked_buffers import checked_buffers
 from forebay.search.judging import Verdict
-from forebay.search.observing import Observing
 from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
 from forebay.search.recommendation import _held
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.text import formatting
 from forebay.views.answer_sentences import recommended
@@ -247,10 +247,10 @@ def test_an_optimum_beyond_the_first_range_is_found(best: int) -> None:
     """The first range ends at 33; the interval never ends where nothing larger was looked at."""
     for seed in range(10):
         link = Metric(lambda place: abs(place - best) / best, 0.02, seed)
-        found = Optimizing(Observing(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33, limit=1000)
+        found = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33, limit=1000)
         assert found.low <= best <= found.high
         assert max(found.near) < found.high or found.high == 1000
-    inside = Optimizing(Observing(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33)
+    inside = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33)
     assert inside.high == 33
 
 

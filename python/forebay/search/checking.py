@@ -32,11 +32,11 @@ from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
 from forebay.search.independence import are_observations
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
+from forebay.search.search_state import SearchState
 from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
 from forebay.search.strata import strata
 from forebay.search.twins import twin_at
@@ -214,7 +214,7 @@ class _Check:
             words=self._checked.words,
             least=self.least,
         )
-        seen = Observing(self._run, self._scenario.goals, plan)
+        seen = SearchState(self._run, self._scenario.goals, plan)
         derived = {place: self._derived(place) for place in places}
         return SequentialTest(seen, looks, self._independent, derived, self._measure.expect, known)
 

@@ -48,13 +48,13 @@ from forebay.search.findings import Finished
 from forebay.search.joint_buffers import ClassBuffer, JointBuffers, JointSearch, JointWords, ScaledBuffers, with_sizes
 from forebay.search.judging import mean_margin
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, Plan
 from forebay.search.port_warnings import port_warnings
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.recommendation import reach, with_checked_goals
 from forebay.search.resumption import Resumption
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import LEAP, Search
 from forebay.search.strata import Strata, strata
 from forebay.search.unmeasured import of_assumptions
@@ -500,7 +500,7 @@ class _Sizing:
 
     def _search(
         self, measure: Measurements, goals: Sequence[Goal], plan: Plan, label: str
-    ) -> tuple[Observing, Outcome]:
+    ) -> tuple[SearchState, Outcome]:
         """Search one step."""
         tell = self.means.known
         known = None if tell is None else lambda words: tell(f"{label}: {words}")
@@ -614,7 +614,7 @@ class _Sizing:
             state.kept = False
             self.sizes[of.key] = outcome.buffer
 
-    def _kept(self, of: _Class, search: Observing, outcome: Outcome) -> int:
+    def _kept(self, of: _Class, search: SearchState, outcome: Outcome) -> int:
         """The present buffer of a class that no goal asks for room, or the largest smaller one that meets its goals."""
         met = [at for at in search.samples if search.plan.judge.margin(search.samples[at], search.goals) >= 0]
         return max((at for at in met if at <= self.sizes[of.key]), default=outcome.buffer or 1)

@@ -19,9 +19,9 @@ from forebay.search.checked_buffers import place_of
 from forebay.search.findings import ConfiguredVerdict, Finished
 from forebay.search.independence import are_observations
 from forebay.search.judging import Looks, Verdict
-from forebay.search.observing import Observing
 from forebay.search.plan import Plan
 from forebay.search.quick import QuickLook
+from forebay.search.search_state import SearchState
 from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
 
 __all__ = ["configured_verdict"]
@@ -76,7 +76,7 @@ def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerd
     def run(pairs: Iterable[tuple[int, int]]) -> list[Report]:
         return measure([(place, SERIES + each) for _, each in pairs])
 
-    seen = Observing(run, goals, plan)
+    seen = SearchState(run, goals, plan)
     derived = {number: frozenset(goal for goal in goals if finished.search.derived(place, goal))}
     looks = _affordable(finished, least)
     test = SequentialTest(seen, looks, partial(_independent, finished), derived, measure.expect)

@@ -50,12 +50,12 @@ from forebay.search.interpolation import neighbors, point_between, share_between
 from forebay.search.judging import ShareJudge, Verdict
 from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.parameter_rules import ParameterRule
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.port_warnings import port_warnings
 from forebay.search.range_variable import RangeVariable
 from forebay.search.rare_states import Lengthened
+from forebay.search.search_state import SearchState
 from forebay.search.twins import one_message, twin_at
 from forebay.text.formatting import duration
 
@@ -121,7 +121,7 @@ class Finished:
     """
 
     scenario: Scenario
-    search: Observing
+    search: SearchState
     outcome: Outcome
     measure: Measurements
     jitter: Jitter | None = None

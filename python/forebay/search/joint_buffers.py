@@ -162,7 +162,7 @@ class JointWords(Words):
 
 
 class JointSearch(Search):
-    """The test of combinations on fresh runs; its parameters are those of `Observing`.
+    """The test of combinations on fresh runs; its parameters are those of `SearchState`.
 
     The total of a combination does not order combinations: a larger one may have a smaller buffer of one class. The
     evidence on a combination therefore comes from its own runs and from the scatter at refused combinations.

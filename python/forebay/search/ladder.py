@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from forebay.inputs.goals import Goal
 from forebay.search.crossing import Noise
 from forebay.search.judging import Verdict
-from forebay.search.observing import ENOUGH, Observing
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import ROUNDS, QuickLook
+from forebay.search.search_state import ENOUGH, SearchState
 
 __all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors", "keys_of_room"]
 
@@ -195,7 +195,7 @@ def _half_width(rung: Rung) -> float:
     return math.log(max(rung.high, rung.at) / min(rung.low, rung.at)) / 2
 
 
-def keys_of_room(search: Observing) -> frozenset[str]:
+def keys_of_room(search: SearchState) -> frozenset[str]:
     """Return the keys of the goals that need a large buffer, as measured."""
     return frozenset(goal.key for goal in search.directions()[0])
 
@@ -250,7 +250,7 @@ class Ladder(QuickLook):
     Parameters
     ----------
     measure, goals, plan, expect, known
-        As of `Observing`.
+        As of `SearchState`.
     guess : Guess, optional
         What smaller links say.
     at_once : int

@@ -21,7 +21,7 @@ import numpy as np
 from forebay.inputs.goals import Goal, metric_value
 from forebay.results import statistics
 from forebay.results.report import Estimate, Report
-from forebay.search.observing import Observing
+from forebay.search.search_state import SearchState
 from forebay.search.value import Quantity
 
 __all__ = ["Best", "Optimizing", "Optimum"]
@@ -86,12 +86,12 @@ class Best:
     near: tuple[int, ...]
 
 
-class Optimizing(Observing):
+class Optimizing(SearchState):
     """Closes in on an optimum.
 
     Parameters
     ----------
-    known : Observing
+    known : SearchState
         What has been seen, whose replications it goes on from.
     objective : Goal
         The metric; its margin over zero is how good it is.
@@ -105,7 +105,7 @@ class Optimizing(Observing):
 
     def __init__(
         self,
-        known: Observing,
+        known: SearchState,
         objective: Goal,
         goals: Sequence[Goal],
         confidence: float,

@@ -26,8 +26,8 @@ from forebay.search.approach import WIDE, beginning
 from forebay.search.crossing import rises_between
 from forebay.search.independence import different, enough
 from forebay.search.judging import Verdict, attempt_share, hopeless, observations
-from forebay.search.observing import Observing
 from forebay.search.plan import Outcome, without_gaps
+from forebay.search.search_state import SearchState
 
 __all__ = ["QUICK_CONFIDENCE", "QuickLook"]
 
@@ -85,8 +85,8 @@ class _Edge:
 NOWHERE = _Edge(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
 
 
-class QuickLook(Observing):
-    """One look, for goals about means; its parameters are those of `Observing`."""
+class QuickLook(SearchState):
+    """One look, for goals about means; its parameters are those of `SearchState`."""
 
     #: The largest buffer up to which goals that ask for room are thought to hold on.
     _top = math.inf

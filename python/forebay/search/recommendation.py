@@ -43,7 +43,6 @@ from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
 from forebay.search.named_buffer import AS_CONFIGURED
-from forebay.search.observing import Observing
 from forebay.search.optimizing import objective, optimized
 from forebay.search.parameter_rules import ParameterRule, parameter_rules
 from forebay.search.plan import Outcome, Plan
@@ -52,6 +51,7 @@ from forebay.search.range_variable import RangeVariable, RangeWords, range_varia
 from forebay.search.ranking import compared
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.resumption import Resumption
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
 from forebay.search.tradeoff import front, metric_pair
@@ -354,7 +354,7 @@ def _found(question: _Question, search: _Search) -> Finished:
     """The outcome of the search for the smallest buffer; without goals only the standard measurements."""
     scenario, varied, known = question.scenario, question.varied, search.known
 
-    def begin(kind: Callable[..., Observing], looked: Scenario, until: float | None) -> Finished:
+    def begin(kind: Callable[..., SearchState], looked: Scenario, until: float | None) -> Finished:
         # Whether all goals hold at once in a share of the draws is asked of draws that are as they come.
         parts = strata(looked.core) if search.terms.fraction is None and looked.goals else None
         measure = search.measuring(looked, until=until, strata=parts)
@@ -362,7 +362,7 @@ def _found(question: _Question, search: _Search) -> Finished:
         # A quick look goes to none of them, and a smaller link has other ones.
         of_rules = _Rules(
             ()
-            if kind not in (Search, Observing)
+            if kind not in (Search, SearchState)
             else [*_sized(question.rules), *_placed(question.parameter_rules, varied)],
             measured=search.terms.fraction is not None or not measure.replicates,
         )

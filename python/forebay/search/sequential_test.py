@@ -1,7 +1,7 @@
 """A test of each goal at given buffers: met, missed or undecided, with a stated error.
 
-The test knows no engine: it asks `Observing` for runs, and so is tested on systems whose answer is known. `checking.py`
-makes its verdicts part of a report.
+The test knows no engine: it asks `SearchState` for runs, and so is tested on systems whose answer is known.
+`checking.py` makes its verdicts part of a report.
 
 The runs at a buffer are looked at three times (interim analyses). Each look has its part of the error probability, and
 the parts add up to 1 (Bonferroni). Two one-sided tests share a look: one for "met", one for "missed". At most one of
@@ -20,7 +20,7 @@ from forebay.results.report import Report
 from forebay.search.answer import Evidence, GoalVerdict
 from forebay.search.independence import different
 from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins
-from forebay.search.observing import Observing
+from forebay.search.search_state import SearchState
 
 __all__ = ["SERIES", "GoalTest", "SequentialTest", "looks_for"]
 
@@ -66,7 +66,7 @@ class SequentialTest:
 
     Parameters
     ----------
-    seen : Observing
+    seen : SearchState
         The runs so far; it measures more.
     looks : sequence of (int, float)
         Runs at each look, with its part of the error.
@@ -82,7 +82,7 @@ class SequentialTest:
 
     def __init__(
         self,
-        seen: Observing,
+        seen: SearchState,
         looks: Looks,
         independent: Callable[[Sequence[Report]], bool],
         derived: Mapping[int, Collection[Goal]],

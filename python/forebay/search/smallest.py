@@ -44,8 +44,8 @@ from forebay.search.interpolation import neighbors, share_between
 from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
 from forebay.search.noisy_edge import FAR as WINDOW
 from forebay.search.noisy_edge import NOISY, Located, located
-from forebay.search.observing import Observing
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
+from forebay.search.search_state import SearchState
 from forebay.text.formatting import confidence as confidence_text
 
 __all__ = ["USUAL", "Search"]
@@ -78,8 +78,8 @@ SETTLED = 8
 LOOKS_AT_MISSES = 4
 
 
-class Search(Observing):
-    """One search; its parameters are those of `Observing`."""
+class Search(SearchState):
+    """One search; its parameters are those of `SearchState`."""
 
     def __init__(
         self,

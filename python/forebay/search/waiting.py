@@ -21,11 +21,11 @@ from forebay.scenario import Scenario
 from forebay.search.findings import Finished
 from forebay.search.judging import Verdict
 from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, keys_of_room
-from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
 from forebay.search.scaling import largest_factor, scaled
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.text.formatting import counted, duration
 
@@ -33,7 +33,7 @@ __all__ = ["Patience", "shorter"]
 
 #: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
 #: says so.
-Begin = Callable[[Callable[..., Observing], Scenario, float | None], Finished]
+Begin = Callable[[Callable[..., SearchState], Scenario, float | None], Finished]
 
 #: Packets of one run of a quick look where that measures for less than the scenario says, and the least part of what it
 #: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
@@ -101,7 +101,7 @@ class Patience:
         """
         if self.patient:
             # Without goals there is nothing to search for.
-            return _over(begin(Search if scenario.goals else Observing, scenario, None))
+            return _over(begin(Search if scenario.goals else SearchState, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
         if self.within is not None and at_once is not None:
             run_s = run_time(shorter(scenario)).seconds / at_once
@@ -231,7 +231,7 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
         if found is not None and found.measure.reports:
             search = found
         else:
-            search = begin(Observing, briefest(search.scenario), None)
+            search = begin(SearchState, briefest(search.scenario), None)
             search.search.run()
     seen = search.search
     seen.look_at(_measured(search))
@@ -249,7 +249,7 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
     return dataclasses.replace(search, search=seen, outcome=outcome)
 
 
-def _with_those_met(between: tuple[int, int], seen: Observing) -> tuple[int, int]:
+def _with_those_met(between: tuple[int, int], seen: SearchState) -> tuple[int, int]:
     """An interval that begins at a smaller buffer where the runs there meet every goal as far as they say."""
     met = [at for at in seen.samples if seen.together(at, seen.goals) is Verdict.MET]
     low = min([between[0], *met])

@@ -20,7 +20,7 @@ from forebay.search.independence import different, enough
 from forebay.search.judging import AverageJudge, Replications, Verdict, mean_margin
 from forebay.search.plan import Measure, Outcome, Plan
 
-__all__ = ["Observing"]
+__all__ = ["SearchState"]
 
 #: One-sided level at which a margin is clear while the search goes on; what it leads to is confirmed.
 CLEAR = 0.95
@@ -39,7 +39,7 @@ PROOFS, MOST_OF_A_PROOF = 6, 4
 NOTHING = Replications()
 
 
-class Observing:
+class SearchState:
     """Replications at buffers, and what they say of the goals.
 
     Parameters
