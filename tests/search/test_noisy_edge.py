@@ -1,4 +1,4 @@
-"""An edge in much noise is located from either side, with heavy tails, and at a bounded cost."""
+"""A threshold in much noise is located from either side, with heavy tails, and at a bounded cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.noisy_edge import MOST, located
+from forebay.search.noisy_threshold import MOST, located
 from forebay.search.plan import Plan
 from forebay.search.search_state import SearchState
 

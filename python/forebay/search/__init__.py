@@ -9,7 +9,8 @@ The course of `recommend`:
    the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the best value
    of a metric (`optimum`).
 3. `search_state` holds the observations, proves what is impossible, and asks for more. `judging` decides on goals.
-   `approach` and `noisy_edge` locate the edge. `strata`, `rare_states` and `overlaps` choose runs by random states.
+   `bracketing` and `noisy_threshold` locate the threshold. `strata`, `rare_states` and `overlaps` choose runs by random
+   states.
 4. `measurements` runs the jobs, and `resumption` stores them. `interpolation` estimates between measured buffers.
 5. `findings` makes the `answer`, with a `judgment` on each rule. `independence`, `twins` and `unmeasured` withhold the
    confidence if the runs or the scenario do not support it.

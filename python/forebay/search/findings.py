@@ -285,13 +285,13 @@ def _last_on_the_line(finished: Finished, last: int, beyond: int) -> int | None:
     """The last buffer that meets every goal on the lines between measured ones, where that is not a measured one."""
     between = [packets for packets in finished.measure.buffers() if last <= packets <= beyond]
     for low, high in itertools.pairwise(between):
-        crossings: list[float] = []
+        roots: list[float] = []
         for goal in finished.scenario.goals:
             one, other = (goal.margin(mean_of(goal, finished.measure.at(packets))) for packets in (low, high))
             if one >= 0 > other:
-                crossings.append(low * math.exp(one / (one - other) * math.log(high / low)))
-        if crossings:
-            return max(last, math.floor(min(crossings)))
+                roots.append(low * math.exp(one / (one - other) * math.log(high / low)))
+        if roots:
+            return max(last, math.floor(min(roots)))
     return None
 
 

@@ -143,10 +143,10 @@ class Outcome:
         not (None where all larger ones that were measured do).
     needs_at_least : tuple of (keys of goals, buffer)
         What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough, and where
-        the goals contradict each other so clearly that no edge is looked for.
+        the goals contradict each other so clearly that no threshold is looked for.
     needs_at_most : tuple of (keys of goals, buffer)
         What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
-        large, where there are no such goals, and where no edge is looked for.
+        large, where there are no such goals, and where no threshold is looked for.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.approach import NEAR, SURE
-from forebay.search.crossing import Noise, Point, scatter
+from forebay.search.bracketing import NEAR, SURE
 from forebay.search.independence import different, enough
 from forebay.search.judging import AverageJudge, Replications, Verdict, mean_margin
+from forebay.search.noisy_root import Noise, Point, scatter
 from forebay.search.plan import Measure, Outcome, Plan
 
 __all__ = ["SearchState"]

@@ -3,12 +3,13 @@
 The search knows nothing of engines: it asks for (buffer, replication) pairs and gets reports back, so it is tested
 on systems whose answer is known. It never asks for the same pair twice.
 
-Two ways to the edge. Where goals are about means, a replication at any buffer near the edge says where it is: single
-replications, each of random streams that no other has, are spent around it (`approach`). Where goals are about shares
-of the draws, one buffer after the other is decided between the two ends of a bracket: the judge calls goals met when
-the one-sided bound over the replications clears them, and missed when the opposite bound does; in between,
-replications are added at fixed looks, each look at its share of the error probability (Bonferroni). Replication r then
-has the same random streams at every buffer (common random numbers).
+The threshold is the buffer at which goals begin to be met. Two ways lead to it. Where goals are about means, a
+replication at any buffer near the threshold says where it is: single replications, each of random streams that no other
+has, are spent around it (`bracketing`). Where goals are about shares of the draws, one buffer after the other is
+decided between the two ends of a bracket: the judge calls goals met when the one-sided bound over the replications
+clears them, and missed when the opposite bound does; in between, replications are added at fixed looks, each look at
+its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer (common
+random numbers).
 
 What is claimed. All goals have to hold at once, which costs no correction (an intersection of one-sided tests). Because
 the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
@@ -37,13 +38,13 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
-from forebay.search.approach import Approach, beginning
-from forebay.search.crossing import Point, line_at, rises_between, slope_of
+from forebay.search.bracketing import Bracketing, beginning
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
 from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
-from forebay.search.noisy_edge import FAR as WINDOW
-from forebay.search.noisy_edge import NOISY, Located, located
+from forebay.search.noisy_root import Point, line_at, rises_between, slope_of
+from forebay.search.noisy_threshold import FAR as WINDOW
+from forebay.search.noisy_threshold import NOISY, Located, located
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.search.search_state import SearchState
 from forebay.text.formatting import confidence as confidence_text
@@ -58,11 +59,11 @@ LEAP = 1.3
 NEAREST = 4
 #: Factor between the answer and the last refusal above which the middle is tried, and how often it may be.
 FAR, BACK = 1.3, 3
-#: The same factor where the edge was located in much noise.
+#: The same factor where the threshold was located in much noise.
 NOISY_FAR = 1.2
-#: Fresh runs at most where a run tells the edge well, and where runs take real time.
+#: Fresh runs at most where a run tells the threshold well, and where runs take real time.
 USUAL = 128
-#: Logarithm of the buffer, beyond an edge in much noise, at which a buffer is put to the test.
+#: Logarithm of the buffer, beyond a threshold in much noise, at which a buffer is put to the test.
 AWAY = 0.12
 #: Times the fresh runs that a test of such a buffer needs on average, which it may take.
 SPARE = 2.5
@@ -70,7 +71,7 @@ SPARE = 2.5
 EARLY = 1 / 8
 #: Part of the error probability of an attempt that each look then has.
 EARLY_PART = 1 / 4
-#: Part of the largest number of fresh runs that locating an edge may take.
+#: Part of the largest number of fresh runs that locating a threshold may take.
 LOCATING = 0.5
 #: Runs at a buffer that surely misses goals in much noise.
 SETTLED = 8
@@ -95,7 +96,7 @@ class Search(SearchState):
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
-        #: The threshold buffer of the goals that need a large one, if the noise of a run is large; else None.
+        #: The threshold of the goals that need a large one, if the noise of a run is large; else None.
         self._located: Located | None = None
         self._attempts = 0
 
@@ -112,7 +113,7 @@ class Search(SearchState):
             outcome.needs_at_most = (tuple(goal.key for goal in small), None)
             outcome.binding = self._worst(self.compromise(), self.goals).key
         else:
-            self._look_for_the_edge(room, small, outcome)
+            self._look_for_the_threshold(room, small, outcome)
         if outcome.buffer is None:
             # The answer gives a mean with an interval at the nearest miss, and says whether replications differ.
             self.sample([self.compromise()], NEAREST)
@@ -131,7 +132,7 @@ class Search(SearchState):
             outcome.gaps = tuple(self._gaps(outcome.buffer, room))
         return outcome
 
-    def _look_for_the_edge(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
+    def _look_for_the_threshold(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
         """Confirm the smallest buffer that meets the goals which ask for room; else try what else may do."""
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
@@ -165,9 +166,9 @@ class Search(SearchState):
         self._rungs.update(start)
         self.sample(start, plan.looks[0])
         if self._averages:
-            self.sample(self._about_the_edge(), 2)
+            self.sample(self._about_the_threshold(), 2)
 
-    def _about_the_edge(self) -> Iterator[int]:
+    def _about_the_threshold(self) -> Iterator[int]:
         """The largest buffer, and the two between which goals that ask for room begin to be met, as it looks."""
         room, _ = self.directions()
         yield max(self.samples)
@@ -197,7 +198,7 @@ class Search(SearchState):
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.looks[0])
-        return self._lower_edge(top, room, outcome)
+        return self._lower_threshold(top, room, outcome)
 
     def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
         """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
@@ -205,7 +206,7 @@ class Search(SearchState):
             return self.together(top, room) is not Verdict.MISSED
         return self.decide(top, room) is Verdict.MET
 
-    def _lower_edge(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _lower_threshold(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
         """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
         if self._averages:
             return self._approached(top, room, outcome)
@@ -223,7 +224,7 @@ class Search(SearchState):
         return high
 
     def _approached(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
-        """The same from single replications about the edge."""
+        """The same from single replications about the threshold."""
         met = top
         for buffer in sorted((at for at in self.samples if at < top), reverse=True):
             verdict = self._leaning(buffer, room)
@@ -238,20 +239,20 @@ class Search(SearchState):
                 return missed
         # Each refusal says that the noise is larger than it seemed.
         caution = 1 + 0.2 * self._attempts
-        edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
-        outcome.binding = edge.goal.key
-        self._least = edge.least
-        noisy = edge.spread > NOISY and self.plan.most_fresh > USUAL
-        found = self._locate(room, edge.at, met) if noisy else None
+        threshold = Bracketing(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
+        outcome.binding = threshold.goal.key
+        self._least = threshold.least
+        noisy = threshold.spread > NOISY and self.plan.most_fresh > USUAL
+        found = self._locate(room, threshold.at, met) if noisy else None
         # More runs may show that the noise is not that large.
         self._located = found if found is not None and found.spread > NOISY else None
         if self._located is None:
-            return min(edge.buffer, self.plan.ceiling)
+            return min(threshold.buffer, self.plan.ceiling)
         outcome.binding = self._located.goal.key
         return self._beyond(self._located)
 
     def _locate(self, room: Sequence[Goal], start: float, below: int) -> Located | None:
-        """Locate an edge of which one run tells little, above all buffers below one that surely miss goals."""
+        """Locate a threshold of which one run tells little, above all buffers below one that surely miss goals."""
         plan = self.plan
         most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
         ends = (min(self._missed_below(room, below) + 1, plan.ceiling), plan.ceiling)
@@ -265,13 +266,13 @@ class Search(SearchState):
                 return buffer
         return self.plan.floor - 1
 
-    def _beyond(self, edge: Located) -> int:
-        """The buffer so far beyond an edge in much noise that the fresh runs at most should confirm it."""
+    def _beyond(self, threshold: Located) -> int:
+        """The buffer so far beyond a threshold in much noise that the fresh runs at most should confirm it."""
         plan = self.plan
-        self._least = min(max(plan.floor, math.ceil(math.exp(edge.at))), plan.ceiling)
+        self._least = min(max(plan.floor, math.ceil(math.exp(threshold.at))), plan.ceiling)
         needed = self._needed(self._attempts + 1)
-        away = max(AWAY, (needed + 1) * edge.spread / math.sqrt(plan.most_fresh))
-        return min(max(plan.floor, math.ceil(math.exp(edge.at + away))), plan.ceiling)
+        away = max(AWAY, (needed + 1) * threshold.spread / math.sqrt(plan.most_fresh))
+        return min(max(plan.floor, math.ceil(math.exp(threshold.at + away))), plan.ceiling)
 
     def _needed(self, attempt: int) -> float:
         """Standard errors of a mean that confirm it at one look of an attempt."""
@@ -279,7 +280,7 @@ class Search(SearchState):
         return statistics.normal_quantile(1 - allowed)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
+        """Judge; a buffer of the first look that stays unclear after a few runs is judged by its means."""
         verdict = self.together(buffer, goals)
         if verdict is not Verdict.UNCLEAR or buffer not in self._rungs:
             return verdict
@@ -290,11 +291,11 @@ class Search(SearchState):
         return Verdict.MET if self.plan.judge.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
 
     def _between_them(self, one: int, other: int) -> None:
-        """Say how much is still expected while an edge is between two buffers."""
+        """Say how much is still expected while a threshold is between two buffers."""
         self._expect(self._bisection_cost(max(one, other) / min(one, other)))
 
     def _answer_between(self, missed: int, met: int) -> None:
-        """The same of the edge where the answer will be, and where that is."""
+        """The same of the threshold where the answer will be, and where that is."""
         self._between_them(missed, met)
         self._known(self.plan.words.between(missed, met))
 
@@ -338,12 +339,12 @@ class Search(SearchState):
         else:
             return
         before, needs = outcome.binding, outcome.needs_at_least
-        self._confirm(self._lower_edge(buffer, room, outcome), room, outcome)
+        self._confirm(self._lower_threshold(buffer, room, outcome), room, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
 
     def _try_peak(self, outcome: Outcome) -> None:
-        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal."""
+        """Where nothing was put to the test: the lower threshold about the largest buffer that meets every goal."""
         for buffer in self._meeting(self.plan.ceiling + 1):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
@@ -387,7 +388,7 @@ class Search(SearchState):
                 yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
-        """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
+        """Close in on the threshold between two buffers; only `high` meets the goals if `above` is MET, else only `low`."""
         steps = 0
         while not self._resolved(low, high):
             if above is Verdict.MET:
@@ -403,15 +404,16 @@ class Search(SearchState):
         return low, high
 
     def _next(self, low: int, high: int, goals: Sequence[Goal], steps: int) -> int:
-        """Where to look next: next to where the margins say that the edge is, every third time in the middle."""
+        """Where to look next: next to where the margins say that the threshold is, every third time in the middle."""
         one, other = (self.plan.judge.margin(self.samples[buffer], goals) for buffer in (low, high))
         if steps % 3 == 2 or one * other >= 0:
             return _between(low, high)
-        edge = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
-        # Half a resolution off the edge, first on the side of the end that is further away: two such looks settle it.
+        threshold = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
+        # Half a resolution off the threshold, first on the side of the end that is further away: two such looks settle
+        # it.
         away = 1 + 0.5 * self.plan.resolution
-        above, below = math.ceil(edge * away), math.floor(edge / away)
-        first, second = (above, below) if high / edge >= edge / low else (below, above)
+        above, below = math.ceil(threshold * away), math.floor(threshold / away)
+        first, second = (above, below) if high / threshold >= threshold / low else (below, above)
         for candidate in (first, second):
             if low < candidate < high:
                 return candidate
@@ -458,7 +460,7 @@ class Search(SearchState):
         outcome.needs_at_most = (outcome.needs_at_most[0], low)
 
     def _allowed(self, small: Sequence[Goal]) -> int | None:
-        """The same from single replications about the edge."""
+        """The same from single replications about the threshold."""
         met = min(self.samples)
         if self.decide(met, small) is not Verdict.MET:
             return None
@@ -466,7 +468,7 @@ class Search(SearchState):
             verdict = self.together(buffer, small)
             if buffer == self._refused_as_too_large or verdict is Verdict.MISSED:
                 fine = self.plan.resolution
-                return Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
+                return Bracketing(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 
@@ -504,20 +506,20 @@ class Search(SearchState):
         self._note_no_margin(outcome)
 
     def _refine(self, buffer: int, room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where the answer is far above the last refusal, or above the edge as it is known now: try the middle, too."""
+        """Try the middle, too, if the answer is far above the last refusal or the threshold as known now."""
         while self._averages and self._attempts < self.plan.confirmations + BACK:
             far = FAR if self._located is None else NOISY_FAR
             below = max([at for at in self._refused if at < buffer], default=0)
             if room and buffer > far * below:
-                below = max(below, self._edge_below(buffer, room, outcome))
+                below = max(below, self._threshold_below(buffer, room, outcome))
             if not 0 < far * below < buffer:
                 return
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
 
-    def _edge_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
-        """The edge below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
+    def _threshold_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
+        """The threshold below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
         slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in room]
         margins = [mean_margin(goal, outcome.confirmation) for goal in room]
         if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
@@ -534,7 +536,7 @@ class Search(SearchState):
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
-        """A smaller buffer that is beyond the edge, too, and that the goals which ask for little allow."""
+        """A smaller buffer that is beyond the threshold, too, and that the goals which ask for little allow."""
         allowed = self._allowed(small) if self._averages else None
         if allowed is None or not self._least <= allowed < buffer:
             return None
@@ -628,7 +630,7 @@ class Search(SearchState):
             if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
-            # Runs that have refused a buffer are no longer fresh, but help to locate the edge.
+            # Runs that have refused a buffer are no longer fresh, but help to locate the threshold.
             self._keep(buffer, reports)
         outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
         return weakest
@@ -648,7 +650,7 @@ class Search(SearchState):
         return (*looks[:-1], (max(last, least), part)) if self._averages else looks
 
     def _most_fresh(self) -> int:
-        """Fresh runs at most: in much noise those that a buffer next to the edge needs, if that is affordable."""
+        """Fresh runs at most: in much noise those that a buffer next to the threshold needs, if that is affordable."""
         most, usual = self.plan.most_fresh, min(USUAL, self.plan.most_fresh)
         if self._located is None:
             return usual
@@ -681,14 +683,14 @@ class Search(SearchState):
         larger = math.ceil(buffer * factor)
         last = self._attempts >= self.plan.confirmations - 1
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
-            # The runs that refused the buffer help to locate the edge, too.
+            # The runs that refused the buffer help to locate the threshold, too.
             start = math.log(buffer) if self._located is None else self._located.at
             found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located
             if self._located is not None:
                 return max(math.ceil(buffer * (1 + self.plan.resolution)), self._beyond(self._located))
         if self._averages and self._attempts > 2:
-            # The edge is less well known than it seemed, and less so with every refusal.
+            # The threshold is less well known than it seemed, and less so with every refusal.
             return self._leapt(buffer)
         if self._averages:
             met = [at for at in self.samples if at > buffer and self.together(at, room) is Verdict.MET]
