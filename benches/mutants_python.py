@@ -111,7 +111,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
     "search.twins": ("twins",),
     "search.unmeasured": ("observe_day", "observe_one_sided"),
-    "search.waiting": ("quick",),
+    "search.time_budget": ("quick",),
     "search.words": ("frozen", "ranged", "search"),
 }
 

@@ -22,7 +22,7 @@ from forebay.search.plan import LOWER_END, Outcome, Plan
 from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
-from forebay.search.waiting import LEAST_PART, Patience, shorter
+from forebay.search.time_budget import LEAST_PART, TimeBudget, shorter
 from tests.search.test_search import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
@@ -252,7 +252,7 @@ def test_runs_whose_end_matters_are_not_cut(keys: dict[str, str]) -> None:
     assert shorter(begins) is not begins
 
 
-# Patience ----------------------------------------------------------------------------------------------------------
+# Time budgets -------------------------------------------------------------------------------------------------------
 
 
 class Timed(Measurements):
@@ -296,7 +296,7 @@ def test_a_search_whose_time_is_over_says_where_the_answer_is(left: int) -> None
         measure.left = left if kind is Search else math.inf
         return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
 
-    found = Patience(within=60.0).wait(begin, scenario, None)
+    found = TimeBudget(within=60.0).search(begin, scenario, None)
     assert begun == [QuickLook, Search]
     holds_the_answer(found, scenario)
     quick = QuickLook(Measurements(scenario, "packet", 1, None), scenario.goals, plan).run()
@@ -317,7 +317,7 @@ def test_a_quick_look_whose_time_is_over_says_where_the_answer_is(left: int) -> 
         assert (until is None) == (kind is SearchState), "a run of few packets has any time"
         return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
 
-    found = Patience(within=60.0).wait(begin, scenario, None)
+    found = TimeBudget(within=60.0).search(begin, scenario, None)
     holds_the_answer(found, scenario)
     assert len(found.measure.reports) == max(left, 1)
 

@@ -277,7 +277,7 @@ def _announced(
     searches : float, optional
         Searches of the kind of the first one that the answer takes, of which some runs are made before.
     """
-    from forebay.search.waiting import shorter
+    from forebay.search.time_budget import shorter
 
     looked = shorter(scenario) if asked["quick"] else scenario
     if searches is None:
@@ -294,7 +294,7 @@ def _searches(scenario: Scenario, *, quick: bool) -> float:
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
     """Seconds of each replication in real time; None of other engines."""
     from forebay.engines import in_real_time, run_s
-    from forebay.search.waiting import shorter
+    from forebay.search.time_budget import shorter
 
     return run_s((shorter(scenario) if quick else scenario).core) if in_real_time(engine) else None
 

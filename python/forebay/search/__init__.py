@@ -5,9 +5,9 @@ The course of `recommend`:
 1. `recommendation` checks the goals (`measurable`) and chooses the variable: a buffer (`buffer_variable`), a key
    between two ends (`range_variable`), or each of some words (`choice`, ordered by `ranking`). `value` converts a value
    of a key to the whole number of a search. `parameter_rules` has published rules for a key.
-2. `smallest` searches for a confident answer, `quick` for a fast one, within the time of `waiting`. `ladder` narrows
-   the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the best value
-   of a metric (`optimum`).
+2. `smallest` searches for a confident answer, `quick` for a fast one, within the time of `time_budget`. `ladder`
+   narrows the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the
+   best value of a metric (`optimum`).
 3. `search_state` holds the observations, proves what is impossible, and asks for more. `judging` decides on goals.
    `bracketing` and `noisy_threshold` locate the threshold. `strata`, `rare_states` and `overlaps` choose runs by random
    states.

@@ -39,9 +39,9 @@ from forebay.search.resumption import Resumption
 from forebay.search.search_state import SearchState
 from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
 from forebay.search.strata import strata
+from forebay.search.time_budget import TimeBudget
 from forebay.search.twins import twin_at
 from forebay.search.unmeasured import of_assumptions
-from forebay.search.waiting import Patience
 from forebay.text.formatting import counted, duration
 
 __all__ = ["CheckReport", "check"]
@@ -116,7 +116,7 @@ def check(
     confidence = real(confidence, "confidence")
     if not 0.5 < confidence < 1:
         raise InputError(f"found {confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence")
-    Patience(within=None if within is None else real(within, "within")).check()
+    TimeBudget(within=None if within is None else real(within, "within")).check()
     threads(jobs)
     check_alone(engine, jobs=jobs, scheduler=scheduler)
     assumed = scenario.assumed

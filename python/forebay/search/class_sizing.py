@@ -57,8 +57,8 @@ from forebay.search.resumption import Resumption
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import LEAP, Search
 from forebay.search.strata import Strata, strata
+from forebay.search.time_budget import TimeBudget, shorter
 from forebay.search.unmeasured import of_assumptions
-from forebay.search.waiting import Patience, shorter
 from forebay.text.formatting import counted, duration
 
 __all__ = ["ClassSize", "ClassSizing", "size_classes"]
@@ -299,7 +299,7 @@ def size_classes(
         raise InputError(f"found {confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence")
     if not 0.001 <= resolution <= 1:
         raise InputError(f"found {resolution:g}; allowed: 0.001 to 1, or 0.1% to 100%", "resolution")
-    Patience(quick, None if within is None else real(within, "within")).check()
+    TimeBudget(quick, None if within is None else real(within, "within")).check()
     threads(jobs)
     check_alone(engine, jobs=jobs, scheduler=scheduler)
     classes = _classes(scenario)

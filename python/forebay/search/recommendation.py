@@ -54,9 +54,9 @@ from forebay.search.resumption import Resumption
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
+from forebay.search.time_budget import TimeBudget, shorter
 from forebay.search.tradeoff import front, metric_pair
 from forebay.search.unmeasured import of_assumptions, resting_on
-from forebay.search.waiting import Patience, shorter
 
 __all__ = ["Recommendation", "reach", "recommend", "varied_key", "with_checked_goals"]
 
@@ -189,12 +189,12 @@ def recommend(
     goals = list(goals)
     replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
     fraction = None if fraction is None else real(fraction, "fraction")
-    patience = Patience(quick, None if within is None else real(within, "within"))
+    budget = TimeBudget(quick, None if within is None else real(within, "within"))
     terms = _Terms(real(confidence, "confidence"), real(resolution, "resolution"), replications, fraction)
     threads(jobs)
     check_alone(engine, jobs=jobs, scheduler=scheduler)
     terms.check()
-    patience.check(fraction=fraction, replications=replications, minimize=minimize, maximize=maximize)
+    budget.check(fraction=fraction, replications=replications, minimize=minimize, maximize=maximize)
     systems = check(platforms, scenario)
     line = asked_access(access, download, upload)
     if pareto is not None:
@@ -237,7 +237,7 @@ def recommend(
             search = _Search(
                 partial(measuring, variable=question.varied, before=before),
                 terms,
-                patience.shared(len(questions)),
+                budget.shared(len(questions)),
                 _told(known, chosen[len(found)][0]),
                 resumption,
                 threads(jobs) if simulates_hosts(engine) and scheduler is None else None,
@@ -328,7 +328,7 @@ class _Search:
 
     measuring: Callable[..., Measurements]
     terms: _Terms
-    patience: Patience
+    budget: TimeBudget
     known: Callable[[str], object] | None
     resumption: Resumption | None
     at_once: int | None
@@ -376,10 +376,10 @@ def _found(question: _Question, search: _Search) -> Finished:
         return Finished(looked, looking, Outcome(confidence=None), measure, question.jitter, varied, question.runs)
 
     smaller = varied.is_target and search.terms.fraction is None and bool(scenario.goals)
-    found = search.patience.wait(begin, scenario, search.resumption, search.at_once if smaller else None)
+    found = search.budget.search(begin, scenario, search.resumption, search.at_once if smaller else None)
     if not question.runs.decided and found.scenario.goals:
         found.outcome.leave_undecided(found.search.plan.ceiling)
-        if search.patience.patient:
+        if search.budget.unlimited:
             found.search.show_ends(ENDS)
     return found
 

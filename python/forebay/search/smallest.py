@@ -388,7 +388,7 @@ class Search(SearchState):
                 yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
-        """Close in on the threshold between two buffers; only `high` meets the goals if `above` is MET, else only `low`."""
+        """Close in on the threshold between two buffers: only `high` meets the goals if `above` is MET, else only `low`."""
         steps = 0
         while not self._resolved(low, high):
             if above is Verdict.MET:
@@ -485,7 +485,7 @@ class Search(SearchState):
                     outcome.binding = missed.key
                     return
                 buffer, largest = between, True
-            weakest = self._attempt(buffer, outcome, patient=largest)
+            weakest = self._attempt(buffer, outcome, exhaustive=largest)
             if weakest is None:
                 self._refine(buffer, room, outcome)
                 return
@@ -575,16 +575,16 @@ class Search(SearchState):
 
     def confirms(self, buffer: int, outcome: Outcome) -> bool:
         """Whether fresh replications confirm another buffer, at the next part of the error probability."""
-        return self._attempt(buffer, outcome, patient=True) is None
+        return self._attempt(buffer, outcome, exhaustive=True) is None
 
-    def _attempt(self, buffer: int, outcome: Outcome, *, patient: bool) -> str | None:
+    def _attempt(self, buffer: int, outcome: Outcome, *, exhaustive: bool) -> str | None:
         """Spend the next part of the error probability on a buffer; the goal that is not confirmed, if any.
 
         The sum of all parts stays below the whole error probability.
         """
         self._attempts += 1
         needed = 1 - (1 - self.plan.confidence) * attempt_share(self._attempts)
-        weakest = self._put_to_the_test(buffer, needed, outcome, patient=patient)
+        weakest = self._put_to_the_test(buffer, needed, outcome, exhaustive=exhaustive)
         if weakest is not None:
             self._refused.add(buffer)
         return weakest
@@ -594,7 +594,7 @@ class Search(SearchState):
         """Whether as many buffers were put to the test as may be."""
         return self._attempts >= self.plan.confirmations
 
-    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, patient: bool) -> str | None:
+    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, exhaustive: bool) -> str | None:
         """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
 
         Where no larger buffer will do better all looks are taken.
@@ -627,7 +627,7 @@ class Search(SearchState):
                 outcome.confidences = {key: stated(each) for key, each in carried.items()}
                 outcome.runs = runs
                 return None
-            if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
+            if confidence is None or (not exhaustive and hopeless(evidence[weakest], look, looks[-1], allowed)):
                 break
         if self._averages:
             # Runs that have refused a buffer are no longer fresh, but help to locate the threshold.

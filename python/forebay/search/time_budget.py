@@ -29,7 +29,7 @@ from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.text.formatting import counted, duration
 
-__all__ = ["Patience", "shorter"]
+__all__ = ["TimeBudget", "shorter"]
 
 #: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
 #: says so.
@@ -49,8 +49,8 @@ WHOLE = frozenset({"jain_index", "synchronization"})
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """For how long an answer is waited.
+class TimeBudget:
+    """How much time an answer may take.
 
     Attributes
     ----------
@@ -64,26 +64,26 @@ class Patience:
     within: float | None = None
 
     def check(self, **others: object) -> None:
-        """Refuse what cannot be kept, and other options that ask for more patience, where they are asked for."""
+        """Refuse what cannot be kept, and other options that ask for more time, where they are asked for."""
         if self.within is not None and self.quick:
             raise InputError("found it beside `quick`; allowed: one of them", "within")
         if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
         for name, asked in others.items():
-            if asked is not None and not self.patient:
+            if asked is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"
                 raise InputError(f"found it beside `{beside}`; allowed: one of them", name)
 
-    def shared(self, searches: int) -> Patience:
+    def shared(self, searches: int) -> TimeBudget:
         """The share of each of several searches."""
-        return self if self.within is None else Patience(within=self.within / searches)
+        return self if self.within is None else TimeBudget(within=self.within / searches)
 
     @property
-    def patient(self) -> bool:
+    def unlimited(self) -> bool:
         """Whether it is waited for as long as it takes."""
         return not self.quick and self.within is None
 
-    def wait(
+    def search(
         self, begin: Begin, scenario: Scenario, resumption: Resumption | None, at_once: int | None = None
     ) -> Finished:
         """Search for so long.
@@ -99,7 +99,7 @@ class Patience:
         at_once : int, optional
             Packet-level runs that are made at the same time; None where smaller links say nothing of the answer.
         """
-        if self.patient:
+        if self.unlimited:
             # Without goals there is nothing to search for.
             return _over(begin(Search if scenario.goals else SearchState, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
