@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.search.bracketing import CERTAIN, MOST, Bracketing
-from forebay.search.judging import Replications, Verdict, mean_margin, observations
+from forebay.search.goal_test import Replications, Verdict, mean_margin, observations
 from forebay.search.noisy_root import (
     DOUBT,
     MOST_DOUBT,

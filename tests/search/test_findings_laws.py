@@ -21,7 +21,7 @@ from forebay.rules import Rule
 from forebay.search import findings, recommendation
 from forebay.search.buffer_variable import TARGET_LINK
 from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, Judge, Replications, ShareJudge
+from forebay.search.goal_test import GoalTest, MeanTest, Replications, ShareTest
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
@@ -52,7 +52,7 @@ def finished(
     seen: Mapping[int, Sequence[Report]],
     outcome: Outcome,
     *,
-    judge: Judge | None = None,
+    test: GoalTest | None = None,
     fresh: Mapping[int, Sequence[Report]] | None = None,
     scenario: Scenario = SCENARIO,
     jitter: Jitter | None = None,
@@ -60,7 +60,7 @@ def finished(
 ) -> Finished:
     """A search that saw these replications at each buffer, and fresh ones, and came to this outcome."""
     measure = Measurements(scenario, engine, None, None)
-    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), judge=judge or AverageJudge()))
+    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), test=test or MeanTest()))
     search.samples = {buffer: Replications(reports) for buffer, reports in seen.items()}
     measure.reports = {(buffer, n): each for buffer, reports in seen.items() for n, each in enumerate(reports)}
     for buffer, reports in (fresh or {}).items():
@@ -96,9 +96,9 @@ def test_the_answer_is_told_by_its_fresh_replications_and_a_compromise_by_all_it
 
 @pytest.mark.parametrize("share", [None, 0.5])
 def test_goals_are_judged_one_by_one(share: float | None) -> None:
-    judge = AverageJudge() if share is None else ShareJudge(share)
+    test = MeanTest() if share is None else ShareTest(share)
     fresh = [report(0.85, 0.14), report(0.9, 0.16), report(0.8, 0.15), report(0.95, 0.19)]
-    known = finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh, binding=DELAY.key), judge=judge)
+    known = finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh, binding=DELAY.key), test=test)
     judged = findings.judged_goals(known, share)
     assert list(judged) == [UTILIZATION.key, DELAY.key]
     for goal, values, held in ((UTILIZATION, (0.85, 0.9, 0.8, 0.95), 3), (DELAY, (0.14, 0.16, 0.15, 0.19), 2)):
@@ -111,7 +111,7 @@ def test_goals_are_judged_one_by_one(share: float | None) -> None:
         assert found.met == (goal is UTILIZATION if share is None else held >= 4 * share)
         assert found.binding == (goal is DELAY)
         worst = known.search.worst_near(9, fresh)
-        assert found.confidence == judge.confidences(fresh, SCENARIO.goals, worst)[goal.key]
+        assert found.confidence == test.confidences(fresh, SCENARIO.goals, worst)[goal.key]
         told = found.to_dict()
         assert told["threshold"] == goal.threshold
         assert "metric" not in told
@@ -189,11 +189,11 @@ def rule(packets: float | None) -> Rule:
     return Rule("some", packets, None, (), {}, ("a note",))
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
-def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
+def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, test: GoalTest) -> None:
     monkeypatch.setattr(Report, "over", classmethod(lambda _cls, reports: next(iter(reports))))
     seen = {1: four(bad), 9: four(good), 80: four(good), 18: [*four(good)[:3], report(0.84, 0.1)]}
-    known = finished(seen, Outcome(buffer=9), judge=judge)
+    known = finished(seen, Outcome(buffer=9), test=test)
     none = findings.judged_rule(known, rule(None))
     assert (none.buffer, none.measured, none.judgment.simulated) == (None, {}, False)
     assert none.notes == ("a note",)
@@ -208,7 +208,7 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, jud
             assert found.judgment.miss is not None
             assert found.judgment.miss.goal == UTILIZATION.key
             assert found.judgment.times is None
-        elif packets == 18 and isinstance(judge, ShareJudge):
+        elif packets == 18 and isinstance(test, ShareTest):
             assert found.judgment.miss is not None
             assert found.judgment.miss.goal == "fraction", "three of four draws are fewer than nine in ten"
             assert found.judgment.times is None
@@ -220,7 +220,7 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, jud
     assert beyond.buffer.packets == 81
     assert beyond.notes == ("a note", "not simulated: more than 80 packets")
     assert (beyond.measured, beyond.judgment.simulated) == ({}, False)
-    without = finished(seen, Outcome(compromise=9), judge=judge)
+    without = finished(seen, Outcome(compromise=9), test=test)
     assert findings.judged_rule(without, rule(9.0)).judgment.times is None
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from forebay import Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.warning import Kind
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, Scatter, extrapolated, factors
 from forebay.search.plan import Plan
 from forebay.search.scaling import LEAST_FLOWS, largest_factor, scaled

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from forebay import InputError, Scenario, UnsupportedError
 from forebay.results.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint
-from forebay.search.judging import AverageJudge, ShareJudge
+from forebay.search.goal_test import MeanTest, ShareTest
 from forebay.search.measurements import Measurements
 from forebay.search.recommendation import _looks_at_share, _plan, _Rules, _Terms, with_goals
 from forebay.search.tradeoff import front, metric_pair
@@ -102,9 +102,9 @@ def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float
     assert plan.largest == max(8, math.ceil(2 * scale))
     assert plan.also == tuple(packets for packets in (1, 64, 65, 10**6) if packets <= plan.ceiling)
     assert (plan.confidence, plan.resolution, plan.looks) == (0.95, 0.05, (1, 2, 4, 8, 16))
-    assert isinstance(plan.judge, AverageJudge)
-    share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).judge  # type: ignore[arg-type]
-    assert share == ShareJudge(0.8)
+    assert isinstance(plan.test, MeanTest)
+    share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).test  # type: ignore[arg-type]
+    assert share == ShareTest(0.8)
 
 
 def test_the_search_reaches_the_configured_buffer() -> None:

@@ -18,8 +18,8 @@ from forebay.results.report import Report
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished, judged_goals
+from forebay.search.goal_test import FRESH, GoalTest, MeanTest, ShareTest, Verdict, attempt_share
 from forebay.search.independence import different, enough
-from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge, Verdict, attempt_share
 from forebay.search.measurements import Measurements
 from forebay.search.plan import LOWER_END, Plan
 from forebay.search.recommendation import with_goals
@@ -76,11 +76,11 @@ def test_finds_the_edge_without_noise() -> None:
     assert outcome.lower_end[0] <= EDGE + 1 <= outcome.lower_end[1] + 1 <= outcome.buffer + 1
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
-def test_what_is_known_closes_in_on_the_answer(judge: Judge) -> None:
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
+def test_what_is_known_closes_in_on_the_answer(test: GoalTest) -> None:
     """Without noise every "between" holds the edge and none is wider than the one before."""
     said: list[str] = []
-    plan = replace(PLAN, judge=judge, looks=(2, 4, 8, 16))
+    plan = replace(PLAN, test=test, looks=(2, 4, 8, 16))
     outcome = Search(
         Link({"utilization": utilization}, 0.0), [Goal("utilization", ">=", 0.9)], plan, None, said.append
     ).run()
@@ -453,12 +453,12 @@ class Repeating(Link):
         return super().report(buffer, replication % self.outcomes)
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
 @pytest.mark.parametrize("outcomes", [1, 2, 3])
-def test_replications_that_repeat_each_other_carry_no_confidence(judge: Judge, outcomes: int) -> None:
+def test_replications_that_repeat_each_other_carry_no_confidence(test: GoalTest, outcomes: int) -> None:
     link = Repeating({"utilization": utilization}, noise=0.001)
     link.outcomes = outcomes
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), judge=judge)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), test=test)
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is not None
     assert EDGE * 0.95 <= outcome.buffer <= EDGE * 1.1
@@ -470,11 +470,11 @@ def test_repeated_outcomes_count_once() -> None:
     values = [0.91, 0.92, 0.93, 0.95]
     reports = [Report.of({"engine": "test", "metrics": {"utilization": {"mean": x}}, "groups": []}) for x in values]
     goal = [Goal("utilization", ">=", 0.9)]
-    surely = AverageJudge().confidences(reports, goal)["utilization"]
-    twice = AverageJudge().confidences(reports * 2, goal)["utilization"]
+    surely = MeanTest().confidences(reports, goal)["utilization"]
+    twice = MeanTest().confidences(reports * 2, goal)["utilization"]
     assert 0.5 < twice < surely * 1.02, "eight replications of four outcomes know about as much as four"
-    assert AverageJudge().confidences(reports[:1] * 9, goal)["utilization"] == 0.5
-    half = ShareJudge(0.5)
+    assert MeanTest().confidences(reports[:1] * 9, goal)["utilization"] == 0.5
+    half = ShareTest(0.5)
     assert half.confidences(reports * 5, goal) == half.confidences(reports, goal)
     assert half.verdict(reports[:1] * 50, goal, 0.99) is Verdict.MET
     assert half.verdict(reports[:1] * 50, [Goal("utilization", ">=", 0.99)], 0.99) is Verdict.MISSED
@@ -568,8 +568,8 @@ class Draws(Link):
 
 def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
     """The 90 % quantile of the edges is known; at most 5 % of the searches may answer below it (three errors)."""
-    judge = ShareJudge(0.9)
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), judge=judge)
+    test = ShareTest(0.9)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), test=test)
     quantile = 100 * math.exp(0.5 * 1.2815515655) * math.log(3)
     wrong, inside, found = 0, 0, []
     for seed in range(60):
@@ -578,7 +578,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
         assert max(link.asked.values()) == 1
         assert outcome.buffer is not None
         assert outcome.confidence >= 0.95
-        assert judge.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
+        assert test.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
         wrong += outcome.buffer < quantile
         found.append(outcome.buffer)
         assert outcome.lower_end is not None
@@ -591,7 +591,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
 
 def test_goals_that_hold_in_too_few_draws_have_no_answer() -> None:
     link = Draws({}, noise=0.0)
-    plan = Plan(smallest=1, largest=60, ceiling=80, looks=(10, 42, 84), judge=ShareJudge(0.9))
+    plan = Plan(smallest=1, largest=60, ceiling=80, looks=(10, 42, 84), test=ShareTest(0.9))
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is None
     assert outcome.compromise == 80

@@ -19,7 +19,7 @@ from forebay.search import findings
 from forebay.search.answer import CurvePoint, GoalAt
 from forebay.search.buffer_variable import TARGET_LINK, buffer_variable
 from forebay.search.checked_buffers import checked_buffers
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
 from forebay.search.recommendation import _held

@@ -16,7 +16,7 @@ from forebay import InputError, Scenario, feasible_map, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.search.feasible import FeasibleMap
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.survey import BUDGET, COARSE, LOOKS, STEPS, Place, Survey
 from forebay.search.surveying import lattice
 from tests.support.commands import forebay

@@ -16,10 +16,10 @@ from forebay.results.warning import Warning
 from forebay.rules import Assumption
 from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
 from forebay.search.choice import Alternative
-from forebay.search.judgment import Judgment
 from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
 from forebay.search.optimum import Optimum
 from forebay.search.range_variable import RangeVariable
+from forebay.search.rule_verdict import RuleVerdict
 from forebay.search.value import Quantity, Value
 from forebay.text import formatting
 
@@ -306,7 +306,7 @@ class JudgedRule:
         Metrics at its buffer, by simulation; empty where it was not simulated.
     share : float
         Of the flows, or of the load, that it fits.
-    judgment : Judgment
+    judgment : RuleVerdict
         What it is worth here, by the simulation: `judgment.words` says it in short.
     between : tuple of (BufferSize, BufferSize), or None
         The measured buffers on either side, where what is `measured` was read off the line between them.
@@ -321,7 +321,7 @@ class JudgedRule:
     notes: tuple[str, ...]
     measured: Metrics
     share: float
-    judgment: Judgment
+    judgment: RuleVerdict
     between: tuple[Quantity, Quantity] | None = None
 
 

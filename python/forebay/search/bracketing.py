@@ -16,7 +16,7 @@ from typing import Protocol
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.judging import Verdict, mean_margin, relative_margins
+from forebay.search.goal_test import Verdict, mean_margin, relative_margins
 from forebay.search.noisy_root import Noise, NoisyRoot, noisy_root, zero_between
 
 __all__ = ["SURE", "WIDE", "Bracketing", "Observed", "Threshold", "beginning"]

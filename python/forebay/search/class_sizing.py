@@ -45,8 +45,8 @@ from forebay.search.answer import JudgedGoal, Metrics, SearchCost, Verdict
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import Finished
+from forebay.search.goal_test import mean_margin
 from forebay.search.joint_buffers import ClassBuffer, JointBuffers, JointSearch, JointWords, ScaledBuffers, with_sizes
-from forebay.search.judging import mean_margin
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.port_warnings import port_warnings
@@ -616,7 +616,7 @@ class _Sizing:
 
     def _kept(self, of: _Class, search: SearchState, outcome: Outcome) -> int:
         """The present buffer of a class that no goal asks for room, or the largest smaller one that meets its goals."""
-        met = [at for at in search.samples if search.plan.judge.margin(search.samples[at], search.goals) >= 0]
+        met = [at for at in search.samples if search.plan.test.margin(search.samples[at], search.goals) >= 0]
         return max((at for at in met if at <= self.sizes[of.key]), default=outcome.buffer or 1)
 
     def _plan_of_class(self, scenario: Scenario, variable: BufferVariable, *, around_answer: bool) -> Plan:

@@ -17,8 +17,8 @@ from forebay.search.answer import GoalVerdict
 from forebay.search.check_report import together
 from forebay.search.checked_buffers import place_of
 from forebay.search.findings import ConfiguredVerdict, Finished
+from forebay.search.goal_test import Looks, Verdict
 from forebay.search.independence import are_observations
-from forebay.search.judging import Looks, Verdict
 from forebay.search.plan import Plan
 from forebay.search.quick import QuickLook
 from forebay.search.search_state import SearchState
@@ -55,7 +55,7 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
         return _of_all(dict.fromkeys((goal.key for goal in goals), "undecided"), 0)
     if place == outcome.buffer:
         return _of_all(dict.fromkeys((goal.key for goal in goals), "met"), outcome.runs)
-    if not search.plan.judge.averages:
+    if not search.plan.test.averages:
         runs = len(search.samples.get(place, ()))
         verdict = search.together(place, goals) if runs else Verdict.UNCLEAR
         return ConfiguredVerdict(_WORDS[verdict], {}, runs)

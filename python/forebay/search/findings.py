@@ -45,16 +45,16 @@ from forebay.search.answer import (
     UpperEnd,
 )
 from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
+from forebay.search.goal_test import ShareTest, Verdict
 from forebay.search.independence import are_observations, different, enough, in_step
 from forebay.search.interpolation import neighbors, point_between, share_between
-from forebay.search.judging import ShareJudge, Verdict
-from forebay.search.judgment import Judgment, mean_of, worst_miss, worst_of
 from forebay.search.measurements import Measurements
 from forebay.search.parameter_rules import ParameterRule
 from forebay.search.plan import LOWER_END, Outcome
 from forebay.search.port_warnings import port_warnings
 from forebay.search.range_variable import RangeVariable
 from forebay.search.rare_states import Lengthened
+from forebay.search.rule_verdict import RuleVerdict, mean_of, worst_miss, worst_of
 from forebay.search.search_state import SearchState
 from forebay.search.twins import one_message, twin_at
 from forebay.text.formatting import duration
@@ -196,7 +196,7 @@ class Finished:
 def judged_goals(finished: Finished, share: float | None) -> Mapping[str, JudgedGoal]:
     """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
     at, reports = finished.at_answer()
-    goals, judge, search = finished.scenario.goals, finished.search.plan.judge, finished.search
+    goals, test, search = finished.scenario.goals, finished.search.plan.test, finished.search
     confidences = _confidences(finished, at, reports) if finished.confident and finished.outcome.shown else {}
     judged = {}
     for goal in goals:
@@ -209,7 +209,7 @@ def judged_goals(finished: Finished, share: float | None) -> Mapping[str, Judged
             at_packets=finished.search.plan.words.value(at),
             measured=measured,
             slack=goal.margin(measured.mean),
-            met=judge.margin(reports, [goal]) >= 0,
+            met=test.margin(reports, [goal]) >= 0,
             confidence=confidences.get(goal.key),
             binding=goal.key == finished.outcome.binding,
             at_smallest=_goal_at(finished, goal, min(search.samples)),
@@ -223,12 +223,12 @@ def _confidences(finished: Finished, at: int, reports: Sequence[Report]) -> Mapp
     """By the key of each goal, the confidence with which it is met: at an answer that of the runs that confirmed it."""
     if finished.outcome.buffer is not None and finished.outcome.confidences:
         return finished.outcome.confidences
-    judge, goals = finished.search.plan.judge, finished.scenario.goals
-    if not judge.averages:
-        return judge.confidences(reports, goals)
+    test, goals = finished.search.plan.test, finished.scenario.goals
+    if not test.averages:
+        return test.confidences(reports, goals)
     most = statistics.most_confidence(max(finished.outcome.runs, different(reports)))
     worst = finished.search.worst_near(at, reports)
-    return {key: min(most, found) for key, found in judge.evidence(reports, goals, worst).items()}
+    return {key: min(most, found) for key, found in test.evidence(reports, goals, worst).items()}
 
 
 def _goal_at(finished: Finished, goal: Goal, packets: int) -> GoalAt:
@@ -250,13 +250,13 @@ def _evidence(finished: Finished, goal: Goal, packets: int) -> Evidence:
         return Evidence("bound", 0)
     if not finished.confident:
         return Evidence("none", finished.outcome.runs)
-    return Evidence("bootstrap" if finished.search.plan.judge.averages else "binomial", finished.outcome.runs)
+    return Evidence("bootstrap" if finished.search.plan.test.averages else "binomial", finished.outcome.runs)
 
 
 def fraction(finished: Finished, share: float, confidence: float) -> Held:
     """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
     _, reports = finished.at_answer()
-    held = ShareJudge(share).held(reports, finished.scenario.goals)
+    held = ShareTest(share).held(reports, finished.scenario.goals)
     at_least = statistics.share_at_least(held, len(reports), confidence) if finished.confident else None
     return Held(share, held, len(reports), at_least, confidence)
 
@@ -277,7 +277,7 @@ def upper_end(finished: Finished) -> UpperEnd | None:
     last, beyond = finished.outcome.up_to
     if beyond is None:
         return UpperEnd(finished.size(last), None)
-    about = _last_on_the_line(finished, last, beyond) if finished.search.plan.judge.averages else None
+    about = _last_on_the_line(finished, last, beyond) if finished.search.plan.test.averages else None
     return UpperEnd(finished.size(last), finished.size(beyond), None if about is None else finished.size(about))
 
 
@@ -406,16 +406,16 @@ def _interpolated(finished: Finished, between: tuple[int, int], packets: int) ->
 
 def _judgment(
     finished: Finished, rule: Rule | ParameterRule, packets: int | None, between: tuple[int, int] | None
-) -> Judgment:
+) -> RuleVerdict:
     """The simulation's verdict on a rule's buffer, simulated at `packets` or interpolated between measured buffers."""
-    measure, judge, goals = finished.measure, finished.search.plan.judge, finished.scenario.goals
+    measure, test, goals = finished.measure, finished.search.plan.test, finished.scenario.goals
     if packets is None or not goals:
-        return Judgment(rule.applies, rule.share)
+        return RuleVerdict(rule.applies, rule.share)
     if between is None:
         reports = measure.at(packets)
         if not reports:
-            return Judgment(rule.applies, rule.share)
-        miss = worst_miss(reports, goals, judge.share if isinstance(judge, ShareJudge) else None)
+            return RuleVerdict(rule.applies, rule.share)
+        miss = worst_miss(reports, goals, test.share if isinstance(test, ShareTest) else None)
     else:
         low, high = (measure.at(at) for at in between)
         share = share_between(*between, packets)
@@ -423,7 +423,9 @@ def _judgment(
         miss = worst_of({goal.key: goal.margin(one + share * (other - one)) for goal, one, other in means}, goals)
     recommended = finished.outcome.buffer
     times = None if miss is not None or recommended is None else finished.variable.ratio(packets, recommended)
-    return Judgment(rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None)
+    return RuleVerdict(
+        rule.applies, rule.share, simulated=True, miss=miss, times=times, interpolated=between is not None
+    )
 
 
 def named(finished: Finished, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:

@@ -15,8 +15,8 @@ from forebay.inputs.goals import Goal
 from forebay.results.report import BufferSize, Report
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
+from forebay.search.goal_test import mean_margin
 from forebay.search.independence import different
-from forebay.search.judging import mean_margin
 from forebay.search.plan import Outcome
 from forebay.search.smallest import Search
 from forebay.search.words import Words, listed

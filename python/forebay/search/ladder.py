@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forebay.inputs.goals import Goal
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.noisy_root import Noise
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import ROUNDS, QuickLook

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.judging import relative_margins
+from forebay.search.goal_test import relative_margins
 from forebay.search.noisy_root import Noise, NoisyRoot, noisy_root, slope_of
 
 __all__ = ["NOISY", "Located", "located"]

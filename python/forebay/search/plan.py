@@ -13,7 +13,7 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Warning
-from forebay.search.judging import AverageJudge, Judge
+from forebay.search.goal_test import GoalTest, MeanTest
 from forebay.search.words import Words
 
 __all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "without_gaps"]
@@ -56,7 +56,7 @@ class Plan:
         One-sided confidence that the whole procedure keeps.
     also : tuple of int
         Buffers to measure in any case, such as those of the rules.
-    judge : Judge
+    test : GoalTest
         When goals count as met.
     floor : int
         Smallest buffer that is ever tried.
@@ -81,7 +81,7 @@ class Plan:
     confirmations: int = 6
     confidence: float = 0.95
     also: tuple[int, ...] = ()
-    judge: Judge = field(default_factory=AverageJudge)
+    test: GoalTest = field(default_factory=MeanTest)
     floor: int = 1
     words: Words = field(default_factory=Words)
     prior: Prior | None = None
@@ -93,7 +93,7 @@ class Plan:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
             msg = f"expected 1 <= smallest <= largest <= ceiling, found {self.smallest}, {self.largest}, {self.ceiling}"
             raise ValueError(msg)
-        least = 1 if self.judge.averages else 2
+        least = 1 if self.test.averages else 2
         if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < least:
             msg = f"looks must rise from at least {least} replications, found {self.looks}"
             raise ValueError(msg)
@@ -101,7 +101,7 @@ class Plan:
     @property
     def least_runs(self) -> int:
         """Runs at the answer and near it without which no confidence is reached."""
-        if not self.judge.averages:
+        if not self.test.averages:
             return 0
         return statistics.runs_for_confidence(self.confidence) if self.least is None else self.least
 
@@ -111,13 +111,13 @@ class Plan:
         Where goals are about means, no two buffers share random streams: each replication is an observation of its
         own. Else replication r has the same streams at every buffer.
         """
-        if self.judge.averages:
+        if self.test.averages:
             return (buffer << BITS) + fresh * UNSEEN + count
         return count + (max(self.looks) if fresh else 0)
 
     def is_fresh(self, number: int) -> bool:
         """Whether a replication of this number is one that the search has not seen."""
-        return bool(number & UNSEEN) if self.judge.averages else number >= max(self.looks)
+        return bool(number & UNSEEN) if self.test.averages else number >= max(self.looks)
 
 
 @dataclass(slots=True)

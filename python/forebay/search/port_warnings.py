@@ -17,10 +17,10 @@ from forebay.errors import InputError
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
-from forebay.search.judgment import mean_of
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome
 from forebay.search.range_variable import RangeVariable
+from forebay.search.rule_verdict import mean_of
 from forebay.text.formatting import bandwidth, exactly, value
 
 __all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "Searched", "port_warnings"]

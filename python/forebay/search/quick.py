@@ -23,8 +23,8 @@ from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.search.bracketing import WIDE, beginning
+from forebay.search.goal_test import Verdict, attempt_share, hopeless, observations
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, attempt_share, hopeless, observations
 from forebay.search.noisy_root import rises_between
 from forebay.search.plan import Outcome, without_gaps
 from forebay.search.search_state import SearchState
@@ -119,7 +119,7 @@ class QuickLook(SearchState):
             # Where margins have a peak, or much noise, it may do though the thresholds do not say so.
             nearest = self.compromise()
             self.sample([nearest], self._fresh)
-            if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
+            if nearest not in self._refused and self.plan.test.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
         self._end(outcome, room)
         if outcome.buffer is None and not outcome.impossible:
@@ -164,7 +164,7 @@ class QuickLook(SearchState):
         room, small = self.directions()
         while self._threshold(room, 1).met == math.inf:
             top = max(self.samples)
-            met = [buffer for buffer in self.samples if plan.judge.margin(self.samples[buffer], room) >= 0]
+            met = [buffer for buffer in self.samples if plan.test.margin(self.samples[buffer], room) >= 0]
             if met:
                 # Goals that are missed again above it.
                 self._top = max(met)
@@ -279,7 +279,7 @@ class QuickLook(SearchState):
             missing = look * self._fresh - len(reports)
             self._expect(missing)
             reports += self._measured([buffer] * missing, fresh=True)
-            if self.plan.judge.margin(reports, self.goals) < 0:
+            if self.plan.test.margin(reports, self.goals) < 0:
                 break
             each, shown = self._confidences_at(buffer, reports, part)
             found = min(each.values(), default=None)
@@ -299,7 +299,7 @@ class QuickLook(SearchState):
         """How surely fresh runs at a buffer meet each goal, none where they repeat each other; and their evidence."""
         if not enough(different(reports), len(reports)):
             return {}, 0.0
-        evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
+        evidence = self.plan.test.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
         # Each attempt spends a part of the error probability, and each of its looks a part of that.
         spent = attempt_share(len(self._refused) + 1) * part

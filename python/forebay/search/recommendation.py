@@ -38,7 +38,7 @@ from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.configured import configured_verdict
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.findings import ConfiguredVerdict, Finished
-from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge
+from forebay.search.goal_test import FRESH, GoalTest, MeanTest, ShareTest
 from forebay.search.ladder import ScaledLook
 from forebay.search.measurable import check_goals
 from forebay.search.measurements import Measurements
@@ -588,9 +588,9 @@ class _Terms:
             raise InputError(f"found {self.fraction:g}; allowed: 0.05 to 0.999, or 5% to 99.9%", "fraction")
 
     @property
-    def judge(self) -> Judge:
-        """The judge of means, or of a share of the draws."""
-        return AverageJudge() if self.fraction is None else ShareJudge(self.fraction)
+    def test(self) -> GoalTest:
+        """The test of means, or of a share of the draws."""
+        return MeanTest() if self.fraction is None else ShareTest(self.fraction)
 
     def looks(self, scenario: Scenario) -> tuple[int, ...]:
         """Replications at the first and each further look at a buffer."""
@@ -677,7 +677,7 @@ def _plan(
         resolution=terms.resolution,
         looks=terms.looks(scenario),
         confidence=terms.confidence,
-        judge=terms.judge,
+        test=terms.test,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
         met_up_to=delay_bounds(scenario, varied),
         least=terms.least_runs,
@@ -696,7 +696,7 @@ def _plan_of_range(scenario: Scenario, varied: RangeVariable, asked: Sequence[in
         resolution=terms.resolution,
         looks=terms.looks(scenario),
         confidence=terms.confidence,
-        judge=terms.judge,
+        test=terms.test,
         also=tuple(sorted(set(asked))),
         floor=first,
         words=RangeWords(varied),

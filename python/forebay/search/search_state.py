@@ -15,8 +15,8 @@ from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.search.bracketing import NEAR, SURE
+from forebay.search.goal_test import MeanTest, Replications, Verdict, mean_margin
 from forebay.search.independence import different, enough
-from forebay.search.judging import AverageJudge, Replications, Verdict, mean_margin
 from forebay.search.noisy_root import Noise, Point, scatter
 from forebay.search.plan import Measure, Outcome, Plan
 
@@ -49,7 +49,7 @@ class SearchState:
     goals : sequence of Goal
         At least one.
     plan : Plan
-        Where and how often to look, and who judges.
+        Where and how often to look, and which test decides.
     expect : callable, optional
         Told how many replications are still expected, whenever that estimate changes.
     known : callable, optional
@@ -81,7 +81,7 @@ class SearchState:
         #: Buffers that fresh replications did not confirm.
         self._refused: set[int] = set()
         #: Whether one replication is an observation of the margin.
-        self._averages = plan.judge.averages
+        self._averages = plan.test.averages
         #: Replications so far by buffer and whether they were fresh.
         self._taken: Counter[tuple[int, bool]] = Counter()
         self._level = 1 - (1 - plan.confidence) / len(plan.looks)
@@ -138,7 +138,7 @@ class SearchState:
         total, degrees = nearby.variance * nearby.degrees, nearby.degrees
         if degrees >= ENOUGH:
             return nearby
-        margin, far = self.plan.judge.margin, []
+        margin, far = self.plan.test.margin, []
         # Noise changes with the margin rather than the buffer: towards all of a link's rate, or no loss, it vanishes.
         here = margin(self.samples[buffer], [goal]) if buffer in self.samples else 0.0
         for at, reports in self.samples.items():
@@ -184,7 +184,7 @@ class SearchState:
             return Verdict.MET
         if self._averages:
             return self._apart(buffer, goals)
-        return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
+        return self.plan.test.verdict(self.samples[buffer], goals, self._level)
 
     def _apart(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
         """Whether mean margins are further from 0 than the noise that was measured nearby explains."""
@@ -197,7 +197,7 @@ class SearchState:
             noise = self.noise(goal, buffer)
             if not noise.degrees:
                 return Verdict.UNCLEAR
-            margin = self.plan.judge.margin(reports, [goal])
+            margin = self.plan.test.margin(reports, [goal])
             error = math.sqrt(noise.variance / len(reports))
             limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
             if margin < 0 and margin <= -limit:
@@ -265,13 +265,13 @@ class SearchState:
         reports = self.samples.get(buffer, NOTHING)
         if not reports or self.derived(buffer, goal):
             return False
-        judge = self.plan.judge
-        if not isinstance(judge, AverageJudge) or not enough(different(reports), len(reports)):
-            return judge.verdict(reports, [goal], level) is Verdict.MISSED
+        test = self.plan.test
+        if not isinstance(test, MeanTest) or not enough(different(reports), len(reports)):
+            return test.verdict(reports, [goal], level) is Verdict.MISSED
         if len(reports) < FEWEST or self.runs_near(buffer) < self.plan.least_runs:
             return False
         best = self.worst_near(buffer, reports, missed=True)[goal.key]
-        return judge.evidence_missed(reports, goal, best) >= level
+        return test.evidence_missed(reports, goal, best) >= level
 
     def left(self, level: float | None) -> list[tuple[int, int]]:
         """Intervals of buffers that no goal excludes, in rising order.
@@ -413,12 +413,12 @@ class SearchState:
 
     def _smallest_clear(self, buffers: Sequence[int]) -> int:
         """The smallest of some buffers whose margin is at least half of the largest margin of them."""
-        margins = {at: self.plan.judge.margin(self.samples[at], self.goals) for at in buffers}
+        margins = {at: self.plan.test.margin(self.samples[at], self.goals) for at in buffers}
         return min(at for at, margin in margins.items() if 2 * margin >= max(margins.values()))
 
     def _seems_met(self, buffer: int) -> bool:
         """Whether the means of some runs at a buffer meet every goal."""
-        met = self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+        met = self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return met and not self.misses(buffer, self.goals)
 
     def _most_telling(self, left: Sequence[tuple[int, int]]) -> int:
@@ -428,7 +428,7 @@ class SearchState:
         if left[-1][1] > top and all(low > top or high > top for low, high in left):
             return self.plan.ceiling
         if inside:
-            return max(sorted(inside), key=lambda at: self.plan.judge.margin(self.samples[at], self.goals))
+            return max(sorted(inside), key=lambda at: self.plan.test.margin(self.samples[at], self.goals))
         low, high = max(left, key=lambda ends: ends[1] / ends[0])
         return min(max(round(math.sqrt(low * high)), low), high)
 
@@ -488,7 +488,7 @@ class SearchState:
         known = sorted(self.samples)
         if between is not None:
             known = [at for at in known if between[0] <= at <= between[1]] or known
-        return max(known, key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
+        return max(known, key=lambda buffer: self.plan.test.margin(self.samples[buffer], self.goals))
 
 
 #: Logarithm of a buffer, and the margin of each replication there.

@@ -18,11 +18,11 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.search.answer import Evidence, GoalVerdict
+from forebay.search.goal_test import Looks, MeanTest, Replications, mean_margin, relative_margins
 from forebay.search.independence import different
-from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins
 from forebay.search.search_state import SearchState
 
-__all__ = ["SERIES", "GoalTest", "SequentialTest", "looks_for"]
+__all__ = ["SERIES", "GoalResult", "SequentialTest", "looks_for"]
 
 #: Part of the error probability of each look.
 PARTS = (0.25, 0.25, 0.5)
@@ -53,7 +53,7 @@ def looks_for(least: int, replications: int | None = None) -> Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class GoalTest:
+class GoalResult:
     """The verdict on one goal at one buffer, its one-sided confidence, and what it rests on."""
 
     verdict: GoalVerdict
@@ -122,37 +122,37 @@ class SequentialTest:
         decided = sum(verdict != "undecided" for verdict in verdicts)
         return f"{decided} of {len(verdicts)} verdicts reached"
 
-    def judged(self, buffer: int, goal: Goal) -> GoalTest:
+    def judged(self, buffer: int, goal: Goal) -> GoalResult:
         """The verdict on a goal at a buffer after the last look there."""
         if goal in self._derived.get(buffer, ()):
-            return GoalTest("met", None, Evidence("bound", 0))
+            return GoalResult("met", None, Evidence("bound", 0))
         reports = self.seen.samples.get(buffer, NOTHING)
         runs = different(reports)
         if reports and not self._independent(reports):
-            return GoalTest(_as_seen(mean_margin(goal, reports)), None, Evidence("none", runs))
+            return GoalResult(_as_seen(mean_margin(goal, reports)), None, Evidence("none", runs))
         part = self._parts.get(buffer)
         if part is None:
-            return GoalTest("undecided", None, Evidence("none", runs))
+            return GoalResult("undecided", None, Evidence("none", runs))
         return self._tested(buffer, goal, runs, part)
 
-    def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalTest:
+    def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalResult:
         """Test both ways, with the error that the last look at a buffer has."""
         plan, reports = self.seen.plan, self.seen.samples[buffer]
-        judge, rests_on = AverageJudge(), Evidence("bootstrap", runs)
+        test, rests_on = MeanTest(), Evidence("bootstrap", runs)
         needed, most = 1 - (1 - plan.confidence) * part, statistics.most_confidence(runs)
-        met = judge.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
-        missed = judge.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))
+        met = test.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
+        missed = test.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))
 
         def confidence(evidence: float) -> float:
             return max(0.0, min(most, 1 - (1 - evidence) / part))
 
         if runs >= plan.least_runs:
             if met >= needed:
-                return GoalTest("met", confidence(met), rests_on)
+                return GoalResult("met", confidence(met), rests_on)
             if missed >= needed:
-                return GoalTest("missed", confidence(missed), rests_on)
+                return GoalResult("missed", confidence(missed), rests_on)
         side = met if mean_margin(goal, reports) >= 0 else missed
-        return GoalTest("undecided", confidence(side), rests_on)
+        return GoalResult("undecided", confidence(side), rests_on)
 
     def _pessimistic(self, buffer: int, goal: Goal, *, missed: bool = False) -> float:
         """A margin that further runs will hardly fall below; where the question is "missed", hardly exceed."""

@@ -6,7 +6,7 @@ on systems whose answer is known. It never asks for the same pair twice.
 The threshold is the buffer at which goals begin to be met. Two ways lead to it. Where goals are about means, a
 replication at any buffer near the threshold says where it is: single replications, each of random streams that no other
 has, are spent around it (`bracketing`). Where goals are about shares of the draws, one buffer after the other is
-decided between the two ends of a bracket: the judge calls goals met when the one-sided bound over the replications
+decided between the two ends of a bracket: the test calls goals met when the one-sided bound over the replications
 clears them, and missed when the opposite bound does; in between, replications are added at fixed looks, each look at
 its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer (common
 random numbers).
@@ -39,9 +39,9 @@ from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.search.bracketing import Bracketing, beginning
+from forebay.search.goal_test import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
 from forebay.search.noisy_root import Point, line_at, rises_between, slope_of
 from forebay.search.noisy_threshold import FAR as WINDOW
 from forebay.search.noisy_threshold import NOISY, Located, located
@@ -175,7 +175,7 @@ class Search(SearchState):
         if not room:
             return
         rising = sorted(self.samples)
-        short = [at for at in rising if self.plan.judge.margin(self.samples[at], room) < 0]
+        short = [at for at in rising if self.plan.test.margin(self.samples[at], room) < 0]
         if short:
             last = rising.index(short[-1])
             yield from rising[last : last + 2]
@@ -202,7 +202,7 @@ class Search(SearchState):
 
     def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
         """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
-        if self._averages and self.plan.judge.margin(self.samples[top], room) >= 0:
+        if self._averages and self.plan.test.margin(self.samples[top], room) >= 0:
             return self.together(top, room) is not Verdict.MISSED
         return self.decide(top, room) is Verdict.MET
 
@@ -288,7 +288,7 @@ class Search(SearchState):
         verdict = self.together(buffer, goals)
         if verdict is not Verdict.UNCLEAR:
             return verdict
-        return Verdict.MET if self.plan.judge.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
+        return Verdict.MET if self.plan.test.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
 
     def _between_them(self, one: int, other: int) -> None:
         """Say how much is still expected while a threshold is between two buffers."""
@@ -328,7 +328,7 @@ class Search(SearchState):
         """Whether a buffer meets every goal; of the first look where goals are about means, whether its mean does."""
         verdict = self.together(buffer, self.goals)
         if buffer in self._rungs and self._averages and verdict is Verdict.UNCLEAR:
-            return self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+            return self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return verdict is Verdict.MET
 
     def _try_island(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
@@ -349,7 +349,7 @@ class Search(SearchState):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
                 below = self.samples[max(smaller)]
-                room = [goal for goal in self.goals if self.plan.judge.margin(below, [goal]) < 0]
+                room = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
                 self._try_island([buffer], room or self.goals, outcome)
                 return
 
@@ -388,7 +388,7 @@ class Search(SearchState):
                 yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
-        """Close in on the threshold between two buffers: only `high` meets the goals if `above` is MET, else only `low`."""
+        """Close in on the threshold between two buffers. Only `high` meets the goals if `above` is MET, else `low`."""
         steps = 0
         while not self._resolved(low, high):
             if above is Verdict.MET:
@@ -405,7 +405,7 @@ class Search(SearchState):
 
     def _next(self, low: int, high: int, goals: Sequence[Goal], steps: int) -> int:
         """Where to look next: next to where the margins say that the threshold is, every third time in the middle."""
-        one, other = (self.plan.judge.margin(self.samples[buffer], goals) for buffer in (low, high))
+        one, other = (self.plan.test.margin(self.samples[buffer], goals) for buffer in (low, high))
         if steps % 3 == 2 or one * other >= 0:
             return _between(low, high)
         threshold = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
@@ -570,7 +570,7 @@ class Search(SearchState):
         ends = neighbors(self.samples, buffer)
         if ends is None or self.together(ends[1], [goal]) is not Verdict.MISSED:
             return False
-        low, high = (self.plan.judge.margin(self.samples[at], [goal]) for at in ends)
+        low, high = (self.plan.test.margin(self.samples[at], [goal]) for at in ends)
         return low + share_between(*ends, buffer) * (high - low) < 0
 
     def confirms(self, buffer: int, outcome: Outcome) -> bool:
@@ -599,7 +599,7 @@ class Search(SearchState):
 
         Where no larger buffer will do better all looks are taken.
         """
-        judge, near = self.plan.judge, self.runs_near(buffer) if self._averages else 0
+        test, near = self.plan.test, self.runs_near(buffer) if self._averages else 0
         self._known(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
         allowed = 1 - needed
@@ -610,8 +610,8 @@ class Search(SearchState):
             self._expect(look - len(reports))
             reports += self._measured([buffer] * (look - len(reports)), fresh=True)
             worst = self.worst_near(buffer, reports) if self._averages else {}
-            evidence = judge.evidence(reports, self.goals, worst)
-            weakest = min(self.goals, key=lambda goal: (evidence[goal.key], judge.margin(reports, [goal]))).key
+            evidence = test.evidence(reports, self.goals, worst)
+            weakest = min(self.goals, key=lambda goal: (evidence[goal.key], test.margin(reports, [goal]))).key
             independent = different(reports)
             runs = independent + near
             stated = partial(self._stated, part=attempt_share(self._attempts) * part, runs=runs)
@@ -620,7 +620,7 @@ class Search(SearchState):
                 confidence = stated(evidence[weakest])
             else:
                 # Hardly more than one observation: what it says is all there is, and nothing says how surely.
-                confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
+                confirmed, confidence = test.margin(reports, self.goals) >= 0, None
             if confirmed:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
                 carried = {} if confidence is None else evidence
@@ -642,7 +642,7 @@ class Search(SearchState):
 
     def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
         """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
+        looks = self.plan.test.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
         if self._located is not None:
             late = [look for look, _ in looks if look >= EARLY * looks[-1][0]]
             looks = tuple((look, 1 / len(late)) for look in late)
@@ -717,7 +717,7 @@ class Search(SearchState):
 
     def _worst(self, buffer: int, goals: Sequence[Goal]) -> Goal:
         """The goal that is least certain at a buffer."""
-        found = self.plan.judge.confidences(self.samples[buffer], goals)
+        found = self.plan.test.confidences(self.samples[buffer], goals)
         return min(goals, key=lambda goal: (found[goal.key], goal.margin(self.mean(buffer, goal))))
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from forebay.inputs.goals import Goal, distinct
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.judging import Verdict, mean_margin, relative_margins
+from forebay.search.goal_test import Verdict, mean_margin, relative_margins
 
 __all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"]
 

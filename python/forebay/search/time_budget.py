@@ -19,7 +19,7 @@ from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
 from forebay.search.findings import Finished
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, keys_of_room
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from forebay.results.report import Estimate
     from forebay.search.answer import JudgedRule, NamedBuffer, Quantity, Recommendation
-    from forebay.search.judgment import Judgment
+    from forebay.search.rule_verdict import RuleVerdict
 
 __all__ = ["cell", "headings", "metric_keys", "own_verdict", "rules_table", "short", "size_cells"]
 
@@ -49,7 +49,7 @@ class _Row:
     buffer: Quantity
     measured: Mapping[str, Estimate]
     interpolated: bool = False
-    judgment: Judgment | None = None
+    judgment: RuleVerdict | None = None
     style: str = ""
     verdict: str = ""
 
@@ -196,7 +196,7 @@ def _which(answer: Recommendation) -> str:
     return "allowed" if answer.variable.largest else "needed"
 
 
-def _words(found: Judgment, which: str) -> str:
+def _words(found: RuleVerdict, which: str) -> str:
     """Whether a rule applies, and how its value compares with the simulation."""
     if not found.applies or not found.found:
         return found.verdict

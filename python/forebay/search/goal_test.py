@@ -19,10 +19,10 @@ from forebay.results.report import Report
 from forebay.search.independence import different, enough, outcomes
 
 __all__ = [
-    "AverageJudge",
-    "Judge",
+    "GoalTest",
+    "MeanTest",
     "Replications",
-    "ShareJudge",
+    "ShareTest",
     "Verdict",
     "attempt_share",
     "hopeless",
@@ -119,7 +119,7 @@ Worst = Mapping[str, float]
 NONE_WORSE: Worst = {}
 
 
-class Judge(Protocol):
+class GoalTest(Protocol):
     """Decides whether replications support goals that have to hold together."""
 
     @property
@@ -146,7 +146,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AverageJudge:
+class MeanTest:
     """A goal is about the mean over replications: the Bayesian bootstrap with a pessimistic observation."""
 
     @property
@@ -197,7 +197,7 @@ class AverageJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareJudge:
+class ShareTest:
     """All goals have to hold at once in at least a share of the replications: exact binomial bounds.
 
     Attributes
