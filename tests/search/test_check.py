@@ -26,7 +26,7 @@ from forebay.search.independence import different, enough
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
 from forebay.search.search_state import SearchState
-from forebay.search.sequential_test import FIRST, SequentialTest, looks_for
+from forebay.search.sequential_test import FIRST, SequentialTest, analyses_for
 from tests.support.commands import forebay, without_costs
 from tests.support.scenarios import SMALL
 
@@ -67,7 +67,7 @@ def sequential(
 ) -> SequentialTest:
     """A test that is over."""
     plan = Plan(min(buffers), max(buffers), max(buffers), least=LEAST)
-    test = SequentialTest(SearchState(link, goals, plan), looks_for(LEAST, replications), independent, derived or {})
+    test = SequentialTest(SearchState(link, goals, plan), analyses_for(LEAST, replications), independent, derived or {})
     test.run(buffers)
     return test
 
@@ -91,12 +91,12 @@ SKEWED: dict[str, Draw] = {
 @pytest.mark.parametrize("confidence", [0.6, 0.8, 0.95, 0.99])
 def test_looks_spend_the_whole_error_once_and_the_first_can_decide(confidence: float) -> None:
     least = statistics.runs_for_confidence(confidence)
-    looks = looks_for(least)
-    assert math.isclose(sum(part for _, part in looks), 1.0)
-    numbers = [number for number, _ in looks]
+    analyses = analyses_for(least)
+    assert math.isclose(sum(part for _, part in analyses), 1.0)
+    numbers = [number for number, _ in analyses]
     assert numbers == sorted(set(numbers))
     assert numbers[0] == max(FIRST, least)
-    assert looks_for(least, 2)[-1][0] >= least
+    assert analyses_for(least, 2)[-1][0] >= least
 
 
 def test_a_clear_goal_is_decided_at_the_first_look() -> None:
@@ -128,7 +128,7 @@ def test_an_undecided_goal_takes_every_look() -> None:
         found = sequential(link).judged(100, HIGH)
         undecided += found.verdict == "undecided"
         if found.verdict == "undecided":
-            assert len(link.asked) == looks_for(LEAST)[-1][0]
+            assert len(link.asked) == analyses_for(LEAST)[-1][0]
             assert found.confidence is not None
             assert found.confidence < 0.95
     assert undecided >= 34
@@ -157,7 +157,7 @@ def test_goals_are_judged_together_and_each_by_itself() -> None:
     link = Link(normal(0.95), normal(0.01, 0.001))
     test = sequential(link, [HIGH, LOW])
     assert [test.judged(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "undecided"]
-    assert len(link.asked) == looks_for(LEAST)[-1][0], "one undecided goal is enough to go on"
+    assert len(link.asked) == analyses_for(LEAST)[-1][0], "one undecided goal is enough to go on"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_only_buffers_with_an_undecided_goal_are_looked_at_again() -> None:
     test = sequential(link, buffers=(10, 100, 1000))
     assert [test.judged(at, HIGH).verdict for at in (10, 100, 1000)] == ["missed", "undecided", "met"]
     runs = [sum(buffer == at for buffer, _ in link.asked) for at in (10, 100, 1000)]
-    assert runs == [LEAST, looks_for(LEAST)[-1][0], LEAST]
+    assert runs == [LEAST, analyses_for(LEAST)[-1][0], LEAST]
 
 
 def test_a_bad_run_at_a_buffer_nearby_makes_another_less_sure() -> None:
@@ -202,7 +202,7 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
     assert statistics.bootstrap_confidence(margins, min(margins)) > 1 - 0.05 / 4
     of = iter(HIGH.threshold * (1 + 0.1 * sign * margin) for margin in margins)
     seen = SearchState(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, looks_for(LEAST)[:1], independent, {})
+    test = SequentialTest(seen, analyses_for(LEAST)[:1], independent, {})
     test.run([100])
     found = test.judged(100, HIGH)
     assert found.verdict == "undecided"
@@ -233,7 +233,7 @@ def test_progress_says_how_many_verdicts_are_reached() -> None:
     told: list[str] = []
     expected: list[int] = []
     seen = SearchState(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, looks_for(LEAST), independent, {}, expected.append, told.append)
+    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, told.append)
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]
     assert told[0] == "0 of 2 verdicts reached"

@@ -60,7 +60,7 @@ def finished(
 ) -> Finished:
     """A search that saw these replications at each buffer, and fresh ones, and came to this outcome."""
     measure = Measurements(scenario, engine, None, None)
-    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), test=test or MeanTest()))
+    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, analyses=(4, 8, 16), test=test or MeanTest()))
     search.samples = {buffer: Replications(reports) for buffer, reports in seen.items()}
     measure.reports = {(buffer, n): each for buffer, reports in seen.items() for n, each in enumerate(reports)}
     for buffer, reports in (fresh or {}).items():
@@ -148,7 +148,9 @@ def test_buffers_are_told_in_every_unit() -> None:
         return None if size is None else size.packets
 
     seen = {3: four(bad), 9: four(good), 20: four(bad), 40: four(good)}
-    answered = finished(seen, Outcome(buffer=9, up_to=(9, 20), gaps=((20, UTILIZATION.key),), islands=((5, 7), (4, 7))))
+    answered = finished(
+        seen, Outcome(buffer=9, up_to=(9, 20), gaps=((20, UTILIZATION.key),), feasible_intervals=((5, 7), (4, 7)))
+    )
     end = findings.upper_end(answered)
     assert end is not None
     assert (packets(end.buffer), packets(end.missed_at)) == (9, 20)
@@ -156,7 +158,10 @@ def test_buffers_are_told_in_every_unit() -> None:
     (gap,) = findings.gaps(answered)
     assert (packets(gap.buffer), gap.goal) == (20, UTILIZATION.key)
     assert gap.measured.mean == pytest.approx(0.70015)
-    assert [(packets(each.buffer), packets(each.missed_at)) for each in findings.islands(answered)] == [(4, 7), (5, 7)]
+    assert [(packets(each.buffer), packets(each.missed_at)) for each in findings.feasible_intervals(answered)] == [
+        (4, 7),
+        (5, 7),
+    ]
     open_end = findings.upper_end(finished(seen, Outcome(buffer=9, up_to=(40, None))))
     assert open_end is not None
     assert open_end.missed_at is None
@@ -289,7 +294,7 @@ def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
         confirmation=fresh,
         notes=[again, other],
         gaps=((20, "a"), (21, "b"), (22, "a")),
-        islands=((7, 8), (3, 4), (2, 4)),
+        feasible_intervals=((7, 8), (3, 4), (2, 4)),
     )
     kept, first, second, below = findings.warnings(finished(seen, outcome))
     assert kept is other

@@ -123,12 +123,12 @@ def test_a_margin_of_a_threshold_at_or_below_zero_has_its_sign() -> None:
 def test_fresh_replications_are_looked_at_ever_later_however_many_the_search_took() -> None:
     """From the first look on the bootstrap can confirm; the last is no more than the most at any buffer."""
     for taken in (0, 2, 9, 100):
-        looks = MeanTest().confirmations(taken, 0.99, 32)
-        counts = [count for count, _ in looks]
+        analyses = MeanTest().confirmations(taken, 0.99, 32)
+        counts = [count for count, _ in analyses]
         assert counts == sorted(set(counts))
         assert (counts[0], counts[-1]) == (8, 32)
-        assert sum(part for _, part in looks) == 1
-        assert all(part > 0 for _, part in looks)
+        assert sum(part for _, part in analyses) == 1
+        assert all(part > 0 for _, part in analyses)
 
 
 # In a share ------------------------------------------------------------------------------------------------------

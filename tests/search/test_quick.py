@@ -19,7 +19,7 @@ from forebay.results.warning import Kind
 from forebay.search.findings import Finished
 from forebay.search.measurements import Measurements
 from forebay.search.plan import LOWER_END, Outcome, Plan
-from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
+from forebay.search.quick import ANALYSES, ANALYSES_OF_MISSES, ATTEMPTS, FRESH, QuickLook
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.search.time_budget import LEAST_PART, TimeBudget, shorter
@@ -86,7 +86,7 @@ def claims_hold(shape: str, mean: Callable[[int], float], noise: float, plan: Pl
     Returns
     -------
     (float, float)
-        Replications for each look, and the median answer over the edge.
+        Replications for each analysis, and the median answer over the edge.
     """
     edge = next(buffer for buffer in range(1, 8000) if mean(buffer) >= 0.9)
     inside = wrong = taken = 0
@@ -202,7 +202,7 @@ def test_no_more_than_some_answers_are_put_to_fresh_replications() -> None:
         link = Link({"utilization": utilization}, 0.1, seed)
         QuickLook(link, [ENOUGH], PLAN).run()
         fresh = sum(PLAN.is_fresh(number) for _, number in link.asked)
-        assert FRESH <= fresh <= (ATTEMPTS + 2 + LOOKS_AT_MISSES) * LOOKS[-1][0] * FRESH
+        assert FRESH <= fresh <= (ATTEMPTS + 2 + ANALYSES_OF_MISSES) * ANALYSES[-1][0] * FRESH
 
 
 def test_what_refused_a_buffer_says_where_the_edge_is() -> None:

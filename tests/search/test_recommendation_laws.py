@@ -18,7 +18,7 @@ from forebay.results.report import BufferSize, Estimate
 from forebay.search.answer import CurvePoint
 from forebay.search.goal_test import MeanTest, ShareTest
 from forebay.search.measurements import Measurements
-from forebay.search.recommendation import _looks_at_share, _plan, _Rules, _Terms, with_goals
+from forebay.search.recommendation import _analyses_of_share, _plan, _Rules, _Terms, with_goals
 from forebay.search.tradeoff import front, metric_pair
 from tests.support.scenarios import SMALL
 
@@ -48,32 +48,34 @@ def test_terms_have_bounds(term: str, fine: Sequence[float], wrong: Sequence[flo
         assert f"found {value:g}" in str(raised.value)
 
 
-@pytest.mark.parametrize(("asked", "looks"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
-def test_looks_double_up_to_four_times_the_first_that_was_asked_for(asked: int | None, looks: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("asked", "analyses"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
+def test_analyses_double_up_to_four_times_the_first_that_was_asked_for(
+    asked: int | None, analyses: tuple[int, ...]
+) -> None:
     """The scenario's own number is that of a run."""
     for own in (2, 7):
         scenario = SCENARIO.changed(f"run.replications={own}")
-        assert dataclasses.replace(TERMS, replications=asked).looks(scenario) == looks
+        assert dataclasses.replace(TERMS, replications=asked).analyses(scenario) == analyses
 
 
 @pytest.mark.parametrize("first", [2, 4, 8, 50])
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.9, 0.99])
-def test_looks_at_a_share_can_refuse_at_first_and_accept_from_the_second_on(
+def test_analyses_of_a_share_can_refuse_at_first_and_accept_from_the_second_on(
     first: int, confidence: float, fraction: float
 ) -> None:
-    looks = _looks_at_share(first, confidence, fraction)
-    assert list(looks) == sorted(set(looks))
-    assert 3 <= len(looks) <= 4
+    analyses = _analyses_of_share(first, confidence, fraction)
+    assert list(analyses) == sorted(set(analyses))
+    assert 3 <= len(analyses) <= 4
     # Four looks, each at its quarter of the error: where all draws hold, so many are just enough.
     level = 1 - (1 - confidence) / 4
     enough = next(count for count in itertools.count(1) if 1 - fraction**count >= level)
-    assert looks[0] == max(first, 8)
-    assert looks[-1] == 4 * max(enough, first, 8)
-    assert set(looks) == {looks[0], looks[-1] // 4, looks[-1] // 2, looks[-1]}
+    assert analyses[0] == max(first, 8)
+    assert analyses[-1] == 4 * max(enough, first, 8)
+    assert set(analyses) == {analyses[0], analyses[-1] // 4, analyses[-1] // 2, analyses[-1]}
     assert (
-        dataclasses.replace(TERMS, confidence=confidence, fraction=fraction, replications=first).looks(SCENARIO)
-        == looks
+        dataclasses.replace(TERMS, confidence=confidence, fraction=fraction, replications=first).analyses(SCENARIO)
+        == analyses
     )
 
 
@@ -101,7 +103,7 @@ def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float
     assert plan.ceiling == max(64, math.ceil(16 * scale))
     assert plan.largest == max(8, math.ceil(2 * scale))
     assert plan.also == tuple(packets for packets in (1, 64, 65, 10**6) if packets <= plan.ceiling)
-    assert (plan.confidence, plan.resolution, plan.looks) == (0.95, 0.05, (1, 2, 4, 8, 16))
+    assert (plan.confidence, plan.resolution, plan.analyses) == (0.95, 0.05, (1, 2, 4, 8, 16))
     assert isinstance(plan.test, MeanTest)
     share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).test  # type: ignore[arg-type]
     assert share == ShareTest(0.8)

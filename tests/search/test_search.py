@@ -80,7 +80,7 @@ def test_finds_the_edge_without_noise() -> None:
 def test_what_is_known_closes_in_on_the_answer(test: GoalTest) -> None:
     """Without noise every "between" holds the edge and none is wider than the one before."""
     said: list[str] = []
-    plan = replace(PLAN, test=test, looks=(2, 4, 8, 16))
+    plan = replace(PLAN, test=test, analyses=(2, 4, 8, 16))
     outcome = Search(
         Link({"utilization": utilization}, 0.0), [Goal("utilization", ">=", 0.9)], plan, None, said.append
     ).run()
@@ -347,8 +347,8 @@ def test_the_answer_is_above_a_gap_and_names_what_is_below_it(noise: float) -> N
         outcome = Search(link, [Goal("utilization", ">=", 0.9)], DENT).run()
         assert outcome.buffer is not None
         assert 70 <= outcome.buffer <= 70 * 1.05 + 1
-        assert {18, 42, 49} <= {buffer for buffer, _ in outcome.islands}
-        assert all(buffer <= 50 < missed < 70 for buffer, missed in outcome.islands)
+        assert {18, 42, 49} <= {buffer for buffer, _ in outcome.feasible_intervals}
+        assert all(buffer <= 50 < missed < 70 for buffer, missed in outcome.feasible_intervals)
         assert outcome.gaps == ()
         assert outcome.binding == "utilization"
         assert max(link.asked.values()) == 1
@@ -366,7 +366,7 @@ def test_below_a_gap_is_the_answer_where_nothing_above_it_will_do(noise: float) 
         assert [goal for _, goal in outcome.gaps] == ["utilization"] * len(outcome.gaps)
         assert 56 in [buffer for buffer, _ in outcome.gaps]
         assert all(50 < buffer < 70 for buffer, _ in outcome.gaps)
-        assert outcome.islands == ()
+        assert outcome.feasible_intervals == ()
         assert max(link.asked.values()) == 1
         if noise:
             assert outcome.confidence is not None
@@ -405,7 +405,7 @@ def test_noise_makes_no_gaps() -> None:
     plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(60, 80, 100, 120, 140, 200))
     for seed in range(200):
         outcome = Search(Link({"utilization": utilization}, 0.03, seed), [Goal("utilization", ">=", 0.9)], plan).run()
-        told += bool(outcome.gaps or outcome.islands)
+        told += bool(outcome.gaps or outcome.feasible_intervals)
     assert told <= 6
 
 
@@ -420,25 +420,25 @@ class Unlucky(Link):
         return super().report(buffer, replication)
 
 
-def test_a_gap_is_believed_after_all_looks() -> None:
+def test_a_gap_is_believed_after_all_analyses() -> None:
     """Four replications miss at 140 packets, twelve more do not: the answer is the edge far below."""
     plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(112, 120, 140, 150))
     unlucky = Unlucky({"utilization": lambda buffer: 0.85 if buffer < EDGE else 0.96}, noise=0.002)
     outcome = Search(unlucky, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is not None
     assert EDGE <= outcome.buffer <= EDGE * 1.05 + 1
-    assert (outcome.gaps, outcome.islands) == ((), ())
+    assert (outcome.gaps, outcome.feasible_intervals) == ((), ())
 
 
 def test_what_was_refused_is_no_island() -> None:
     link = Link({"utilization": dented}, noise=0.005)
     search = Search(link, [Goal("utilization", ">=", 0.9)], DENT)
     search.sample([18, 42, 56, 70], 4)
-    assert list(search._islands(70)) == [(42, 56), (18, 56)]
+    assert list(search._feasible_intervals(70)) == [(42, 56), (18, 56)]
     search._refused = {42}
-    assert list(search._islands(70)) == [(18, 56)]
+    assert list(search._feasible_intervals(70)) == [(18, 56)]
     search._refused = {56}
-    assert list(search._islands(70)) == []
+    assert list(search._feasible_intervals(70)) == []
 
 
 # What carries a confidence --------------------------------------------------------------------------------------
@@ -458,7 +458,7 @@ class Repeating(Link):
 def test_replications_that_repeat_each_other_carry_no_confidence(test: GoalTest, outcomes: int) -> None:
     link = Repeating({"utilization": utilization}, noise=0.001)
     link.outcomes = outcomes
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), test=test)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(4, 8, 16), test=test)
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is not None
     assert EDGE * 0.95 <= outcome.buffer <= EDGE * 1.1
@@ -569,7 +569,7 @@ class Draws(Link):
 def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
     """The 90 % quantile of the edges is known; at most 5 % of the searches may answer below it (three errors)."""
     test = ShareTest(0.9)
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), test=test)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(10, 42, 84, 168), test=test)
     quantile = 100 * math.exp(0.5 * 1.2815515655) * math.log(3)
     wrong, inside, found = 0, 0, []
     for seed in range(60):
@@ -591,7 +591,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
 
 def test_goals_that_hold_in_too_few_draws_have_no_answer() -> None:
     link = Draws({}, noise=0.0)
-    plan = Plan(smallest=1, largest=60, ceiling=80, looks=(10, 42, 84), test=ShareTest(0.9))
+    plan = Plan(smallest=1, largest=60, ceiling=80, analyses=(10, 42, 84), test=ShareTest(0.9))
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is None
     assert outcome.compromise == 80

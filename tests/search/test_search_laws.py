@@ -115,11 +115,11 @@ def test_a_step_stays_below_the_ceiling(ceiling: int) -> None:
 
 
 def test_fresh_replications_are_none_that_the_search_has_seen() -> None:
-    for looks in ((4, 8, 16), (2, 5)):
+    for analyses in ((4, 8, 16), (2, 5)):
         test = Oracle(since(300), fresh=11)
-        outcome, link, search, _ = searched(test, looks=looks)
+        outcome, link, search, _ = searched(test, analyses=analyses)
         fresh = [replication for buffer, replication in link.asked if buffer == outcome.buffer][-11:]
-        assert fresh == list(range(max(looks), max(looks) + 11))
+        assert fresh == list(range(max(analyses), max(analyses) + 11))
         assert [report.metrics["loss_rate"].mean for report in outcome.confirmation] == fresh
         # The judge is told how many the decision took.
         assert test.asked_to_confirm[0][0] == len(search.samples[outcome.buffer or 0])
@@ -174,15 +174,15 @@ def test_the_goal_that_is_least_sure_is_named() -> None:
 
 
 def test_each_look_has_its_part_of_the_error() -> None:
-    for looks, confidence in (((4, 8, 16), 0.95), ((2, 4), 0.9), ((8,), 0.99)):
+    for analyses, confidence in (((4, 8, 16), 0.95), ((2, 4), 0.9), ((8,), 0.99)):
         test = Oracle(since(300))
-        searched(test, looks=looks, confidence=confidence)
-        assert list(test.levels) == [pytest.approx(1 - (1 - confidence) / len(looks))]
+        searched(test, analyses=analyses, confidence=confidence)
+        assert list(test.levels) == [pytest.approx(1 - (1 - confidence) / len(analyses))]
 
 
 @pytest.mark.parametrize("enough", [4, 8, 16, 99])
 def test_replications_are_added_while_it_is_unclear(enough: int) -> None:
-    """What stays unclear after all looks does not count as met."""
+    """What stays unclear after all interim analyses does not count as met."""
     test = Oracle(since(250), unclear=lambda buffer, count: buffer == 250 and count < enough)
     outcome, _, search, _ = searched(test, also=(235, 250, 270))
     assert len(search.samples[250]) == min(enough, 16)
@@ -215,25 +215,25 @@ def test_a_plan_goes_from_a_smallest_to_a_largest_buffer(plan: tuple[int, int, i
         assert Plan(*fine).largest == fine[1]
 
 
-@pytest.mark.parametrize("looks", [(), (1, 4), (1,), (4, 4), (8, 4), (4, 16, 8)])
-def test_looks_rise_from_two_and_where_means_are_judged_from_one(looks: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("analyses", [(), (1, 4), (1,), (4, 4), (8, 4), (4, 16, 8)])
+def test_analyses_rise_from_two_and_where_means_are_judged_from_one(analyses: tuple[int, ...]) -> None:
     share = ShareTest(0.9)
-    with pytest.raises(ValueError, match="looks must rise from at least 2"):
-        Plan(1, 2, 3, looks=looks, test=share)
-    assert Plan(1, 2, 3, looks=(2,), test=share).looks == (2,)
-    assert Plan(1, 2, 3, looks=(2, 3), test=share).looks == (2, 3)
-    if looks[:1] == (1,):
-        assert Plan(1, 2, 3, looks=looks).looks == looks
+    with pytest.raises(ValueError, match="analyses must rise from at least 2"):
+        Plan(1, 2, 3, analyses=analyses, test=share)
+    assert Plan(1, 2, 3, analyses=(2,), test=share).analyses == (2,)
+    assert Plan(1, 2, 3, analyses=(2, 3), test=share).analyses == (2, 3)
+    if analyses[:1] == (1,):
+        assert Plan(1, 2, 3, analyses=analyses).analyses == analyses
         return
-    with pytest.raises(ValueError, match="looks must rise from at least 1"):
-        Plan(1, 2, 3, looks=looks)
+    with pytest.raises(ValueError, match="analyses must rise from at least 1"):
+        Plan(1, 2, 3, analyses=analyses)
 
 
 def test_a_plan_is_as_documented_and_cannot_be_changed() -> None:
     """The manual says: 5 % resolution, 95 % confidence, one replication at first, and up to sixteen."""
     plan = Plan(1, 2, 3)
     assert (plan.resolution, plan.confidence) == (0.05, 0.95)
-    assert (plan.looks[0], plan.looks[-1]) == (1, 16)
+    assert (plan.analyses[0], plan.analyses[-1]) == (1, 16)
     assert isinstance(plan.test, MeanTest)
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.confidence = 0.5  # type: ignore[misc]
@@ -263,7 +263,7 @@ def test_the_answer_is_the_edge_to_within_the_resolution(edge: int, resolution: 
     else:
         assert outcome.binding is None
     assert outcome.up_to == (max(link.buffers), None)
-    assert (outcome.gaps, outcome.islands, outcome.notes, outcome.compromise) == ((), (), [], None)
+    assert (outcome.gaps, outcome.feasible_intervals, outcome.notes, outcome.compromise) == ((), (), [], None)
     # From a largest of 1000 the search doubles until it is enough, and goes no further than it must.
     tops = [1000, 2000, 4000, 8000]
     assert max(link.buffers) == next(top for top in tops if top >= edge)
@@ -307,7 +307,7 @@ def test_a_conflict_says_what_is_needed_and_what_is_allowed(allowed: int) -> Non
     low, high = (0, math.inf) if outcome.impossible else outcome.between
     assert outcome.compromise == min(at for at in link.buffers if low <= at <= high), "all miss one of the two"
     assert outcome.binding == SMALL.key
-    assert (outcome.up_to, outcome.gaps, outcome.islands) == ((0, None), (), ())
+    assert (outcome.up_to, outcome.gaps, outcome.feasible_intervals) == ((0, None), (), ())
 
 
 def test_what_is_allowed_may_be_all_that_was_tried() -> None:
@@ -382,8 +382,8 @@ def test_whatever_the_curve_the_answer_is_what_was_measured(
         beyond = [buffer for buffer in above if buffer > outcome.gaps[-1][0]]
         assert not any(every[buffer] for buffer in beyond), "below a gap is the answer only where none above it is"
     broken = [buffer for buffer in below if not every[buffer]]
-    islands = [(buffer, broken[-1]) for buffer in below if every[buffer]] if broken else []
-    assert sorted(outcome.islands) == islands
+    feasible_intervals = [(buffer, broken[-1]) for buffer in below if every[buffer]] if broken else []
+    assert sorted(outcome.feasible_intervals) == feasible_intervals
     met = list(itertools.takewhile(lambda buffer: every[buffer], above))
     first = next((buffer for buffer in above if not every[buffer]), None)
     assert outcome.up_to == (met[-1] if met else answer, first)
@@ -423,8 +423,8 @@ def test_what_the_first_look_steps_over_is_found_by_the_last_one() -> None:
     assert link.fresh(search.plan) == [outcome.buffer]
 
 
-def test_an_island_is_tried_after_all_looks_only() -> None:
-    """The first look at 42 packets says that they meet every goal, all looks say that they do not; 18 packets do."""
+def test_a_feasible_interval_is_tried_after_all_analyses_only() -> None:
+    """The first look at 42 packets says that they meet every goal, all analyses say that they do not; 18 packets do."""
 
     class Flattering(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
@@ -465,8 +465,8 @@ def test_what_only_the_largest_buffers_miss_is_noted_with_both_places() -> None:
 
 
 @pytest.mark.parametrize("seen", [4, 8])
-def test_a_gap_and_an_island_are_believed_after_all_looks(seen: int) -> None:
-    """The first looks at 56 packets say missed, all of them say met: no gap, no island, no other answer."""
+def test_a_gap_and_a_feasible_interval_are_believed_after_all_analyses(seen: int) -> None:
+    """The first looks at 56 packets say missed, all of them say met: no gap, no feasible interval, no other answer."""
 
     class Unlucky(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
@@ -476,7 +476,7 @@ def test_a_gap_and_an_island_are_believed_after_all_looks(seen: int) -> None:
     outcome, _, search, _ = searched(Unlucky(since(15)), also=(18, 42, 56))
     assert outcome.buffer in {15, 16}
     assert len(search.samples[56]) == 16
-    assert (outcome.gaps, outcome.islands) == ((), ())
+    assert (outcome.gaps, outcome.feasible_intervals) == ((), ())
 
 
 # How fast, and how far -------------------------------------------------------------------------------------------
@@ -596,14 +596,14 @@ def test_a_bracket_is_resolved_at_a_packet_or_at_the_resolution(
 
 
 @pytest.mark.parametrize("test", [Oracle, Straight])
-@pytest.mark.parametrize("looks", [(4, 8, 16), (10, 20), (20, 22)])
-def test_what_is_expected_is_about_what_it_takes(test: type[Oracle], looks: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("analyses", [(4, 8, 16), (10, 20), (20, 22)])
+def test_what_is_expected_is_about_what_it_takes(test: type[Oracle], analyses: tuple[int, ...]) -> None:
     """Progress: where nothing is unclear the search takes no more than is foretold at the start, and much of it."""
     for edge in (5, 17, 30, 77, 200, 444, 900):
         one = test(since(edge))
         if isinstance(one, Straight):
             one.edge = edge - 0.5
-        _, link, search, expected = searched(one, looks=looks)
+        _, link, search, expected = searched(one, analyses=analyses)
         first = expected[0]
         assert 0.4 * first <= len(link.asked) <= first, (edge, first, len(link.asked))
         assert expected[-1] == one.fresh, "at last nothing but the fresh ones"

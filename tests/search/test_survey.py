@@ -17,7 +17,7 @@ from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.search.feasible import FeasibleMap
 from forebay.search.goal_test import Verdict
-from forebay.search.survey import BUDGET, COARSE, LOOKS, STEPS, Place, Survey
+from forebay.search.survey import ANALYSES, BUDGET, COARSE, STEPS, Place, Survey
 from forebay.search.surveying import lattice
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
@@ -77,7 +77,7 @@ def test_without_noise_the_boundary_is_known_to_a_step() -> None:
     # Away from it there is the first grid and no more: every place lies within a square that the boundary crosses.
     assert len(seen) < (STEPS + 1) ** 2 / 2
     assert all(link.asked[pair] == 1 for pair in link.asked)
-    assert max(number for _, number in link.asked) == LOOKS[0] - 1, "nothing is unclear"
+    assert max(number for _, number in link.asked) == ANALYSES[0] - 1, "nothing is unclear"
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
@@ -130,7 +130,7 @@ def test_a_budget_is_kept_but_for_the_first_look() -> None:
         link = Link(hyperbola, 0.3)
         survey = Survey(link, [GOAL], budget)
         survey.run()
-        first = (COARSE + 1) ** 2 * LOOKS[0]
+        first = (COARSE + 1) ** 2 * ANALYSES[0]
         assert sum(link.asked.values()) == survey.spent <= max(budget, first)
         assert not survey.complete
 

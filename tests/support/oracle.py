@@ -106,7 +106,7 @@ def buffer_of(reports: Sequence[Report]) -> int:
 
 
 def plan_of(test: Oracle, **changes: object) -> Plan:
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), test=test)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(4, 8, 16), test=test)
     return dataclasses.replace(plan, **changes)  # type: ignore[arg-type]
 
 

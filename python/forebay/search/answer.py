@@ -37,13 +37,13 @@ __all__ = [
     "Conflict",
     "CurvePoint",
     "Evidence",
+    "FeasibleInterval",
     "Front",
     "FrontPoint",
     "Gap",
     "GoalAt",
     "GoalVerdict",
     "Held",
-    "Island",
     "JudgedGoal",
     "JudgedRule",
     "LowerEnd",
@@ -211,7 +211,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Island:
+class FeasibleInterval:
     """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
 
     buffer: Quantity
@@ -445,7 +445,7 @@ class Recommendation(Told):
         How far above the answer the goals hold.
     gaps : tuple of Gap
         Measured buffers above the answer that miss a goal which asks for room.
-    islands : tuple of Island
+    islands : tuple of FeasibleInterval
         Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None
         Where the goals are about a share of the draws: in how many they held.
@@ -494,7 +494,7 @@ class Recommendation(Told):
     feasible_from: LowerEnd | None
     feasible_up_to: UpperEnd | None
     gaps: tuple[Gap, ...]
-    islands: tuple[Island, ...]
+    islands: tuple[FeasibleInterval, ...]
     fraction: Held | None
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]

@@ -37,7 +37,7 @@ from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.recommendation import with_checked_goals
 from forebay.search.resumption import Resumption
 from forebay.search.search_state import SearchState
-from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
+from forebay.search.sequential_test import SERIES, SequentialTest, analyses_for
 from forebay.search.strata import strata
 from forebay.search.time_budget import TimeBudget
 from forebay.search.twins import twin_at
@@ -141,7 +141,7 @@ def check(
             strata=strata(scenario.core),
         )
         judging = _Check(scenario, checked, measure, confidence, added, shown)
-        over = judging.run(looks_for(judging.least, replications), known)
+        over = judging.run(analyses_for(judging.least, replications), known)
         if not over:
             judging.ran_out(within or 0.0)
             if resumption is not None:
@@ -186,15 +186,15 @@ class _Check:
         #: Measurements of the twins.
         self.beside: list[Measurements] = []
 
-    def run(self, looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None) -> bool:
+    def run(self, analyses: tuple[tuple[int, float], ...], known: Callable[[str], object] | None) -> bool:
         """Test the buffers of one key after those of another; False where the time is over before the end."""
         if not self._measure.replicates:
-            looks = ((1, 1.0),)
+            analyses = ((1, 1.0),)
         elif not self._shown.decided:
-            looks = looks[:1]
+            analyses = analyses[:1]
         groups = self._checked.by_key()
         for places in groups:
-            test = self._test(places, looks, known)
+            test = self._test(places, analyses, known)
             self._tests.update(dict.fromkeys(places, test))
         for places in groups:
             try:
@@ -204,7 +204,7 @@ class _Check:
         return True
 
     def _test(
-        self, places: list[int], looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None
+        self, places: list[int], analyses: tuple[tuple[int, float], ...], known: Callable[[str], object] | None
     ) -> SequentialTest:
         plan = Plan(
             smallest=min(places),
@@ -216,7 +216,7 @@ class _Check:
         )
         seen = SearchState(self._run, self._scenario.goals, plan)
         derived = {place: self._derived(place) for place in places}
-        return SequentialTest(seen, looks, self._independent, derived, self._measure.expect, known)
+        return SequentialTest(seen, analyses, self._independent, derived, self._measure.expect, known)
 
     def _run(self, pairs: Iterable[tuple[int, int]]) -> list[Report]:
         """Runs whose numbers no search uses."""

@@ -17,12 +17,12 @@ from forebay.search.answer import GoalVerdict
 from forebay.search.check_report import together
 from forebay.search.checked_buffers import place_of
 from forebay.search.findings import ConfiguredVerdict, Finished
-from forebay.search.goal_test import Looks, Verdict
+from forebay.search.goal_test import Analyses, Verdict
 from forebay.search.independence import are_observations
 from forebay.search.plan import Plan
 from forebay.search.quick import QuickLook
 from forebay.search.search_state import SearchState
-from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
+from forebay.search.sequential_test import SERIES, SequentialTest, analyses_for
 
 __all__ = ["configured_verdict"]
 
@@ -78,9 +78,9 @@ def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerd
 
     seen = SearchState(run, goals, plan)
     derived = {number: frozenset(goal for goal in goals if finished.search.derived(place, goal))}
-    looks = _affordable(finished, least)
-    test = SequentialTest(seen, looks, partial(_independent, finished), derived, measure.expect)
-    if looks:
+    analyses = _affordable(finished, least)
+    test = SequentialTest(seen, analyses, partial(_independent, finished), derived, measure.expect)
+    if analyses:
         with suppress(TimeoutError):
             test.run([number])
     runs = len(seen.samples.get(number, ()))
@@ -92,16 +92,16 @@ def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerd
     return _of_all(each, runs)
 
 
-def _affordable(finished: Finished, least: int) -> Looks:
-    """The looks of `check` that cost no more runs than the search; of a quick look the first alone."""
+def _affordable(finished: Finished, least: int) -> Analyses:
+    """The analyses of `check` that cost no more runs than the search; of a quick look the first alone."""
     measure = finished.measure
     if not measure.replicates:
         return ((1, 1.0),)
     if in_real_time(measure.engine):
         return ()
     each = 1 if measure.strata is None else len(measure.strata.weights)
-    looks = tuple(look for look in looks_for(least) if look[0] * each <= measure.runs)
-    return looks[:1] if isinstance(finished.search, QuickLook) else looks
+    analyses = tuple(planned for planned in analyses_for(least) if planned[0] * each <= measure.runs)
+    return analyses[:1] if isinstance(finished.search, QuickLook) else analyses
 
 
 def _independent(finished: Finished, reports: Sequence[Report]) -> bool:

@@ -28,11 +28,11 @@ from forebay.search.answer import (
     Conflict,
     CurvePoint,
     Evidence,
+    FeasibleInterval,
     Gap,
     GoalAt,
     GoalVerdict,
     Held,
-    Island,
     JudgedGoal,
     JudgedRule,
     LowerEnd,
@@ -65,9 +65,9 @@ __all__ = [
     "conflict",
     "cost",
     "curve",
+    "feasible_intervals",
     "fraction",
     "gaps",
-    "islands",
     "judged_goals",
     "judged_parameter_rule",
     "judged_rule",
@@ -146,11 +146,11 @@ class Finished:
         return [(at, key) for at, key in self.outcome.gaps if answer is None or same(at) != same(answer)]
 
     @property
-    def islands(self) -> list[tuple[int, int]]:
-        """Islands below the answer, but for those that stand for the same value as it or as what misses."""
+    def feasible_intervals(self) -> list[tuple[int, int]]:
+        """Feasible intervals below the answer, but for those that stand for the same value as it or as what misses."""
         same = self.variable.snapped
         answer = self.outcome.buffer
-        others = [(at, missed) for at, missed in self.outcome.islands if same(at) != same(missed)]
+        others = [(at, missed) for at, missed in self.outcome.feasible_intervals if same(at) != same(missed)]
         return [(at, missed) for at, missed in others if answer is None or same(at) != same(answer)]
 
     def at_answer(self) -> tuple[int, Sequence[Report]]:
@@ -304,10 +304,10 @@ def gaps(finished: Finished) -> tuple[Gap, ...]:
     )
 
 
-def islands(finished: Finished) -> tuple[Island, ...]:
+def feasible_intervals(finished: Finished) -> tuple[FeasibleInterval, ...]:
     """Smaller buffers that meet every goal although a larger one does not, in rising order."""
-    pairs = sorted(finished.islands)
-    return tuple(Island(finished.size(packets), finished.size(missed_at)) for packets, missed_at in pairs)
+    pairs = sorted(finished.feasible_intervals)
+    return tuple(FeasibleInterval(finished.size(packets), finished.size(missed_at)) for packets, missed_at in pairs)
 
 
 def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
@@ -600,9 +600,9 @@ def _of_search(finished: Finished) -> list[Warning]:
         text = f"`{name}` is missed again {beyond} the answer, at {finished.named(at)}"
         values = {"missed_at": finished.search.plan.words.value(at[0])}
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
-    if finished.islands:
-        at = sorted(packets for packets, _ in finished.islands)
-        broken = max(missed for _, missed in finished.islands)
+    if finished.feasible_intervals:
+        at = sorted(packets for packets, _ in finished.feasible_intervals)
+        broken = max(missed for _, missed in finished.feasible_intervals)
         text = f"{finished.named(at)} would meet every goal, too, but {finished.named([broken])} would not"
         value = finished.search.plan.words.value
         found.append(Warning(Kind.MET_BELOW, text, values={"met_at": value(at[-1]), "missed_at": value(broken)}))

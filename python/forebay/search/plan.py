@@ -48,8 +48,8 @@ class Plan:
         The first look leaves no larger factor between neighboring buffers, so that nothing hides between them.
     resolution : float
         The answer is the smallest buffer to within this fraction of itself (or one packet).
-    looks : tuple of int
-        Replications at the first and each further look.
+    analyses : tuple of int
+        Replications at the first and each further analysis.
     confirmations : int
         Buffers that may be put to the fresh replications before the search gives up.
     confidence : float
@@ -77,7 +77,7 @@ class Plan:
     ceiling: int
     gap: float = 4.0
     resolution: float = 0.05
-    looks: tuple[int, ...] = (1, 2, 4, 8, 16)
+    analyses: tuple[int, ...] = (1, 2, 4, 8, 16)
     confirmations: int = 6
     confidence: float = 0.95
     also: tuple[int, ...] = ()
@@ -94,8 +94,8 @@ class Plan:
             msg = f"expected 1 <= smallest <= largest <= ceiling, found {self.smallest}, {self.largest}, {self.ceiling}"
             raise ValueError(msg)
         least = 1 if self.test.averages else 2
-        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < least:
-            msg = f"looks must rise from at least {least} replications, found {self.looks}"
+        if not self.analyses or list(self.analyses) != sorted(set(self.analyses)) or self.analyses[0] < least:
+            msg = f"analyses must rise from at least {least} replications, found {self.analyses}"
             raise ValueError(msg)
 
     @property
@@ -113,11 +113,11 @@ class Plan:
         """
         if self.test.averages:
             return (buffer << BITS) + fresh * UNSEEN + count
-        return count + (max(self.looks) if fresh else 0)
+        return count + (max(self.analyses) if fresh else 0)
 
     def is_fresh(self, number: int) -> bool:
         """Whether a replication of this number is one that the search has not seen."""
-        return bool(number & UNSEEN) if self.test.averages else number >= max(self.looks)
+        return bool(number & UNSEEN) if self.test.averages else number >= max(self.analyses)
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Outcome:
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)
         With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
-    islands : tuple of (int, int)
+    feasible_intervals : tuple of (int, int)
         With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
         misses some.
     notes : list of Warning
@@ -181,7 +181,7 @@ class Outcome:
     needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
     compromise: int | None = None
     gaps: tuple[tuple[int, str], ...] = ()
-    islands: tuple[tuple[int, int], ...] = ()
+    feasible_intervals: tuple[tuple[int, int], ...] = ()
     notes: list[Warning] = field(default_factory=list)
     impossible: bool = False
     between: tuple[int, int] | None = None

@@ -48,9 +48,9 @@ FRESH = 4
 ATTEMPTS = 3
 #: Looks at an answer, in multiples of those fresh replications, each with its part of the error. Another look takes
 #: fewer replications than another answer, which has a smaller part of the error.
-LOOKS = ((1, 0.6), (2, 0.2), (4, 0.2))
+ANALYSES = ((1, 0.6), (2, 0.2), (4, 0.2))
 #: Buffers at most at which further runs may prove that there is no answer.
-LOOKS_AT_MISSES = 2
+ANALYSES_OF_MISSES = 2
 #: How much further, in the logarithm, each next one is.
 BOLD = 0.1
 #: One-sided level of the ends of what a threshold may be in.
@@ -130,7 +130,9 @@ class QuickLook(SearchState):
     def _end(self, outcome: Outcome, room: Sequence[Goal]) -> None:
         """Conclude without an answer; say what is known about an answer, or about the nearest miss."""
         if outcome.buffer is None:
-            self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
+            self.conclude(
+                outcome, self._fresh, ANALYSES_OF_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome)
+            )
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
@@ -275,8 +277,8 @@ class QuickLook(SearchState):
         """
         self._known(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
-        for look, part in LOOKS:
-            missing = look * self._fresh - len(reports)
+        for planned, part in ANALYSES:
+            missing = planned * self._fresh - len(reports)
             self._expect(missing)
             reports += self._measured([buffer] * missing, fresh=True)
             if self.plan.test.margin(reports, self.goals) < 0:
@@ -288,7 +290,7 @@ class QuickLook(SearchState):
                 outcome.runs, outcome.confidences = different(reports) + self.runs_near(buffer), each
                 return True
             allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
-            if hopeless(shown, look, LOOKS[-1], allowed):
+            if hopeless(shown, planned, ANALYSES[-1], allowed):
                 break
         # Runs that refused a buffer help to locate the threshold.
         self._keep(buffer, reports)
@@ -301,7 +303,7 @@ class QuickLook(SearchState):
             return {}, 0.0
         evidence = self.plan.test.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
-        # Each attempt spends a part of the error probability, and each of its looks a part of that.
+        # Each attempt spends a part of the error probability, and each of its analyses a part of that.
         spent = attempt_share(len(self._refused) + 1) * part
         most = min(most, self.plan.confidence)
         found = {key: max(0.0, min(most, 1 - (1 - each) / spent)) for key, each in evidence.items()}

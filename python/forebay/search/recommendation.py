@@ -405,7 +405,7 @@ def _answer(
         feasible_from=findings.lower_end(finished),
         feasible_up_to=findings.upper_end(finished),
         gaps=findings.gaps(finished),
-        islands=findings.islands(finished),
+        islands=findings.feasible_intervals(finished),
         fraction=None if share is None else findings.fraction(finished, share, terms.confidence),
         conflict=None if found else findings.conflict(finished, goals),
         rules=rules,
@@ -592,12 +592,12 @@ class _Terms:
         """The test of means, or of a share of the draws."""
         return MeanTest() if self.fraction is None else ShareTest(self.fraction)
 
-    def looks(self, scenario: Scenario) -> tuple[int, ...]:
-        """Replications at the first and each further look at a buffer."""
+    def analyses(self, scenario: Scenario) -> tuple[int, ...]:
+        """Replications at the first and each further analysis at a buffer."""
         asked = self.replications
         if self.fraction is not None:
             first = max(4, scenario.core.replications) if asked is None else asked
-            return _looks_at_share(first, self.confidence, self.fraction)
+            return _analyses_of_share(first, self.confidence, self.fraction)
         return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
 
 
@@ -675,7 +675,7 @@ def _plan(
         largest=largest,
         ceiling=ceiling,
         resolution=terms.resolution,
-        looks=terms.looks(scenario),
+        analyses=terms.analyses(scenario),
         confidence=terms.confidence,
         test=terms.test,
         also=tuple(sorted({packets for packets in (*asked, *of_rules) if packets <= ceiling})),
@@ -694,7 +694,7 @@ def _plan_of_range(scenario: Scenario, varied: RangeVariable, asked: Sequence[in
         ceiling=last,
         gap=min(4.0, (last / first) ** (1 / PARTS)),
         resolution=terms.resolution,
-        looks=terms.looks(scenario),
+        analyses=terms.analyses(scenario),
         confidence=terms.confidence,
         test=terms.test,
         also=tuple(sorted(set(asked))),
@@ -705,8 +705,8 @@ def _plan_of_range(scenario: Scenario, varied: RangeVariable, asked: Sequence[in
     )
 
 
-def _looks_at_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:
-    """Looks of which the first can refuse, the second accept where every draw holds, the others where some do not."""
+def _analyses_of_share(first: int, confidence: float, fraction: float) -> tuple[int, ...]:
+    """The first analysis can refuse, the second accept if every draw holds, and the others if some do not."""
     from forebay.results.statistics import replications_for_share
 
     enough = replications_for_share(fraction, 1 - (1 - confidence) / 4)

@@ -84,7 +84,7 @@ class SearchState:
         self._averages = plan.test.averages
         #: Replications so far by buffer and whether they were fresh.
         self._taken: Counter[tuple[int, bool]] = Counter()
-        self._level = 1 - (1 - plan.confidence) / len(plan.looks)
+        self._level = 1 - (1 - plan.confidence) / len(plan.analyses)
         self._following = _Following({})
         #: The scatter of margins that it was asked for, which are often the same although others were seen elsewhere.
         self._scatters: dict[tuple[_Placed, ...], Noise] = {}
@@ -190,7 +190,7 @@ class SearchState:
         """Whether mean margins are further from 0 than the noise that was measured nearby explains."""
         reports, verdict = self.samples[buffer], Verdict.MET
         if level is None:
-            level = self._level if len(reports) >= max(self.plan.looks) else CLEAR
+            level = self._level if len(reports) >= max(self.plan.analyses) else CLEAR
         for goal in goals:
             if self.derived(buffer, goal):
                 continue
@@ -434,7 +434,7 @@ class SearchState:
 
     def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge, with more replications for as long as the decision is unclear."""
-        for replications in self.plan.looks:
+        for replications in self.plan.analyses:
             self.sample([buffer], replications)
             verdict = self.together(buffer, goals)
             if verdict is not Verdict.UNCLEAR:
@@ -442,9 +442,9 @@ class SearchState:
         return Verdict.UNCLEAR
 
     def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge after all looks; replications that only repeat each other need no more of them."""
+        """Judge after all interim analyses; replications that only repeat each other need no more of them."""
         if enough(different(self.samples[buffer]), len(self.samples[buffer])):
-            self.sample([buffer], max(self.plan.looks))
+            self.sample([buffer], max(self.plan.analyses))
         return self.together(buffer, goals)
 
     def directions(self) -> tuple[list[Goal], list[Goal]]:

@@ -3,10 +3,10 @@
 The test knows no engine: it asks `SearchState` for runs, and so is tested on systems whose answer is known.
 `checking.py` makes its verdicts part of a report.
 
-The runs at a buffer are looked at three times (interim analyses). Each look has its part of the error probability, and
-the parts add up to 1 (Bonferroni). Two one-sided tests share a look: one for "met", one for "missed". At most one of
-these verdicts is false, so each test has the whole error. The test ends when every goal is decided at every buffer, or
-after the last look.
+The runs at a buffer are looked at three times (interim analyses). Each analysis has its part of the error probability,
+and the parts add up to 1 (Bonferroni). Two one-sided tests share an analysis: one for "met", one for "missed". At most
+one of these verdicts is false, so each test has the whole error. The test ends when every goal is decided at every
+buffer, or after the last analysis.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.search.answer import Evidence, GoalVerdict
-from forebay.search.goal_test import Looks, MeanTest, Replications, mean_margin, relative_margins
+from forebay.search.goal_test import Analyses, MeanTest, Replications, mean_margin, relative_margins
 from forebay.search.independence import different
 from forebay.search.search_state import SearchState
 
-__all__ = ["SERIES", "GoalResult", "SequentialTest", "looks_for"]
+__all__ = ["SERIES", "GoalResult", "SequentialTest", "analyses_for"]
 
-#: Part of the error probability of each look.
+#: Part of the error probability of each analysis.
 PARTS = (0.25, 0.25, 0.5)
 #: Runs after which replications that repeat each other are taken as they are seen.
 FIRST = 8
@@ -37,7 +37,7 @@ NOTHING = Replications()
 SERIES = 1 << 61
 
 
-def looks_for(least: int, replications: int | None = None) -> Looks:
+def analyses_for(least: int, replications: int | None = None) -> Analyses:
     """Numbers of runs at which goals are judged, each with its part of the error.
 
     Parameters
@@ -68,8 +68,8 @@ class SequentialTest:
     ----------
     seen : SearchState
         The runs so far; it measures more.
-    looks : sequence of (int, float)
-        Runs at each look, with its part of the error.
+    analyses : sequence of (int, float)
+        Runs at each analysis, with its part of the error.
     independent : callable
         Whether runs are observations of their own.
     derived : mapping
@@ -83,27 +83,27 @@ class SequentialTest:
     def __init__(
         self,
         seen: SearchState,
-        looks: Looks,
+        analyses: Analyses,
         independent: Callable[[Sequence[Report]], bool],
         derived: Mapping[int, Collection[Goal]],
         expect: Callable[[int], object] | None = None,
         known: Callable[[str], object] | None = None,
     ) -> None:
-        self.seen, self._looks, self._independent, self._derived = seen, looks, independent, derived
+        self.seen, self._analyses, self._independent, self._derived = seen, analyses, independent, derived
         self._expect = expect or (lambda _count: None)
         self._known = known or (lambda _words: None)
-        #: Part of the error of the last look at each buffer.
+        #: Part of the error of the last analysis at each buffer.
         self._parts: dict[int, float] = {}
 
     def run(self, buffers: Sequence[int]) -> None:
-        """Look at the buffers until every goal is decided at each, or no look is left."""
-        first = min(FIRST, self._looks[0][0])
+        """Look at the buffers until every goal is decided at each, or no analysis is left."""
+        first = min(FIRST, self._analyses[0][0])
         self._sample(buffers, first)
-        for look, part in self._looks:
+        for planned, part in self._analyses:
             pending = self.pending(buffers)
             if not pending:
                 return
-            self._sample(pending, look)
+            self._sample(pending, planned)
             self._parts.update(dict.fromkeys(pending, part))
 
     def pending(self, buffers: Sequence[int]) -> list[int]:
@@ -123,7 +123,7 @@ class SequentialTest:
         return f"{decided} of {len(verdicts)} verdicts reached"
 
     def judged(self, buffer: int, goal: Goal) -> GoalResult:
-        """The verdict on a goal at a buffer after the last look there."""
+        """The verdict on a goal at a buffer after the last analysis there."""
         if goal in self._derived.get(buffer, ()):
             return GoalResult("met", None, Evidence("bound", 0))
         reports = self.seen.samples.get(buffer, NOTHING)
@@ -136,7 +136,7 @@ class SequentialTest:
         return self._tested(buffer, goal, runs, part)
 
     def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalResult:
-        """Test both ways, with the error that the last look at a buffer has."""
+        """Test both ways, with the error that the last analysis at a buffer has."""
         plan, reports = self.seen.plan, self.seen.samples[buffer]
         test, rests_on = MeanTest(), Evidence("bootstrap", runs)
         needed, most = 1 - (1 - plan.confidence) * part, statistics.most_confidence(runs)

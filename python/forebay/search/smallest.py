@@ -7,9 +7,9 @@ The threshold is the buffer at which goals begin to be met. Two ways lead to it.
 replication at any buffer near the threshold says where it is: single replications, each of random streams that no other
 has, are spent around it (`bracketing`). Where goals are about shares of the draws, one buffer after the other is
 decided between the two ends of a bracket: the test calls goals met when the one-sided bound over the replications
-clears them, and missed when the opposite bound does; in between, replications are added at fixed looks, each look at
-its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer (common
-random numbers).
+clears them, and missed when the opposite bound does; in between, replications are added at fixed interim analyses, each
+at its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer
+(common random numbers).
 
 What is claimed. All goals have to hold at once, which costs no correction (an intersection of one-sided tests). Because
 the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
@@ -23,7 +23,7 @@ Curves that fall again. A curve need not be monotone: goals that ask for room ma
 larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
 search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
 buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
-A gap is believed after all looks.
+A gap is believed after all interim analyses.
 
 What to measure next can make an answer slow, but not wrong.
 """
@@ -39,7 +39,7 @@ from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.search.bracketing import Bracketing, beginning
-from forebay.search.goal_test import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
+from forebay.search.goal_test import FRESH, Analyses, Verdict, attempt_share, hopeless, mean_margin, observations
 from forebay.search.independence import different, enough
 from forebay.search.interpolation import neighbors, share_between
 from forebay.search.noisy_root import Point, line_at, rises_between, slope_of
@@ -69,14 +69,14 @@ AWAY = 0.12
 SPARE = 2.5
 #: The first look at such a buffer is at this part of the fresh runs: fewer do not tell.
 EARLY = 1 / 8
-#: Part of the error probability of an attempt that each look then has.
+#: Part of the error probability of an attempt that each analysis then has.
 EARLY_PART = 1 / 4
 #: Part of the largest number of fresh runs that locating a threshold may take.
 LOCATING = 0.5
 #: Runs at a buffer that surely misses goals in much noise.
 SETTLED = 8
 #: Buffers at most at which further runs may prove that there is no answer.
-LOOKS_AT_MISSES = 4
+ANALYSES_OF_MISSES = 4
 
 
 class Search(SearchState):
@@ -121,14 +121,14 @@ class Search(SearchState):
             runs = max(NEAREST, self.plan.least_runs)
             # Where goals are about shares of the draws, each buffer was decided by itself.
             again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
-            self.conclude(outcome, runs, LOOKS_AT_MISSES, again)
+            self.conclude(outcome, runs, ANALYSES_OF_MISSES, again)
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome, room)
             outcome.up_to = self.upper_end(outcome.buffer)
-            outcome.islands = tuple(self._islands(outcome.buffer))
+            outcome.feasible_intervals = tuple(self._feasible_intervals(outcome.buffer))
             outcome.gaps = tuple(self._gaps(outcome.buffer, room))
         return outcome
 
@@ -141,13 +141,13 @@ class Search(SearchState):
         else:
             self._confirm(enough, room, outcome)
             if outcome.buffer is None:
-                self._try_island(self._meeting(enough), room, outcome)
+                self._try_feasible_interval(self._meeting(enough), room, outcome)
         if outcome.buffer is None:
             known = set(self.samples)
             self._largest_allowed(small, outcome)
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
-            self._try_island(met, room, outcome)
+            self._try_feasible_interval(met, room, outcome)
         if outcome.buffer is None and not self._attempts:
             self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
@@ -162,9 +162,9 @@ class Search(SearchState):
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
         start = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
-        self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
+        self._expect(len(start) * plan.analyses[0] + self._bisection_cost(plan.largest / plan.smallest))
         self._rungs.update(start)
-        self.sample(start, plan.looks[0])
+        self.sample(start, plan.analyses[0])
         if self._averages:
             self.sample(self._about_the_threshold(), 2)
 
@@ -186,18 +186,18 @@ class Search(SearchState):
             return min(self.samples)
         top = max(self.samples)
         while not self._looks_enough(top, room):
-            island = self._island(room)
-            if island is not None:
+            interval = self._feasible_below(room)
+            if interval is not None:
                 words = self.plan.words
-                text = f"goals that {words.named(island)} meet are missed again at {words.named(top)}"
-                values = {"met_at": words.value(island), "missed_at": words.value(top)}
+                text = f"goals that {words.named(interval)} meet are missed again at {words.named(top)}"
+                values = {"met_at": words.value(interval), "missed_at": words.value(top)}
                 outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
-                top = island
+                top = interval
                 break
             if top >= self.plan.ceiling:
                 return None
             top = min(2 * top, self.plan.ceiling)
-            self.sample([top], self.plan.looks[0])
+            self.sample([top], self.plan.analyses[0])
         return self._lower_threshold(top, room, outcome)
 
     def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
@@ -275,7 +275,7 @@ class Search(SearchState):
         return min(max(plan.floor, math.ceil(math.exp(threshold.at + away))), plan.ceiling)
 
     def _needed(self, attempt: int) -> float:
-        """Standard errors of a mean that confirm it at one look of an attempt."""
+        """Standard errors of a mean that confirm it at one analysis of an attempt."""
         allowed = (1 - self.plan.confidence) * attempt_share(attempt) * EARLY_PART
         return statistics.normal_quantile(1 - allowed)
 
@@ -305,14 +305,14 @@ class Search(SearchState):
         return any(self.together(other, goals) is Verdict.MET for other in smaller)
 
     def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
-        """Whether a buffer does not meet goals; after all looks where smaller ones do, so that the curve would fall."""
+        """Whether a buffer does not meet goals; after all analyses if smaller ones do, so that the curve would fall."""
         if self.decide(buffer, room) is Verdict.MET:
             return False
         if self._met_below(buffer, room):
             return self._settle(buffer, room) is not Verdict.MET
         return True
 
-    def _island(self, room: Sequence[Goal]) -> int | None:
+    def _feasible_below(self, room: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
         for buffer in self._meeting(max(self.samples)):
             if self.decide(buffer, room) is Verdict.MET:
@@ -331,8 +331,8 @@ class Search(SearchState):
             return self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return verdict is Verdict.MET
 
-    def _try_island(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where nothing was confirmed: the first of these, which meet every goal, that does so after all looks."""
+    def _try_feasible_interval(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
+        """If nothing was confirmed, try the first of these buffers that meets every goal after all analyses."""
         for buffer in buffers:
             if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
                 break
@@ -350,7 +350,7 @@ class Search(SearchState):
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
                 below = self.samples[max(smaller)]
                 room = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
-                self._try_island([buffer], room or self.goals, outcome)
+                self._try_feasible_interval([buffer], room or self.goals, outcome)
                 return
 
     def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
@@ -364,14 +364,14 @@ class Search(SearchState):
         if outcome.buffer is None and all(note.kind is not Kind.NO_MARGIN for note in outcome.notes):
             self._note_no_margin(outcome)
 
-    def _islands(self, answer: int) -> Iterator[tuple[int, int]]:
+    def _feasible_intervals(self, answer: int) -> Iterator[tuple[int, int]]:
         """Smaller buffers that meet every goal, each with the largest below the answer that misses some."""
         smaller = sorted((buffer for buffer in self.samples if buffer < answer), reverse=True)
         smaller = [buffer for buffer in smaller if buffer not in self._refused]
         found = {buffer: self.together(buffer, self.goals) for buffer in smaller}
         met = [buffer for buffer in smaller if found[buffer] is Verdict.MET]
         broken = None
-        # Whether there is a gap is worth all looks only above what may be an island.
+        # Whether there is a gap is worth all interim analyses only above what may be a feasible interval.
         for buffer in (buffer for buffer in smaller if met and buffer >= met[-1]):
             verdict = found[buffer]
             if verdict is Verdict.MISSED and broken is None and self._settle(buffer, self.goals) is Verdict.MISSED:
@@ -409,8 +409,8 @@ class Search(SearchState):
         if steps % 3 == 2 or one * other >= 0:
             return _between(low, high)
         threshold = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
-        # Half a resolution off the threshold, first on the side of the end that is further away: two such looks settle
-        # it.
+        # Half a resolution off the threshold, first on the side of the end that is further away: two such buffers
+        # settle it.
         away = 1 + 0.5 * self.plan.resolution
         above, below = math.ceil(threshold * away), math.floor(threshold / away)
         first, second = (above, below) if high / threshold >= threshold / low else (below, above)
@@ -597,18 +597,18 @@ class Search(SearchState):
     def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, exhaustive: bool) -> str | None:
         """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
 
-        Where no larger buffer will do better all looks are taken.
+        Where no larger buffer will do better all interim analyses are taken.
         """
         test, near = self.plan.test, self.runs_near(buffer) if self._averages else 0
         self._known(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
         allowed = 1 - needed
-        looks = self._looks_at(buffer, needed, near)
-        for look, part in looks:
-            # Each look has its part of the error.
+        analyses = self._analyses_at(buffer, needed, near)
+        for planned, part in analyses:
+            # Each analysis has its part of the error.
             needed = 1 - allowed * part
-            self._expect(look - len(reports))
-            reports += self._measured([buffer] * (look - len(reports)), fresh=True)
+            self._expect(planned - len(reports))
+            reports += self._measured([buffer] * (planned - len(reports)), fresh=True)
             worst = self.worst_near(buffer, reports) if self._averages else {}
             evidence = test.evidence(reports, self.goals, worst)
             weakest = min(self.goals, key=lambda goal: (evidence[goal.key], test.margin(reports, [goal]))).key
@@ -627,7 +627,7 @@ class Search(SearchState):
                 outcome.confidences = {key: stated(each) for key, each in carried.items()}
                 outcome.runs = runs
                 return None
-            if confidence is None or (not exhaustive and hopeless(evidence[weakest], look, looks[-1], allowed)):
+            if confidence is None or (not exhaustive and hopeless(evidence[weakest], planned, analyses[-1], allowed)):
                 break
         if self._averages:
             # Runs that have refused a buffer are no longer fresh, but help to locate the threshold.
@@ -640,14 +640,14 @@ class Search(SearchState):
         confidence = 1 - (1 - evidence) / part
         return min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
 
-    def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
+    def _analyses_at(self, buffer: int, needed: float, near: int) -> Analyses:
         """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        looks = self.plan.test.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
+        analyses = self.plan.test.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
         if self._located is not None:
-            late = [look for look, _ in looks if look >= EARLY * looks[-1][0]]
-            looks = tuple((look, 1 / len(late)) for look in late)
-        (last, part), least = looks[-1], self.plan.least_runs - near
-        return (*looks[:-1], (max(last, least), part)) if self._averages else looks
+            late = [planned for planned, _ in analyses if planned >= EARLY * analyses[-1][0]]
+            analyses = tuple((planned, 1 / len(late)) for planned in late)
+        (last, part), least = analyses[-1], self.plan.least_runs - near
+        return (*analyses[:-1], (max(last, least), part)) if self._averages else analyses
 
     def _most_fresh(self) -> int:
         """Fresh runs at most: in much noise those that a buffer next to the threshold needs, if that is affordable."""
@@ -713,7 +713,7 @@ class Search(SearchState):
     def _bisection_cost(self, ratio: float) -> int:
         """Replications that narrowing a bracket of this ratio and confirming the answer usually takes."""
         steps = math.log(max(ratio, 1 + self.plan.resolution)) / math.log1p(self.plan.resolution)
-        return math.ceil(math.log2(max(steps, 1.0)) * 1.5 * self.plan.looks[0]) + 8
+        return math.ceil(math.log2(max(steps, 1.0)) * 1.5 * self.plan.analyses[0]) + 8
 
     def _worst(self, buffer: int, goals: Sequence[Goal]) -> Goal:
         """The goal that is least certain at a buffer."""

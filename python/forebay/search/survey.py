@@ -22,10 +22,10 @@ __all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"
 #: Steps of the lattice over each range, and of the first look.
 STEPS, COARSE = 16, 4
 #: Replications at a place: at first, and where it is not clear.
-LOOKS = (2, 4, 8)
+ANALYSES = (2, 4, 8)
 #: Replications in all.
 BUDGET = 400
-#: One-sided confidence of a verdict over all looks, and how many places around one tell its noise.
+#: One-sided confidence of a verdict over all interim analyses, and how many places around one tell its noise.
 CONFIDENCE, AROUND = 0.95, 8
 
 #: Steps along both axes.
@@ -109,10 +109,10 @@ class Survey:
     def _settle(self, places: Iterable[Place], *, always: bool = False) -> bool:
         """Measure places, those that are not clear more often; False where the budget does not go so far."""
         asked = sorted(set(places))
-        for count in LOOKS:
+        for count in ANALYSES:
             unclear = [at for at in asked if at not in self.samples or self.seen(at).verdict is Verdict.UNCLEAR]
             missing = [at for at in unclear for _ in range(len(self.samples.get(at, ())), count)]
-            if self.spent + len(missing) > self.budget and not (always and count == LOOKS[0]):
+            if self.spent + len(missing) > self.budget and not (always and count == ANALYSES[0]):
                 return False
             self.tell(self.budget - self.spent)
             self._sample(missing)
@@ -134,7 +134,7 @@ class Survey:
             margin = mean_margin(goal, self.samples[place])
             variance, degrees = self._noise(place, goal)
             error = math.sqrt(variance / len(self.samples[place]))
-            limit = statistics.student_quantile(1 - (1 - CONFIDENCE) / len(LOOKS), degrees) * error if error else 0.0
+            limit = statistics.student_quantile(1 - (1 - CONFIDENCE) / len(ANALYSES), degrees) * error if error else 0.0
             found.append(Seen(verdict, goal, margin, error))
             if margin < 0 and margin <= -limit:
                 verdict = Verdict.MISSED

@@ -318,7 +318,7 @@ def around(answer: Recommendation) -> tuple[str, ...]:
 
 def _intervals(answer: Recommendation) -> Iterator[str]:
     """Feasible intervals apart from the answer's own: below it, or above it if the largest was requested."""
-    ordered = sorted(answer.islands, key=lambda island: island.buffer.number)
+    ordered = sorted(answer.islands, key=lambda interval: interval.buffer.number)
     while ordered:
         first = last = ordered.pop(0)
         # Neighbors belong together if no measured buffer lies between them.
