@@ -1,6 +1,6 @@
 """`make mutants`, Python's half: which changes of the code that judges and searches the tests notice.
 
-    python benches/mutants_python.py [--only goals,search.judging] [--sample 300] [--seed 1] [--write FILE.json]
+    python benches/mutants_python.py [--only goals,search.goal_test] [--sample 300] [--seed 1] [--write FILE.json]
 
 First every test of the modules asked for runs once, watched line by line. Then each mutant (`mutation.py` says which
 there are) runs in a process of its own against the tests that reach its line, the cheapest file first, until one fails.
@@ -53,30 +53,30 @@ SHARED = ("conftest.py", "support/cycles.py", "support/damages.py", "support/ora
 
 #: The test files that concern each module.
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "inputs.goals": ("goals_laws", "several_goals", "judgment", "search"),
+    "inputs.goals": ("goals_laws", "several_goals", "rule_verdict", "search"),
     "results.statistics": ("statistics_laws", "statistics", "search_laws"),
     "search.answer": ("frozen", "recommendation_laws", "findings_laws", "answers", "several_goals"),
-    "search.bracketing": ("crossing", "search"),
+    "search.bracketing": ("noisy_root", "search"),
     "search.check_report": ("check",),
     "search.checked_buffers": ("check",),
     "search.checking": ("check",),
     "search.choice": ("choice",),
     "search.configured": ("configured",),
     "search.class_sizing": ("class_sizing",),
-    "search.noisy_root": ("crossing", "search"),
+    "search.noisy_root": ("noisy_root", "search"),
     "search.delay_bound": ("delay_bound",),
-    "search.findings": ("frozen", "findings_laws", "search", "answers", "judgment"),
-    "search.independence": ("frozen", "judging_laws", "search", "independence"),
+    "search.findings": ("frozen", "findings_laws", "search", "answers", "rule_verdict"),
+    "search.independence": ("frozen", "goal_test_laws", "search", "independence"),
     "search.feasible": ("survey",),
-    "search.interpolation": ("findings_laws", "search_laws", "judgment", "answers"),
-    "search.goal_test": ("frozen", "judging_laws", "search", "several_goals"),
-    "search.rule_verdict": ("frozen", "judging_laws", "judgment", "several_goals"),
+    "search.interpolation": ("findings_laws", "search_laws", "rule_verdict", "answers"),
+    "search.goal_test": ("frozen", "goal_test_laws", "search", "several_goals"),
+    "search.rule_verdict": ("frozen", "goal_test_laws", "rule_verdict", "several_goals"),
     "search.joint_buffers": ("class_sizing",),
     "search.buffer_variable": ("frozen", "varying_laws", "over"),
     "search.ladder": ("ladder",),
     "search.measurable": ("frozen", "varying_laws", "measurable"),
     "search.measurements": ("recommendation_laws", "resumption_laws", "search", "strata"),
-    "search.noisy_threshold": ("noisy_edge", "search"),
+    "search.noisy_threshold": ("noisy_threshold", "search"),
     "search.named_buffer": ("configured",),
     "search.search_state": ("frozen", "search_laws", "search", "verdicts"),
     "search.optimizing": ("optimum",),
@@ -85,7 +85,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.plan": ("frozen", "search_laws", "search", "over"),
     "search.port_warnings": ("port_warnings",),
     "search.quick": ("quick", "verdicts"),
-    "search.range_variable": ("ranged",),
+    "search.range_variable": ("range_variable",),
     "search.ranking": ("choice",),
     "search.rare_states": ("rare_states",),
     "search.recommendation": (
@@ -102,17 +102,17 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "search.scaling": ("ladder",),
     "search.sensitivity": ("varying_laws", "recommend_more", "uncertain"),
     "search.sequential_test": ("check",),
-    "search.value": ("setting", "ranged"),
+    "search.value": ("value", "range_variable"),
     "search.smallest": ("frozen", "search_laws", "search", "verdicts"),
     "search.strata": ("strata",),
     "search.survey": ("survey",),
     "search.surveying": ("survey",),
-    "search.parameter_rules": ("thumbs",),
+    "search.parameter_rules": ("parameter_rules",),
     "search.tradeoff": ("recommendation_laws", "recommend_more"),
     "search.twins": ("twins",),
     "search.unmeasured": ("observe_day", "observe_one_sided"),
     "search.time_budget": ("quick",),
-    "search.words": ("frozen", "ranged", "search"),
+    "search.words": ("frozen", "range_variable", "search"),
 }
 
 #: Tests that judge by the clock fail on a busy machine, whatever the mutant.
