@@ -23,6 +23,7 @@ from forebay.search import checking
 from forebay.search.check_report import CheckReport, together
 from forebay.search.checked_buffers import checked_buffers
 from forebay.search.independence import different, enough
+from forebay.search.listener import Callbacks
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
 from forebay.search.search_state import SearchState
@@ -233,7 +234,7 @@ def test_progress_says_how_many_verdicts_are_reached() -> None:
     told: list[str] = []
     expected: list[int] = []
     seen = SearchState(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, told.append)
+    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, Callbacks(known=told.append))
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]
     assert told[0] == "0 of 2 verdicts reached"
@@ -247,8 +248,8 @@ def test_the_configured_buffer_is_simulated_exactly_as_it_is() -> None:
     scenario = Scenario.parse(SMALL.replace('"20p"', '"100500B"').replace('"1000B"', '"1500B"'))
     found = checked_buffers(scenario, [])
     (place,) = found.at
-    assert found.core(scenario.core, place).sha256 == scenario.core.sha256
-    assert found.sized(scenario, place).bytes == 100500
+    assert found.apply(place).core.sha256 == scenario.core.sha256
+    assert found.sized(place).bytes == 100500
     report = check(scenario, replications=2)
     assert report.buffers[0].setting is None
     assert report.buffers[0].buffer == scenario.buffer

@@ -16,7 +16,7 @@ from rich.console import Console
 from forebay import InputError, Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Estimate
-from forebay.search.answer import Conflict, CurvePoint, JudgedGoal, Side
+from forebay.search.answer_parts import Conflict, CurvePoint, JudgedGoal, Side
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan
 from forebay.search.ranking import compared

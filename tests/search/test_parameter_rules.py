@@ -40,10 +40,7 @@ utilization = ">= 95%"
 
 def found(text: str, over: str, *changes: str) -> dict[str, ParameterRule]:
     scenario = Scenario.parse(text, overrides=changes)
-    return {
-        rule.name: rule
-        for rule in parameter_rules(scenario, range_variable(scenario, over, largest=False, resolution=0.05))
-    }
+    return {rule.name: rule for rule in parameter_rules(range_variable(scenario, over, largest=False, resolution=0.05))}
 
 
 def values(told: dict[str, ParameterRule]) -> dict[str, float]:

@@ -16,16 +16,17 @@ import pytest
 from forebay import InputError, Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
+from forebay.search.options import Precision
 from forebay.search.plan import Outcome
+from forebay.search.planning import Named, plan_of
 from forebay.search.range_variable import RangeVariable, RangeWords, range_variable
-from forebay.search.recommendation import _plan_of_range, _Terms
 from forebay.search.smallest import Search
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
 STEP = SMALL.replace('buffer = "20p"', 'buffer = "60p"\nqueue  = { kind = "codel" }').replace("30s", "8s")
 SCENARIO = Scenario.parse(STEP)
-TERMS = _Terms(0.95, 0.05, None, None)
+PRECISION = Precision()
 
 
 class System:
@@ -47,7 +48,7 @@ class System:
         return Report.of({"engine": "test", "metrics": metrics, "groups": []})
 
     def searched(self, *goals: Goal) -> Outcome:
-        plan = _plan_of_range(SCENARIO, self.variable, [], TERMS)
+        plan = plan_of(self.variable, Named(), PRECISION)
         return Search(self, goals, plan).run()
 
     def value(self, place: int | None) -> float:
@@ -190,7 +191,7 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
                 return system(pairs)
 
             goals = [Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9)][: 1 + seed % 3]
-            Search(watched, goals, _plan_of_range(SCENARIO, found, [], TERMS)).run()
+            Search(watched, goals, plan_of(found, Named(), PRECISION)).run()
             assert found.range.first <= min(places)
             assert max(places) <= found.range.last
 
@@ -201,11 +202,11 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
 def test_values_are_put_where_they_are_asked_for() -> None:
     found = variable("link.queue.target=1ms..100ms")
     place = round(found.range.place(7.0))
-    assert found.apply(SCENARIO, place).resolved["links"][0]["queue"]["target"] == "7ms"
-    setting = found.sized(SCENARIO, place)
+    assert found.apply(place).resolved["links"][0]["queue"]["target"] == "7ms"
+    setting = found.sized(place)
     assert (setting.value, setting.unit, setting.text) == (pytest.approx(0.007), "s", "7ms")
-    assert found.read(SCENARIO, "7000us") == place
-    assert found.configured(SCENARIO) == found.setting(5.0), "CoDel's own target"
+    assert found.read("7000us") == place
+    assert found.configured == found.setting(5.0), "CoDel's own target"
     assert found.configured(SCENARIO.changed("link.queue.target=200ms")) is None
 
 
@@ -229,11 +230,11 @@ def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decad
     assert found.asked == text
     for place in (found.range.first, round(math.sqrt(found.range.first * found.range.last)), found.range.last):
         value = found.at(place)
-        assert SCENARIO.changed(f"{found.key}={value.text}").core.sha256 == found.apply(SCENARIO, place).core.sha256
+        assert SCENARIO.changed(f"{found.key}={value.text}").core.sha256 == found.apply(place).core.sha256
         assert found.within(value.text) == value
     low, high = text.partition("=")[2].split("..")
-    assert SCENARIO.changed(f"{found.key}={low}").core.sha256 == found.apply(SCENARIO, found.range.first).core.sha256
-    assert SCENARIO.changed(f"{found.key}={high}").core.sha256 == found.apply(SCENARIO, found.range.last).core.sha256
+    assert SCENARIO.changed(f"{found.key}={low}").core.sha256 == found.apply(found.range.first).core.sha256
+    assert SCENARIO.changed(f"{found.key}={high}").core.sha256 == found.apply(found.range.last).core.sha256
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,15 @@ from forebay.inputs.goals import Goal, metric_value
 from forebay.results.report import Report
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.search.findings import Finished, judged_goals
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.findings import judged_goals
 from forebay.search.goal_test import FRESH, GoalTest, MeanTest, ShareTest, Verdict, attempt_share
+from forebay.search.goals import with_goals
 from forebay.search.independence import different, enough
-from forebay.search.measurements import Measurements
+from forebay.search.listener import Callbacks
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import LOWER_END, Plan
-from forebay.search.recommendation import with_goals
 from forebay.search.search_state import FILLS
 from forebay.search.smallest import USUAL, Search
 from tests.support.scenarios import SMALL
@@ -251,7 +254,7 @@ def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
         known: list[str] = []
         link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, 0.0005, seed)
         goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(round(EDGE * most)))]
-        outcome = Search(link, goals, PLAN, known=known.append).run()
+        outcome = Search(link, goals, PLAN, listener=Callbacks(known=known.append)).run()
         said = "no buffer seems to meet every goal" in known
         early += said
         taken += link.asked.total()
@@ -524,13 +527,13 @@ class Flattering(Measurements):
 def test_a_buffer_that_was_refused_is_judged_by_what_refused_it() -> None:
     asked = [f"utilization>={utilization(105):g}", f"queue_delay_p99<={1e3 * delay(97):g}ms"]
     scenario = with_goals(Scenario.parse(SMALL), asked)
-    measure = Flattering(scenario, "test", None, None)
+    measure = Flattering(BufferVariable(scenario), Means("test"))
     search = Search(measure, scenario.goals, PLAN)
     outcome = search.run()
     assert outcome.buffer is None
     at = outcome.compromise = next(note.values["packets"] for note in outcome.notes if note.kind is Kind.REFUSED)
     assert len([number for packets, number in measure.reports if packets == at and PLAN.is_fresh(number)]) >= 6
-    judged = judged_goals(Finished(scenario, search, outcome, measure), None)
+    judged = judged_goals(Evidence(search, outcome, measure, BufferVariable(scenario)), None)
     values = [report.metrics["utilization"].mean for report in measure.at(at)]
     assert judged["utilization"].measured.mean == pytest.approx(math.fsum(values) / len(values))
     assert not judged["utilization"].met

@@ -18,7 +18,8 @@ from forebay.inputs.goals import Goal, distinct, named, parts_of_key, split_goal
 from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.search.goal_test import MeanTest, ShareTest
-from forebay.search.recommendation import recommend, with_goals
+from forebay.search.goals import with_goals
+from forebay.search.recommendation import recommend
 from forebay.search.rule_verdict import worst_miss
 from forebay.search.sensitivity import vary
 

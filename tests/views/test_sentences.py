@@ -12,7 +12,8 @@ from rich.console import Console
 from forebay import Scenario, Warning, recommend
 from forebay.results.report import BufferSize, Estimate
 from forebay.results.warning import Kind
-from forebay.search.answer import CurvePoint, FeasibleInterval, GoalAt, LowerEnd, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import CurvePoint, FeasibleInterval, GoalAt, LowerEnd
 from forebay.views.goal_table import goal_rows, region
 from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.reports import report_view

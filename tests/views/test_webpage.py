@@ -17,7 +17,7 @@ from rich.console import Console
 from forebay import Scenario, Warning, recommend
 from forebay.results.report import Estimate
 from forebay.results.warning import Kind
-from forebay.search.answer import FeasibleInterval, Gap, Held
+from forebay.search.answer_parts import FeasibleInterval, Gap, Held
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.text import formatting

@@ -118,8 +118,8 @@ class Bracketing:
         Buffers on either side; `met` may be the smaller one.
     resolution : float
         How well the threshold is to be known, as a fraction of the buffer.
-    tell : callable
-        Told the two ends whenever they have moved.
+    narrowed : callable
+        Called with the two ends whenever they have moved.
     caution : float
         How many times as far as usual the answer is to be from the threshold for the noise of what will confirm
         it; 0 where nothing will.
@@ -132,10 +132,10 @@ class Bracketing:
         missed: int,
         met: int,
         resolution: float,
-        tell: Callable[[int, int], None] = lambda _missed, _met: None,
+        narrowed: Callable[[int, int], None] = lambda _missed, _met: None,
         caution: float = 1.0,
     ) -> None:
-        self.observed, self.goals, self.tell = observed, goals, tell
+        self.observed, self.goals, self.narrowed = observed, goals, narrowed
         self.missed, self.met, self.caution = missed, met, caution
         self.side = 1 if met > missed else -1
         #: On the logarithmic scale.
@@ -150,7 +150,7 @@ class Bracketing:
         step = 0
         while True:
             self._tighten()
-            self.tell(self.missed, self.met)
+            self.narrowed(self.missed, self.met)
             goal, found, count = self._root()
             if self._resolved():
                 return Threshold(self.met, self.met, self.missed, goal, abs(found.at), found.spread)

@@ -12,7 +12,7 @@ from forebay.results.notebook_repr import Told
 from forebay.results.report import Estimate
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
-from forebay.search.answer import SearchCost
+from forebay.search.answer_parts import SearchCost
 from forebay.search.range_variable import RangeVariable
 from forebay.search.value import Value
 

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from forebay.results.report import Estimate
-from forebay.search.answer import CurvePoint, Metrics, Quantity
+from forebay.search.answer_parts import CurvePoint, Metrics
+from forebay.search.value import Quantity
 
 __all__ = ["neighbors", "on_curve", "point_between", "share_between"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay import _core
 from forebay.inputs.goals import Goal
 from forebay.results.report import BufferSize, Report
 from forebay.scenario import Scenario
@@ -22,7 +21,7 @@ from forebay.search.smallest import Search
 from forebay.search.words import Words, listed
 from forebay.text.formatting import counted
 
-__all__ = ["SERIES", "ClassBuffer", "JointBuffers", "JointSearch", "JointWords", "ScaledBuffers", "with_sizes"]
+__all__ = ["SERIES", "ClassBuffer", "JointBuffers", "JointSearch", "JointWords", "PortBuffers", "ScaledBuffers"]
 
 #: Places per packet.
 FINE = 1024
@@ -30,13 +29,6 @@ FINE = 1024
 SERIES = 3 << 60
 #: Runs at a refused combination that tell how far single runs deviate from their mean.
 OFTEN = 4
-
-
-def with_sizes(scenario: _core.Scenario, sizes: Mapping[str, int]) -> _core.Scenario:
-    """Set several buffers, each in packets by its key."""
-    for key, packets in sizes.items():
-        scenario = scenario.with_buffer(key, packets)
-    return scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +71,9 @@ class ScaledBuffers(BufferVariable):
         largest = max(self.configured.values())
         return {key: max(1, round(packets * place / largest)) for key, packets in self.configured.items()}
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
+    def apply(self, packets: int) -> Scenario:
         """The scenario with every buffer scaled."""
-        return with_sizes(scenario, self.sizes(packets))
+        return _with_sizes(self.scenario, self.sizes(packets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +109,13 @@ class JointBuffers(BufferVariable):
         self.at[place] = dict(sizes)
         return place
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
+    def apply(self, packets: int) -> Scenario:
         """The scenario with the buffers of a place."""
-        return with_sizes(scenario, self.at[packets])
+        return _with_sizes(self.scenario, self.at[packets])
 
-    def sized(self, scenario: Scenario, packets: int) -> BufferSize:
+    def sized(self, packets: int) -> BufferSize:
         """All buffers of a place together, in every unit."""
-        changed = self.core(scenario.core, packets)
+        changed = self.apply(packets).core
         parts = [changed.buffer_of(key) for key in self.at[packets]]
         bdp = [part["bdp"] for part in parts]
         return BufferSize(
@@ -132,6 +124,43 @@ class JointBuffers(BufferVariable):
             seconds=sum(part["seconds"] for part in parts),
             bdp=None if None in bdp else sum(each for each in bdp if each is not None),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PortBuffers:
+    """The buffers of one port, from which each step of a sizing takes what it varies.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The scenario with the configured buffers.
+    """
+
+    scenario: Scenario
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Scenario:
+        """Set several buffers, each in packets by its key."""
+        return _with_sizes(self.scenario, sizes)
+
+    def of_class(self, key: str, step: str, others: Mapping[str, int]) -> ClassBuffer:
+        """The buffer of one class while the others have given sizes, in packets by their keys."""
+        return ClassBuffer(self.with_sizes(others), key, step)
+
+    def scaled(self, configured: Mapping[str, int]) -> ScaledBuffers:
+        """All buffers in the configured proportions."""
+        return ScaledBuffers(self.scenario, "classes", configured)
+
+    @property
+    def joint(self) -> JointBuffers:
+        """Combinations of buffers, none so far."""
+        return JointBuffers(self.scenario, "classes")
+
+
+def _with_sizes(scenario: Scenario, sizes: Mapping[str, int]) -> Scenario:
+    core = scenario.core
+    for key, packets in sizes.items():
+        core = core.with_buffer(key, packets)
+    return scenario.with_core(core)
 
 
 class JointWords(Words):

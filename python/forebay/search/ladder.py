@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from forebay.inputs.goals import Goal
 from forebay.search.goal_test import Verdict
+from forebay.search.listener import SILENT, Listener
 from forebay.search.noisy_root import Noise
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import ROUNDS, QuickLook
@@ -249,7 +250,7 @@ class Ladder(QuickLook):
 
     Parameters
     ----------
-    measure, goals, plan, expect, known
+    measure, goals, plan, expect, listener
         As of `SearchState`.
     guess : Guess, optional
         What smaller links say.
@@ -263,12 +264,12 @@ class Ladder(QuickLook):
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
         *,
         guess: Guess | None = None,
         at_once: int = 1,
     ) -> None:
-        super().__init__(measure, goals, plan, expect, known)
+        super().__init__(measure, goals, plan, expect, listener)
         self.guess, self.at_once = guess, at_once
 
     def run(self) -> Outcome:
@@ -286,7 +287,7 @@ class Ladder(QuickLook):
         while self._open() and (points := self._next()):
             self._expect(len(points) + self._fresh)
             self.observe(points)
-            self._known(self.plan.words.between(*self.undecided()))
+            self._listener.on_range(self.plan.words.between(*self.undecided()))
 
     def _open(self) -> bool:
         """Whether some buffer may meet every goal."""

@@ -12,7 +12,7 @@ confirm the goals, and say what the metric is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,7 @@ import numpy as np
 from forebay.inputs.goals import Goal, metric_value
 from forebay.results import statistics
 from forebay.results.report import Estimate, Report
+from forebay.search.listener import SILENT, Listener
 from forebay.search.search_state import SearchState
 from forebay.search.value import Quantity
 
@@ -99,7 +100,7 @@ class Optimizing(SearchState):
         Where one is missed on average nothing is sought.
     confidence : float
         With which the best is told apart from the others.
-    tell : callable
+    listener : Listener
         Told between which numbers the best lies, whenever that changes.
     """
 
@@ -109,12 +110,12 @@ class Optimizing(SearchState):
         objective: Goal,
         goals: Sequence[Goal],
         confidence: float,
-        tell: Callable[[int, int], None] = lambda _low, _high: None,
+        listener: Listener = SILENT,
     ) -> None:
-        super().__init__(known.measure, [objective], known.plan)
+        super().__init__(known.measure, [objective], known.plan, listener=listener)
         # Further replications at a place have numbers of their own.
         self.samples, self._taken = known.samples, known._taken
-        self.objective, self.wanted, self.tell = objective, list(goals), tell
+        self.objective, self.wanted = objective, list(goals)
         self._level = 1 - (1 - confidence) / (2 * ROUNDS * PLACES)
 
     def best(self, low: int, high: int, sure: int | None = None, limit: int | None = None) -> Best:
@@ -132,7 +133,7 @@ class Optimizing(SearchState):
         replications, limit = FIRST, max(high, limit or high)
         grid = near = [low]
         for _ in range(ROUNDS):
-            self.tell(low, high)
+            self._listener.on_range(f"best {self.plan.words.between(low, high)}")
             grid = sorted({low, high, *statistics.log_spaced(low, high, min(PLACES, high - low + 1))})
             self.sample(grid, FIRST)
             near = self._near([place for place in grid if place == sure or self._allowed(place)] or grid)

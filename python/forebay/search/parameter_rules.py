@@ -59,26 +59,25 @@ class ParameterRule:
         return not self.against
 
 
-def parameter_rules(scenario: Scenario, variable: RangeVariable) -> list[ParameterRule]:
+def parameter_rules(variable: RangeVariable) -> list[ParameterRule]:
     """Rules for the key that is varied, in the order of their sources.
 
     Parameters
     ----------
-    scenario : Scenario
-        With its own value.
     variable : RangeVariable
-        The key, and the unit of its values.
+        The key, the unit of its values, and the scenario with its own value.
     """
     table_key, _, parameter = variable.key.rpartition(".")
+    scenario = variable.scenario
     if variable.key == "link.buffer":
-        return list(_buffers(scenario, variable))
+        return list(_buffers(variable))
     if parameter == "initial_window":
         return list(_initial_windows(scenario, table_key))
     tables = [table for table in at_key(scenario.resolved, table_key) if isinstance(table, Mapping)]
     kinds = {str(table.get("kind")) for table in tables}
     if len(kinds) != 1:
         return []
-    place = _Place(scenario, variable, tables[0])
+    place = _Place(variable, tables[0])
     return [
         rule
         for (family, name), rules_there in RULES.items()
@@ -90,11 +89,15 @@ def parameter_rules(scenario: Scenario, variable: RangeVariable) -> list[Paramet
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a parameter is: its scenario, what is varied, and the table that it stands in."""
+    """Where a parameter is: what is varied, and the table that it stands in."""
 
-    scenario: Scenario
     variable: RangeVariable
     table: Mapping[str, Any]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with the parameter's own value."""
+        return self.variable.scenario
 
     @property
     def rate_bps(self) -> float:
@@ -239,7 +242,7 @@ def _gain(place: _Place) -> Iterator[ParameterRule]:
     threshold = next(iter(at_key(place.scenario.resolved, "link.queue.threshold")), None)
     if threshold is None:
         return
-    marking = _Place(place.scenario, place.variable, {"threshold": threshold}).waiting("threshold")
+    marking = _Place(place.variable, {"threshold": threshold}).waiting("threshold")
     if marking is not None:
         gain = 1.386 / math.sqrt(2 * (place.bdp + marking))
         text = "1.386 / √(2 (C × RTT + K)) at most (Alizadeh et al., SIGCOMM 2010, eq. 15)"
@@ -260,12 +263,12 @@ def _initial_windows(scenario: Scenario, key: str) -> Iterator[ParameterRule]:
         )
 
 
-def _buffers(scenario: Scenario, variable: RangeVariable) -> Iterator[ParameterRule]:
+def _buffers(variable: RangeVariable) -> Iterator[ParameterRule]:
     """The buffers of sizing rules, in the unit of the range."""
-    for rule in rules(scenario.core):
+    for rule in rules(variable.scenario.core):
         if rule.packets is None:
             continue
-        size = scenario.with_packets(max(1, round(rule.packets))).buffer
+        size = variable.scenario.with_packets(max(1, round(rule.packets))).buffer
         units = {"packets": size.packets, "bytes": size.bytes, "s": size.seconds, "BDP": size.bdp or math.nan}
         yield ParameterRule(rule.name, units[variable.base], rule.name, "" if rule.applies else rule.why, rule.share)
 

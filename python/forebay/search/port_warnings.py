@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from forebay._core import parse_quantity
 from forebay.errors import InputError
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import Scenario
-from forebay.search.buffer_variable import TARGET_LINK, BufferVariable
+from forebay.scenario import TARGET, Scenario
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.measurements import Measurements
 from forebay.search.plan import Outcome
 from forebay.search.range_variable import RangeVariable
@@ -114,12 +114,12 @@ def _point(finished: Searched, at: int) -> _Point:
 
 def _number(finished: Searched, at: int) -> float:
     """A place of the search as the value that it stands for."""
-    return float(finished.variable.sized(finished.scenario, at).number)
+    return float(finished.variable.sized(at).number)
 
 
 def _is_buffer(finished: Searched) -> bool:
     """Whether buffers are varied, of whatever queue."""
-    return not isinstance(finished.variable, RangeVariable) or finished.variable.key == TARGET_LINK.key
+    return not isinstance(finished.variable, RangeVariable) or finished.variable.key == TARGET
 
 
 def _more(finished: Searched) -> str:
@@ -270,7 +270,7 @@ def _goodput_beyond(finished: Searched, name: str, here_bps: float, share_bps: f
 def _of_size(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
     """Fewer than 20 packets at 1 Gb/s or more: bursts that the scenario does not have may not fit."""
     rate = finished.scenario.core.rate_bps
-    if finished.variable.key != TARGET_LINK.key or rate < FAST_BPS:
+    if finished.variable.key != TARGET or rate < FAST_BPS:
         return
     packets = _number(finished, here.at)
     if packets >= FEW_PACKETS:

@@ -184,7 +184,7 @@ class QuickLook(SearchState):
                 break
             ends = sorted(_buffer(side * place) for place in (threshold.missed, threshold.met))
             if side > 0:
-                self._known(self.plan.words.between(*ends))
+                self._listener.on_range(self.plan.words.between(*ends))
             # A second run at both ends tells the noise.
             self.observe([*(ends if turn == 0 else ()), *self._spread(threshold, side, count)])
             threshold = self._threshold(goals, side)
@@ -275,7 +275,7 @@ class QuickLook(SearchState):
 
         Further looks follow as long as the means meet every goal.
         """
-        self._known(f"confirming {self.plan.words.counted(buffer)}")
+        self._listener.on_range(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
         for planned, part in ANALYSES:
             missing = planned * self._fresh - len(reports)

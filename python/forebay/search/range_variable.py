@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +29,8 @@ class RangeVariable:
 
     Attributes
     ----------
+    scenario : Scenario
+        The scenario that has it.
     key : str
         As in `--set`: "link.queue.threshold", "flows.bulk.initial_window", "link.rate".
     ends : str
@@ -43,6 +45,7 @@ class RangeVariable:
         Which number of the search stands for which value.
     """
 
+    scenario: Scenario = field(repr=False, compare=False)
     key: str
     ends: str
     unit: str
@@ -75,20 +78,17 @@ class RangeVariable:
         """The identity of its numbers, different from that of others."""
         return f"{self.asked}{' largest' if self.largest else ''} {self.range.digits}"
 
-    def apply(self, scenario: Scenario, place: int) -> Scenario:
+    def apply(self, place: int) -> Scenario:
         """The scenario with the value for which a number stands."""
-        return scenario.with_core(self.core(scenario.core, place))
+        core = self.scenario.core.with_overrides([("over", self.key, self.at(place).text)])
+        return self.scenario.with_core(core)
 
-    def core(self, scenario: _core.Scenario, place: int) -> _core.Scenario:
-        """The same as the core has it."""
-        return scenario.with_overrides([("over", self.key, self.at(place).text)])
-
-    def sized(self, _scenario: Scenario, place: int) -> Value:
-        """The value for which a number stands."""
+    def sized(self, place: int) -> Value:
+        """The value for which a number stands, as a buffer has a size."""
         return self.at(place)
 
     def at(self, place: int) -> Value:
-        """The same, whatever the scenario."""
+        """The value for which a number stands."""
         return self.value_of(self.range.number(place))
 
     def snapped(self, place: int) -> int:
@@ -117,7 +117,7 @@ class RangeVariable:
         number = _near(found.numbers[0] / self.factor)
         return self.value_of(number) if self.range.low <= number <= self.range.high else None
 
-    def read(self, scenario: Scenario, text: str) -> int:
+    def read(self, text: str) -> int:
         """The number of a value that the user wants to see.
 
         Raises
@@ -125,15 +125,16 @@ class RangeVariable:
         InputError
             Where it is none, or not in the range.
         """
-        scenario.changed(("also", self.key, text))
+        self.scenario.changed(("also", self.key, text))
         found = self.within(text)
         if found is None:
             raise InputError(f"{self.key}: found `{text}`; allowed: from {self.ends.replace('..', ' to ')}", "also")
         return round(found.place)
 
-    def configured(self, scenario: Scenario) -> Value | None:
+    @property
+    def configured(self) -> Value | None:
         """The scenario's value there, if it is one value in the range."""
-        found = {str(value) for value in at_key(scenario.resolved, self.key)}
+        found = {str(value) for value in at_key(self.scenario.resolved, self.key)}
         return self.within(found.pop()) if len(found) == 1 else None
 
 
@@ -216,7 +217,7 @@ def range_variable(scenario: Scenario, text: str, *, largest: bool, resolution: 
     digits = 1 + max(2, math.ceil(-math.log10(resolution)))
     ends_in_unit = (_near(low / factor), _near(high / factor))
     whole = unit == "p" or _takes_whole(scenario, key, unit, ends_in_unit)
-    return RangeVariable(key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
+    return RangeVariable(scenario, key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
 
 
 def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, float]) -> bool:

@@ -16,9 +16,12 @@ from dataclasses import dataclass, replace
 
 from forebay.results.report import Estimate
 from forebay.results.statistics import normal_quantile
-from forebay.search.answer import CurvePoint, JudgedGoal, NamedBuffer, Quantity, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import CurvePoint, JudgedGoal
 from forebay.search.choice import Alternative, of_all
+from forebay.search.named_buffer import NamedBuffer
 from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Quantity
 
 __all__ = ["compared"]
 

@@ -17,6 +17,7 @@ from forebay.results.report import Report
 from forebay.search.bracketing import NEAR, SURE
 from forebay.search.goal_test import MeanTest, Replications, Verdict, mean_margin
 from forebay.search.independence import different, enough
+from forebay.search.listener import SILENT, Listener
 from forebay.search.noisy_root import Noise, Point, scatter
 from forebay.search.plan import Measure, Outcome, Plan
 
@@ -52,8 +53,8 @@ class SearchState:
         Where and how often to look, and which test decides.
     expect : callable, optional
         Told how many replications are still expected, whenever that estimate changes.
-    known : callable, optional
-        Told what is known of the answer so far, as in "between 40 and 90 packets", whenever that changes.
+    listener : Listener
+        Told what is known of the answer so far, whenever that changes.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class SearchState:
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
         if not goals:
             msg = "a search needs at least one goal"
@@ -76,7 +77,7 @@ class SearchState:
         self.goals = tuple(distinct(goals))
         self.plan = plan
         self._expect = expect or (lambda _count: None)
-        self._known = known or (lambda _words: None)
+        self._listener = listener
         self.samples: dict[int, Replications] = {}
         #: Buffers that fresh replications did not confirm.
         self._refused: set[int] = set()
@@ -349,7 +350,7 @@ class SearchState:
             if at is None or at in looked or len(looked) >= rounds:
                 break
             looked.add(at)
-            self._known(self.plan.words.between(left[0][0], left[-1][1]))
+            self._listener.on_range(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
         outcome.between = self.undecided()
 

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.answer import Evidence, GoalVerdict
+from forebay.search.answer_parts import GoalEvidence
 from forebay.search.goal_test import Analyses, MeanTest, Replications, mean_margin, relative_margins
 from forebay.search.independence import different
+from forebay.search.listener import SILENT, Listener
+from forebay.search.named_buffer import GoalVerdict
 from forebay.search.search_state import SearchState
 
 __all__ = ["SERIES", "GoalResult", "SequentialTest", "analyses_for"]
@@ -58,7 +60,7 @@ class GoalResult:
 
     verdict: GoalVerdict
     confidence: float | None
-    evidence: Evidence
+    evidence: GoalEvidence
 
 
 class SequentialTest:
@@ -76,8 +78,8 @@ class SequentialTest:
         By buffer the goals that hold by derivation.
     expect : callable, optional
         Called with the number of runs that are still expected.
-    known : callable, optional
-        Called with a line on what is decided.
+    listener : Listener
+        Told how many verdicts are reached.
     """
 
     def __init__(
@@ -87,11 +89,11 @@ class SequentialTest:
         independent: Callable[[Sequence[Report]], bool],
         derived: Mapping[int, Collection[Goal]],
         expect: Callable[[int], object] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
         self.seen, self._analyses, self._independent, self._derived = seen, analyses, independent, derived
         self._expect = expect or (lambda _count: None)
-        self._known = known or (lambda _words: None)
+        self._listener = listener
         #: Part of the error of the last analysis at each buffer.
         self._parts: dict[int, float] = {}
 
@@ -114,7 +116,7 @@ class SequentialTest:
         samples = self.seen.samples
         self._expect(sum(max(0, runs - len(samples.get(at, NOTHING))) for at in buffers))
         self.seen.sample(buffers, runs)
-        self._known(self._progress())
+        self._listener.on_range(self._progress())
 
     def _progress(self) -> str:
         """How much is decided."""
@@ -125,20 +127,20 @@ class SequentialTest:
     def judged(self, buffer: int, goal: Goal) -> GoalResult:
         """The verdict on a goal at a buffer after the last analysis there."""
         if goal in self._derived.get(buffer, ()):
-            return GoalResult("met", None, Evidence("bound", 0))
+            return GoalResult("met", None, GoalEvidence("bound", 0))
         reports = self.seen.samples.get(buffer, NOTHING)
         runs = different(reports)
         if reports and not self._independent(reports):
-            return GoalResult(_as_seen(mean_margin(goal, reports)), None, Evidence("none", runs))
+            return GoalResult(_as_seen(mean_margin(goal, reports)), None, GoalEvidence("none", runs))
         part = self._parts.get(buffer)
         if part is None:
-            return GoalResult("undecided", None, Evidence("none", runs))
+            return GoalResult("undecided", None, GoalEvidence("none", runs))
         return self._tested(buffer, goal, runs, part)
 
     def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalResult:
         """Test both ways, with the error that the last analysis at a buffer has."""
         plan, reports = self.seen.plan, self.seen.samples[buffer]
-        test, rests_on = MeanTest(), Evidence("bootstrap", runs)
+        test, rests_on = MeanTest(), GoalEvidence("bootstrap", runs)
         needed, most = 1 - (1 - plan.confidence) * part, statistics.most_confidence(runs)
         met = test.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
         missed = test.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))

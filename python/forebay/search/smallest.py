@@ -11,43 +11,33 @@ clears them, and missed when the opposite bound does; in between, replications a
 at its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer
 (common random numbers).
 
-What is claimed. All goals have to hold at once, which costs no correction (an intersection of one-sided tests). Because
-the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
-fresh replications which the search has not seen, and the confidence that is reported comes from those alone. They are
-looked at several times, each time at a part of the error probability, and given up where they are not heading for a
-confirmation. A refused confirmation moves on to another buffer at a smaller part of the error probability; the parts
-add up to the stated level. Replications that repeat each other to the last bit are one observation: where most of the
-fresh ones do, no confidence is stated at all.
-
 Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
 larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
 search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
 buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
 A gap is believed after all interim analyses.
 
-What to measure next can make an answer slow, but not wrong.
+`confirmation` puts the buffers that are found to fresh runs. What to measure next can make an answer slow, but not
+wrong.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from forebay.inputs.goals import Goal
 from forebay.results import statistics
-from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.search.bracketing import Bracketing, beginning
-from forebay.search.goal_test import FRESH, Analyses, Verdict, attempt_share, hopeless, mean_margin, observations
-from forebay.search.independence import different, enough
+from forebay.search.confirmation import AWAY, USUAL, ConfirmingSearch
+from forebay.search.goal_test import Verdict, mean_margin, observations
 from forebay.search.interpolation import neighbors, share_between
+from forebay.search.listener import SILENT, Listener
 from forebay.search.noisy_root import Point, line_at, rises_between, slope_of
 from forebay.search.noisy_threshold import FAR as WINDOW
 from forebay.search.noisy_threshold import NOISY, Located, located
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
-from forebay.search.search_state import SearchState
-from forebay.text.formatting import confidence as confidence_text
 
 __all__ = ["USUAL", "Search"]
 
@@ -61,16 +51,6 @@ NEAREST = 4
 FAR, BACK = 1.3, 3
 #: The same factor where the threshold was located in much noise.
 NOISY_FAR = 1.2
-#: Fresh runs at most where a run tells the threshold well, and where runs take real time.
-USUAL = 128
-#: Logarithm of the buffer, beyond a threshold in much noise, at which a buffer is put to the test.
-AWAY = 0.12
-#: Times the fresh runs that a test of such a buffer needs on average, which it may take.
-SPARE = 2.5
-#: The first look at such a buffer is at this part of the fresh runs: fewer do not tell.
-EARLY = 1 / 8
-#: Part of the error probability of an attempt that each analysis then has.
-EARLY_PART = 1 / 4
 #: Part of the largest number of fresh runs that locating a threshold may take.
 LOCATING = 0.5
 #: Runs at a buffer that surely misses goals in much noise.
@@ -79,7 +59,7 @@ SETTLED = 8
 ANALYSES_OF_MISSES = 4
 
 
-class Search(SearchState):
+class Search(ConfirmingSearch):
     """One search; its parameters are those of `SearchState`."""
 
     def __init__(
@@ -88,17 +68,14 @@ class Search(SearchState):
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
-        super().__init__(measure, goals, plan, expect, known)
+        super().__init__(measure, goals, plan, expect, listener)
         #: The smallest buffer that ought to meet the goals which ask for room.
         self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
-        #: The threshold of the goals that need a large one, if the noise of a run is large; else None.
-        self._located: Located | None = None
-        self._attempts = 0
 
     # Searching -----------------------------------------------------------------------------------------------
 
@@ -108,7 +85,7 @@ class Search(SearchState):
         room, small = self.directions()
         outcome = Outcome()
         if self._averages and self._contradict(room, small):
-            self._known(f"no {self.plan.words.noun} seems to meet every goal")
+            self._listener.on_range(f"no {self.plan.words.noun} seems to meet every goal")
             outcome.needs_at_least = (tuple(goal.key for goal in room), None)
             outcome.needs_at_most = (tuple(goal.key for goal in small), None)
             outcome.binding = self._worst(self.compromise(), self.goals).key
@@ -274,11 +251,6 @@ class Search(SearchState):
         away = max(AWAY, (needed + 1) * threshold.spread / math.sqrt(plan.most_fresh))
         return min(max(plan.floor, math.ceil(math.exp(threshold.at + away))), plan.ceiling)
 
-    def _needed(self, attempt: int) -> float:
-        """Standard errors of a mean that confirm it at one analysis of an attempt."""
-        allowed = (1 - self.plan.confidence) * attempt_share(attempt) * EARLY_PART
-        return statistics.normal_quantile(1 - allowed)
-
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge; a buffer of the first look that stays unclear after a few runs is judged by its means."""
         verdict = self.together(buffer, goals)
@@ -297,7 +269,7 @@ class Search(SearchState):
     def _answer_between(self, missed: int, met: int) -> None:
         """The same of the threshold where the answer will be, and where that is."""
         self._between_them(missed, met)
-        self._known(self.plan.words.between(missed, met))
+        self._listener.on_range(self.plan.words.between(missed, met))
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -573,110 +545,10 @@ class Search(SearchState):
         low, high = (self.plan.test.margin(self.samples[at], [goal]) for at in ends)
         return low + share_between(*ends, buffer) * (high - low) < 0
 
-    def confirms(self, buffer: int, outcome: Outcome) -> bool:
-        """Whether fresh replications confirm another buffer, at the next part of the error probability."""
-        return self._attempt(buffer, outcome, exhaustive=True) is None
-
-    def _attempt(self, buffer: int, outcome: Outcome, *, exhaustive: bool) -> str | None:
-        """Spend the next part of the error probability on a buffer; the goal that is not confirmed, if any.
-
-        The sum of all parts stays below the whole error probability.
-        """
-        self._attempts += 1
-        needed = 1 - (1 - self.plan.confidence) * attempt_share(self._attempts)
-        weakest = self._put_to_the_test(buffer, needed, outcome, exhaustive=exhaustive)
-        if weakest is not None:
-            self._refused.add(buffer)
-        return weakest
-
-    @property
-    def spent(self) -> bool:
-        """Whether as many buffers were put to the test as may be."""
-        return self._attempts >= self.plan.confirmations
-
-    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, exhaustive: bool) -> str | None:
-        """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
-
-        Where no larger buffer will do better all interim analyses are taken.
-        """
-        test, near = self.plan.test, self.runs_near(buffer) if self._averages else 0
-        self._known(f"confirming {self.plan.words.counted(buffer)}")
-        reports: list[Report] = []
-        allowed = 1 - needed
-        analyses = self._analyses_at(buffer, needed, near)
-        for planned, part in analyses:
-            # Each analysis has its part of the error.
-            needed = 1 - allowed * part
-            self._expect(planned - len(reports))
-            reports += self._measured([buffer] * (planned - len(reports)), fresh=True)
-            worst = self.worst_near(buffer, reports) if self._averages else {}
-            evidence = test.evidence(reports, self.goals, worst)
-            weakest = min(self.goals, key=lambda goal: (evidence[goal.key], test.margin(reports, [goal]))).key
-            independent = different(reports)
-            runs = independent + near
-            stated = partial(self._stated, part=attempt_share(self._attempts) * part, runs=runs)
-            if enough(independent, len(reports)):
-                confirmed = evidence[weakest] >= needed and runs >= self.plan.least_runs
-                confidence = stated(evidence[weakest])
-            else:
-                # Hardly more than one observation: what it says is all there is, and nothing says how surely.
-                confirmed, confidence = test.margin(reports, self.goals) >= 0, None
-            if confirmed:
-                outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
-                carried = {} if confidence is None else evidence
-                outcome.confidences = {key: stated(each) for key, each in carried.items()}
-                outcome.runs = runs
-                return None
-            if confidence is None or (not exhaustive and hopeless(evidence[weakest], planned, analyses[-1], allowed)):
-                break
-        if self._averages:
-            # Runs that have refused a buffer are no longer fresh, but help to locate the threshold.
-            self._keep(buffer, reports)
-        outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
-        return weakest
-
-    def _stated(self, evidence: float, *, part: float, runs: int) -> float:
-        """The confidence of evidence that spends a part of the error, limited by the number of runs."""
-        confidence = 1 - (1 - evidence) / part
-        return min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
-
-    def _analyses_at(self, buffer: int, needed: float, near: int) -> Analyses:
-        """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        analyses = self.plan.test.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
-        if self._located is not None:
-            late = [planned for planned, _ in analyses if planned >= EARLY * analyses[-1][0]]
-            analyses = tuple((planned, 1 / len(late)) for planned in late)
-        (last, part), least = analyses[-1], self.plan.least_runs - near
-        return (*analyses[:-1], (max(last, least), part)) if self._averages else analyses
-
-    def _most_fresh(self) -> int:
-        """Fresh runs at most: in much noise those that a buffer next to the threshold needs, if that is affordable."""
-        most, usual = self.plan.most_fresh, min(USUAL, self.plan.most_fresh)
-        if self._located is None:
-            return usual
-        wanted = SPARE * (self._needed(self._attempts) * self._located.spread / AWAY) ** 2
-        return next((count for count in FRESH if usual <= count <= most and count >= wanted), most)
-
     def _within(self, goal: Goal, buffer: int) -> list[Point]:
         """Logarithm of the buffer and margin of each run within reach of a buffer, from which slopes are told."""
         near = {at: reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= WINDOW}
         return list(observations(near, goal))
-
-    def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
-        """The warning about a buffer that fresh replications did not confirm, with the confidence found and needed."""
-        (confidence, needed), words = found, self.plan.words
-        text = (
-            f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
-            f"`{goal}`: their confidence is {confidence_text(confidence, 2)}, and {100 * needed:.5g} % is needed"
-        )
-        values = {
-            words.key: words.value(buffer),
-            "replications": replications,
-            "confidence": confidence,
-            "needed": needed,
-            "attempt": self._attempts,
-        }
-        return Warning(Kind.REFUSED, text, subject=goal, values=values)
 
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""

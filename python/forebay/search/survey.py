@@ -72,15 +72,19 @@ class Survey:
         At least one.
     budget : int
         Replications at most; the first look is made in any case.
-    tell : callable, optional
+    expect : callable, optional
         Told how many replications there will be at most.
     """
 
     def __init__(
-        self, measure: Lattice, goals: Sequence[Goal], budget: int = BUDGET, tell: Callable[[int], object] | None = None
+        self,
+        measure: Lattice,
+        goals: Sequence[Goal],
+        budget: int = BUDGET,
+        expect: Callable[[int], object] | None = None,
     ) -> None:
         self.measure, self.goals, self.budget = measure, distinct(goals), budget
-        self.tell = tell or (lambda _count: None)
+        self.expect = expect or (lambda _count: None)
         self.samples: dict[Place, list[Report]] = {}
         #: Whether the boundary is as fine as the lattice.
         self.complete = False
@@ -114,7 +118,7 @@ class Survey:
             missing = [at for at in unclear for _ in range(len(self.samples.get(at, ())), count)]
             if self.spent + len(missing) > self.budget and not (always and count == ANALYSES[0]):
                 return False
-            self.tell(self.budget - self.spent)
+            self.expect(self.budget - self.spent)
             self._sample(missing)
         return True
 

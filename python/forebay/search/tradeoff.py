@@ -6,7 +6,8 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.results.metric import find, key_among
 from forebay.results.report import Estimate
-from forebay.search.answer import Front, FrontPoint, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import Front, FrontPoint
 
 __all__ = ["front", "metric_pair"]
 

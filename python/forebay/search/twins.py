@@ -14,9 +14,9 @@ from forebay.measurement.twin import Twin, in_phase, twin_of, varied
 from forebay.results.warning import Kind, Warning
 
 if TYPE_CHECKING:
-    from forebay import _core
     from forebay.inputs.goals import Goal
     from forebay.results.report import Report
+    from forebay.scenario import Scenario
     from forebay.search.measurements import Measurements, Variable
 
 __all__ = ["VariedHosts", "one_message", "twin_at"]
@@ -36,6 +36,11 @@ class VariedHosts:
     variable: Variable
 
     @property
+    def scenario(self) -> Scenario:
+        """The scenario that the other variable varies."""
+        return self.variable.scenario
+
+    @property
     def identity(self) -> str:
         """The name of the runs among those of an interrupted search."""
         return f"{self.variable.identity} with varied hosts"
@@ -44,9 +49,9 @@ class VariedHosts:
         """The number that stands for the same value."""
         return self.variable.snapped(place)
 
-    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+    def apply(self, place: int, /) -> Scenario:
         """The scenario with the value for which a number stands, and with hosts that vary."""
-        return varied(self.variable.core(scenario, place))
+        return self.scenario.with_core(varied(self.variable.apply(place).core))
 
 
 def twin_at(
@@ -86,10 +91,10 @@ def twin_at(
         beside(pairs)
     except TimeoutError:
         # The runs that ended in time count.
-        if measure.resumption is not None:
-            measure.resumption.unfinished()
+        if measure.means.resumption is not None:
+            measure.means.resumption.unfinished()
     theirs = beside.at(place)
-    scenario = measure.variable.core(measure.scenario.core, place)
+    scenario = measure.variable.apply(place).core
     twin = twin_of(scenario, buffer, reports, theirs, goals) if len(theirs) >= FEWEST else None
     return twin, beside
 

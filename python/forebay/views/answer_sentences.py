@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from forebay.results.report import BufferSize
 from forebay.results.statistics import runs_for_confidence
 from forebay.results.warning import Kind
-from forebay.search.buffer_variable import TARGET_LINK
+from forebay.scenario import TARGET
 from forebay.search.range_variable import RangeVariable
 from forebay.search.value import Value
 from forebay.text import formatting
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
     from forebay.results.report import Estimate
     from forebay.results.warning import Warning
-    from forebay.search.answer import JudgedGoal, Miss, Quantity, Recommendation
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import JudgedGoal, Miss
+    from forebay.search.value import Quantity
     from forebay.views.goal_table import Place
 
 __all__ = [
@@ -114,7 +116,7 @@ def recommended(answer: Recommendation) -> str:
     place = f" for the buffer{of}" if of else ""
     name = (
         f"{answer.variable.key} = "
-        if isinstance(answer.variable, RangeVariable) and answer.variable.key != TARGET_LINK.key
+        if isinstance(answer.variable, RangeVariable) and answer.variable.key != TARGET
         else ""
     )
     in_bytes = (

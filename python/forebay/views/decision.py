@@ -14,7 +14,9 @@ from forebay.views import wording
 
 if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
-    from forebay.search.answer import CurvePoint, Quantity, Recommendation
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint
+    from forebay.search.value import Quantity
 
 __all__ = ["ENOUGH", "Measured", "Span", "State", "is_exact", "likely", "may_meet", "measured"]
 

@@ -9,19 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from forebay.search.answer import GoalAt
+from forebay.search.answer_parts import GoalAt
 from forebay.text import formatting
 
 if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
     from forebay.results.report import Estimate
-    from forebay.search.answer import (
-        CurvePoint,
-        GoalVerdict,
-        Miss,
-        Quantity,
-        Recommendation,
-    )
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint, Miss
+    from forebay.search.named_buffer import GoalVerdict
+    from forebay.search.value import Quantity
 
 __all__ = ["GoalRow", "Place", "Region", "goal_rows", "measured_at", "places", "region", "verdict_cell"]
 

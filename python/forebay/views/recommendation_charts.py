@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forebay.results.report import Estimate
-    from forebay.search.answer import CurvePoint, JudgedRule, Quantity, Recommendation
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint, JudgedRule
+    from forebay.search.value import Quantity
 
 __all__ = ["decision_strip", "horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 

@@ -56,16 +56,10 @@ from forebay.views.wording import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.search.answer import (
-        Alternative,
-        Front,
-        JudgedGoal,
-        JudgedRule,
-        Quantity,
-        Recommendation,
-        SearchCost,
-        Variation,
-    )
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import Front, JudgedGoal, JudgedRule, SearchCost, Variation
+    from forebay.search.choice import Alternative
+    from forebay.search.value import Quantity
 
 __all__ = ["Detail", "recommendation_text"]
 

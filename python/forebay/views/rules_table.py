@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from forebay.inputs.goals import parts_of_key
-from forebay.search.buffer_variable import TARGET_LINK
+from forebay.scenario import TARGET
 from forebay.search.interpolation import on_curve
 from forebay.search.range_variable import RangeVariable
 from forebay.search.value import Value
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.results.report import Estimate
-    from forebay.search.answer import JudgedRule, NamedBuffer, Quantity, Recommendation
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import JudgedRule
+    from forebay.search.named_buffer import NamedBuffer
     from forebay.search.rule_verdict import RuleVerdict
+    from forebay.search.value import Quantity
 
 __all__ = ["cell", "headings", "metric_keys", "own_verdict", "rules_table", "short", "size_cells"]
 
@@ -209,7 +212,7 @@ def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
     whole = answer.scenario.core.bdp_packets
     rule = next((rule for rule in answer.rules if rule.name == "bdp" and rule.name in shown), None)
     buffer = None if rule is None else rule.buffer
-    if answer.variable.key != TARGET_LINK.key or not whole or buffer is None or isinstance(buffer, Value):
+    if answer.variable.key != TARGET or not whole or buffer is None or isinstance(buffer, Value):
         return
     share = buffer.packets / whole
     if abs(share - 1) > 0.01:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
-    from forebay.search.answer import Quantity, Recommendation
+    from forebay.search.answer import Recommendation
     from forebay.search.optimum import Optimum
+    from forebay.search.value import Quantity
 
 __all__ = [
     "around",
