@@ -1,4 +1,7 @@
-"""Keys that take one of some words, such as a controller or a discipline: each with an answer of its own."""
+"""Keys that take one of some words, such as a controller or a discipline: each with an answer of its own.
+
+`recommendation` makes one question of each case, and `ranking` orders their answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied."""
+"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied.
+
+`surveying` makes the map; views and programs read it.
+"""
 
 from __future__ import annotations
 

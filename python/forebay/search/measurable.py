@@ -1,4 +1,7 @@
-"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs."""
+"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs.
+
+`goals` and `optimizing` ask it before a search begins.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A buffer that the user named, and the configured one with its verdict: rows beside the answer of a search."""
+"""A buffer that the user named, and the configured one with its verdict: rows beside the answer of a search.
+
+`findings` makes it; `answer` and `choice` hold it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`--minimize` and `--maximize`: from the smallest that meets the goals to the one at which a metric is best."""
+"""`--minimize` and `--maximize`: from the smallest that meets the goals to the one at which a metric is best.
+
+`searching` continues with it after the search for the smallest; `optimum` decides where to measure.
+"""
 
 from __future__ import annotations
 

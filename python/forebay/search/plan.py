@@ -1,4 +1,7 @@
-"""How hard a search looks, and what it found."""
+"""How hard a search looks, and what it found.
+
+`planning` makes the plan of a search; the searches fill the outcome.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A key of the scenario that a search varies between two ends: `KEY=LOW..HIGH`."""
+"""A key of the scenario that a search varies between two ends: `KEY=LOW..HIGH`.
+
+It holds its scenario as `buffer_variable` does, and `value` has the scale on which the search moves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The verdict on a rule: whether it applies to a link, and how the simulation judges its buffer."""
+"""The verdict on a rule: whether it applies to a link, and how the simulation judges its buffer.
+
+`findings` makes it from the evidence, for each rule of an answer.
+"""
 
 from __future__ import annotations
 

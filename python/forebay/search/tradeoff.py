@@ -1,4 +1,7 @@
-"""The trade-off between two metrics over all measured buffers: which of them nothing beats."""
+"""The trade-off between two metrics over all measured buffers: which of them nothing beats.
+
+`recommendation` asks for it when an answer is there; nothing is simulated.
+"""
 
 from __future__ import annotations
 
