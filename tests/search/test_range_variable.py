@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -206,8 +207,9 @@ def test_values_are_put_where_they_are_asked_for() -> None:
     setting = found.sized(place)
     assert (setting.value, setting.unit, setting.text) == (pytest.approx(0.007), "s", "7ms")
     assert found.read("7000us") == place
-    assert found.configured == found.setting(5.0), "CoDel's own target"
-    assert found.configured(SCENARIO.changed("link.queue.target=200ms")) is None
+    assert found.configured == found.value_of(5.0), "CoDel's own target"
+    beyond = SCENARIO.changed("link.queue.target=200ms")
+    assert dataclasses.replace(found, scenario=beyond).configured is None
 
 
 @pytest.mark.parametrize(
