@@ -9,7 +9,7 @@ import pytest
 
 from forebay import InputError, Scenario, recommend
 from forebay.search.goals import Goals
-from forebay.search.listener import SILENT, Callbacks, Labelled, Listener
+from forebay.search.listener import SILENT, Callbacks, Labeled, Listener
 from forebay.search.options import Execution, Extras, Precision, Sizing
 from tests.support.scenarios import SMALL
 
@@ -106,7 +106,7 @@ def test_callables_hear_what_a_listener_hears() -> None:
 
 def test_a_label_precedes_what_is_known_and_nothing_else() -> None:
     following = Following()
-    speak(Labelled(following, "cubic"))
+    speak(Labeled(following, "cubic"))
     assert following.heard == [("progress", 3, 9), ("note", "resuming"), ("range", "cubic: between 4 and 9 packets")]
 
 

@@ -16,7 +16,7 @@ from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.goal_test import mean_margin
 from forebay.search.joint_buffers import JointBuffers, JointSearch, JointWords, PortBuffers, ScaledBuffers
-from forebay.search.listener import Labelled, Listener, Silent
+from forebay.search.listener import Labeled, Listener, Silent
 from forebay.search.measurements import Means, Measurements
 from forebay.search.options import Precision
 from forebay.search.plan import Outcome, Plan
@@ -171,7 +171,7 @@ class ClassSteps:
     ) -> tuple[SearchState, Outcome]:
         """Search one step."""
         kind = QuickLook if self.precision.quick else Search
-        search = kind(measure, goals, plan, measure.expect, Labelled(self.means.listener, label))
+        search = kind(measure, goals, plan, measure.expect, Labeled(self.means.listener, label))
         return search, search.run()
 
     # Searching -------------------------------------------------------------------------------------------------

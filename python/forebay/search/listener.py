@@ -11,7 +11,7 @@ from typing import Protocol
 
 from forebay.scenario import Progress
 
-__all__ = ["SILENT", "Callbacks", "Labelled", "Listener", "Silent"]
+__all__ = ["SILENT", "Callbacks", "Labeled", "Listener", "Silent"]
 
 
 class Listener(Protocol):
@@ -75,7 +75,7 @@ class Callbacks(Silent):
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled(Silent):
+class Labeled(Silent):
     """A listener to one of several searches, whose label precedes what is known.
 
     Attributes

@@ -21,7 +21,7 @@ from forebay.search.answering import answer_of, configurations
 from forebay.search.choice import cases, of_all
 from forebay.search.evidence import Evidence
 from forebay.search.goals import Goals
-from forebay.search.listener import Callbacks, Labelled
+from forebay.search.listener import Callbacks, Labeled
 from forebay.search.measurements import Means
 from forebay.search.optimizing import objective
 from forebay.search.options import Execution, Extras, Precision, Sizing
@@ -231,7 +231,7 @@ def _told(means: Means, choice: Mapping[str, str]) -> Means:
     """The same means with the name of a choice before what is known of its answer."""
     if not choice:
         return means
-    return dataclasses.replace(means, listener=Labelled(means.listener, ", ".join(choice.values())))
+    return dataclasses.replace(means, listener=Labeled(means.listener, ", ".join(choice.values())))
 
 
 def _runs(found: Iterable[tuple[Evidence, Recommendation]]) -> int:
