@@ -85,7 +85,11 @@ def test_what_is_known_closes_in_on_the_answer(test: GoalTest) -> None:
     said: list[str] = []
     plan = replace(PLAN, test=test, analyses=(2, 4, 8, 16))
     outcome = Search(
-        Link({"utilization": utilization}, 0.0), [Goal("utilization", ">=", 0.9)], plan, None, said.append
+        Link({"utilization": utilization}, 0.0),
+        [Goal("utilization", ">=", 0.9)],
+        plan,
+        None,
+        Callbacks(known=said.append),
     ).run()
     *narrowing, last = said
     ends = [[int(word.replace(",", "")) for word in words.split() if word[0].isdigit()] for words in narrowing]
