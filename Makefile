@@ -233,7 +233,7 @@ atlas: $(VENV)/.build
 manual: $(VENV)/.build
 	@$(BIN)/python -m checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
-# Rust's by cargo-mutants, Python's by cosmic-ray; ONLY names crates, or modules as in search.judging.
+# Rust's by cargo-mutants, Python's by cosmic-ray; ONLY names crates, or modules as in search.goal_test.
 COMMA := ,
 MUTANTS := $(subst $(COMMA), ,$(ONLY))
 MUTANTS_RUST := $(filter congestion discipline packet fluid closed_form scenario,$(MUTANTS))

@@ -23,7 +23,7 @@ from forebay.results.metric import find
 from forebay.results.report import BufferSize
 from forebay.results.serialization import plain
 from forebay.search.answer import Recommendation
-from forebay.search.judgment import Miss
+from forebay.search.rule_verdict import Miss
 from forebay.storage.files import between, write_whole
 from forebay.text import formatting
 

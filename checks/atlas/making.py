@@ -16,10 +16,11 @@ from checks.atlas.page import renew
 from forebay.atlas.rows import TABLE, Row, write
 from forebay.errors import ForebayError
 from forebay.inputs.goals import Goal
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import Plan
+from forebay.search.planning import reach
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
-from forebay.search.recommendation import reach
 from forebay.storage import build, journal
 from forebay.text.formatting import counted
 
@@ -31,7 +32,7 @@ RESOLUTION = 0.1
 
 def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
     """The rows of one cell, one for each utilization; simulations for one utilization count for the next."""
-    measure = Measurements(cell.scenario(), "packet", jobs, None)
+    measure = Measurements(BufferVariable(cell.scenario()), Means("packet", jobs))
     largest, ceiling = reach(cell.bdp)
     plan = Plan(smallest=1, largest=largest, ceiling=ceiling, resolution=RESOLUTION, confidence=QUICK_CONFIDENCE)
     for target in TARGETS:

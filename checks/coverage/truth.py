@@ -29,8 +29,8 @@ from checks.pages import asked
 from forebay import _core
 from forebay.inputs.goals import Goal, metric_value
 from forebay.scenario import Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK
-from forebay.search.recommendation import reach
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.planning import reach
 from forebay.storage.files import write_whole
 
 __all__ = ["PATH", "SEED", "Curve", "Truth", "curve", "load", "of_means", "states"]
@@ -329,7 +329,7 @@ def compute(case: Case, cpu_s: float) -> Curve:
     """Compute the true curve of a scenario, in about `cpu_s` seconds of CPU time."""
     until = time.process_time() + cpu_s
     sampling = _Sampling(case)
-    largest = reach(TARGET_LINK.scale(case.scenario(SEED)))[1]
+    largest = reach(BufferVariable(case.scenario(SEED)).scale)[1]
     sampling.sample(dict.fromkeys(_grid(largest), FIRST))
     while time.process_time() < until:
         unclear = [buffer for buffer in sampling.buffers if sampling.state(buffer, NEAR) == 0]

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
     from forebay.search.check_report import CheckReport
     from forebay.search.checking import check
-    from forebay.search.class_sizing import ClassSizing, size_classes
+    from forebay.search.class_answer import ClassSizing
+    from forebay.search.class_sizing import size_classes
     from forebay.search.recommendation import recommend
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
@@ -98,7 +99,7 @@ _HOMES = {
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.results.report",
     "CheckReport": "forebay.search.check_report",
-    "ClassSizing": "forebay.search.class_sizing",
+    "ClassSizing": "forebay.search.class_answer",
     "Comparison": "forebay.comparison.answers",
     "Configuration": "forebay.configuration.verbs",
     "Cost": "forebay.results.report",

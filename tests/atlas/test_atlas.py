@@ -22,7 +22,7 @@ from checks.atlas.judging import Verdict, judged, tally
 from checks.atlas.making import computed
 from checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.atlas.rows import Row, read, write
-from forebay.search.recommendation import reach
+from forebay.search.planning import reach
 from forebay.storage import journal
 from forebay.storage.files import within
 from forebay.storage.safe_io import DamagedError

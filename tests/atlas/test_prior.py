@@ -15,10 +15,11 @@ from forebay.atlas import prior as priors
 from forebay.atlas.prior import Place, between, prior
 from forebay.atlas.rows import Row, write
 from forebay.inputs.goals import Goal
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import Plan
+from forebay.search.planning import reach
 from forebay.search.quick import QUICK_CONFIDENCE, QuickLook
-from forebay.search.recommendation import reach
 
 RATES, ROUND_TRIPS, FLOWS, BACKGROUNDS, AIMS = (1e7, 1e8, 1e9), (0.01, 0.1), (1, 10, 100), (0.0, 0.5), (0.95, 0.99)
 MIDDLE = Place(3e8, 0.03, 30, "cubic", 0.2, 0.98)
@@ -190,7 +191,7 @@ def test_what_lies_between_links_is_found_by_simulation(cell: Cell, utilization:
     assert found is not None
     largest, ceiling = reach(cell.bdp)
     plan = Plan(smallest=1, largest=largest, ceiling=ceiling, confidence=QUICK_CONFIDENCE)
-    measure = Measurements(cell.scenario(seed=99), "packet", None, None)
+    measure = Measurements(BufferVariable(cell.scenario(seed=99)), Means("packet"))
     outcome = QuickLook(measure, [Goal("utilization", ">=", utilization)], plan).run()
     assert outcome.lower_end is not None
     low, high = outcome.lower_end

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from forebay.results.serialization import plain
 from forebay.scenario import Scenario
+from forebay.search.listener import Callbacks
 from forebay.storage import journal
 from forebay.storage.hashes import check_hashes, write_hashes
 from forebay.storage.safe_io import DamagedError, document
@@ -221,7 +222,7 @@ def search(raw: bytes) -> None:
     whole = b"".join(b"%08x %s\n" % (zlib.crc32(line), line) for line in lines)
     with _file(path.name, whole):
         said: list[str] = []
-        again = Resumption(_folder(), said.append).of(scenario, "packet", "link.buffer")
+        again = Resumption(_folder(), Callbacks(tell=said.append)).of(scenario, "packet", "link.buffer")
         assert again.count + again.damaged <= len(lines)
         for pair in list(again._texts):
             report = again.take(pair, scenario.sha256)

@@ -13,7 +13,7 @@ from forebay.configuration.port import Classes
 from forebay.errors import ForebayError, UnsupportedError
 from forebay.inputs.goals import check_bounds, named, split_goal
 from forebay.scenario import Scenario, utf8
-from forebay.search.knob import knob
+from forebay.search.buffer_variable import BufferVariable
 from forebay.sweeps.axes import MOST_VALUES, Axis
 from tests.attacks.laws import check_sentence, refused
 
@@ -114,7 +114,7 @@ def options(raw: bytes) -> None:
         changed = _start().changed(("goals", f"goal.{name}", f"{sense} {threshold}"))
         check_bounds((goal, text) for goal in changed.goals)
     with refused():
-        knob(_start(), text)
+        BufferVariable(_start()).named(text)
     for value in (Whole(0, 2**64 - 1), Size(), Share(), CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING):
         with refused():
             value.convert(text, None, None)

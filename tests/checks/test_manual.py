@@ -21,7 +21,7 @@ from checks.manual import (
 )
 from forebay.errors import InputError
 from forebay.scenario import Scenario
-from forebay.search.judgment import Miss
+from forebay.search.rule_verdict import Miss
 from tests.support.paths import ROOT
 
 DOCS, SCENARIOS = ROOT / "docs", ROOT / "scenarios"

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from forebay import Scenario
 from forebay import recommend as find
 from forebay.commands.program import cli
-from forebay.search.answer import Verdict
+from forebay.search.answer_parts import Verdict
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL

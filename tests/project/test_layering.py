@@ -260,3 +260,114 @@ def test_a_second_call_site_is_seen() -> None:
         assert len(call_sites({**first, "b": second}, "load_of", STAGES["load_of"])) == 2
     assert call_sites(first, "load_of", STAGES["load_of"]) == ["a:2"]
     assert call_sites({"observation.load": "def load_of():\n    load_of()\n"}, "load_of", STAGES["load_of"]) != []
+
+
+#: Files of the search that may have more than one entry for a scenario, each with the reason. None needs it.
+SEVERAL_ENTRIES: Mapping[str, str] = {}
+
+#: Annotations of a parameter or a field that holds a scenario.
+SCENARIOS = ("Scenario", "_core.Scenario", "Scenario | None", "_core.Scenario | None")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def takes_scenario(function: Function) -> bool:
+    """Whether a parameter of a function is a scenario."""
+    listed = function.args
+    every = (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)
+    return any(each.annotation is not None and ast.unparse(each.annotation) in SCENARIOS for each in every)
+
+
+def constructors(trees: Mapping[str, ast.Module]) -> set[str]:
+    """The classes of some modules whose constructor takes a scenario, by a field, `__init__` or a base class."""
+    classes = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)}
+    found: set[str] = set()
+    for _ in classes:
+        before = len(found)
+        for name, node in classes.items():
+            own = [each for each in node.body if isinstance(each, Function) and each.name == "__init__"]
+            fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+            is_dataclass = any("dataclass" in ast.unparse(each) for each in node.decorator_list)
+            of_field = is_dataclass and any(ast.unparse(each.annotation) in SCENARIOS for each in fields)
+            inherited = not own and any(ast.unparse(base) in found for base in node.bases)
+            if inherited or of_field or any(map(takes_scenario, own)):
+                found.add(name)
+        if len(found) == before:
+            break
+    return found
+
+
+def is_protocol(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base) == "Protocol" for base in node.bases)
+
+
+def candidates(tree: ast.Module, built: set[str]) -> Iterator[tuple[str, str]]:
+    """Public functions, methods and constructors of a module that take a scenario, each with what a caller names."""
+    for node in tree.body:
+        if isinstance(node, Function) and not node.name.startswith("_") and takes_scenario(node):
+            yield node.name, node.name
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not is_protocol(node):
+            if node.name in built:
+                yield node.name, node.name
+            for each in node.body:
+                if isinstance(each, Function) and not each.name.startswith("_") and takes_scenario(each):
+                    yield f"{node.name}.{each.name}", each.name
+
+
+def called(tree: ast.Module) -> set[str]:
+    """Names that a module calls, hands over to be called, or imports by another name.
+
+    Names in annotations, in plain imports and in `isinstance` do not count.
+    """
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names if alias.asname is not None}
+        if isinstance(node, ast.Call):
+            handed = (*node.args, *(keyword.value for keyword in node.keywords))
+            for each in (node.func, *(() if ast.unparse(node.func) == "isinstance" else handed)):
+                if isinstance(each, ast.Name):
+                    found.add(each.id)
+                elif isinstance(each, ast.Attribute):
+                    found.add(each.attr)
+    return found
+
+
+def entries(search: Mapping[str, str], others: Mapping[str, str]) -> dict[str, list[str]]:
+    """By module of the search, the entries for a scenario that another module of the package calls."""
+    trees = {name: ast.parse(text) for name, text in search.items()}
+    built = constructors(trees)
+    calls = {name: called(ast.parse(text)) for name, text in (search | others).items()}
+    found = {}
+    for module, tree in trees.items():
+        elsewhere = set().union(*(names for name, names in calls.items() if name != module))
+        found[module] = [entry for entry, name in candidates(tree, built) if name in elsewhere]
+    return found
+
+
+def test_a_scenario_enters_each_file_of_the_search_once() -> None:
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules().items()}
+    search = {name: text for name, text in texts.items() if name.startswith("search.")}
+    others = {name: text for name, text in texts.items() if name not in search}
+    found = entries(search, others)
+    assert sum(map(len, found.values())) > 15, "the count sees entries"
+    assert {name: each for name, each in found.items() if len(each) > 1 and name not in SEVERAL_ENTRIES} == {}
+    assert [name for name in SEVERAL_ENTRIES if len(found[name]) <= 1] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def one(scenario: Scenario): ...", ["one"]),
+        ("def one(core: _core.Scenario | None): ...\ndef _own(scenario: Scenario): ...", ["one"]),
+        ("def one(scenario: Scenario): ...\ndef two(scenario: Scenario): ...", ["one", "two"]),
+        ("@dataclass\nclass one:\n    scenario: Scenario", ["one"]),
+        ("class one:\n    def __init__(self, scenario: Scenario): ...\nclass two(one): ...", ["one", "two"]),
+        ("class one:\n    def two(self, scenario: Scenario): ...", ["one.two"]),
+        ("class one(Protocol):\n    def two(self, scenario: Scenario): ...", []),
+        ("def unused(scenario: Scenario): ...", []),
+    ],
+)
+def test_entries_are_seen_in_functions_methods_and_constructors(code: str, found: list[str]) -> None:
+    caller = "from here import two as other\ndef call(given: unused) -> None:\n    isinstance(one(given), unused)"
+    assert entries({"search.here": code}, {"elsewhere": caller}) == {"search.here": found}

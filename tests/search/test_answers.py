@@ -21,8 +21,10 @@ from forebay.results.metric import find, key_among, unit_of
 from forebay.results.serialization import plain
 from forebay.results.warning import Kind
 from forebay.search.answer import Recommendation
-from forebay.search.findings import Finished, warnings
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.evidence_warnings import warnings
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
 from tests.support.commands import forebay
@@ -246,7 +248,7 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
     def warned(*told: tuple[str, str, str]) -> Report:
         return Report.of({"warnings": []}).warned(Warning(kind, text, subject=subject) for kind, subject, text in told)
 
-    measure = Measurements(Scenario.parse(SMALL), "fluid", None, None)
+    measure = Measurements(BufferVariable(Scenario.parse(SMALL)), Means("fluid"))
     measure.reports = {
         (9, 0): warned(("assumption", "mm1k", "it is 9"), ("silent", "", "one drop")),
         (4, 1): warned(("assumption", "bdp", "it is 9"), ("silent", "", "no drops at all")),
@@ -255,7 +257,7 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
     }
     search = Search(measure, measure.scenario.goals, Plan(1, 100, 100))
     outcome = Outcome(notes=[Warning("no_margin", "a note")])
-    found = warnings(Finished(measure.scenario, search, outcome, measure))
+    found = warnings(Evidence(search, outcome, measure, BufferVariable(measure.scenario)))
     assert [(warning.kind.value, warning.subject, str(warning)) for warning in found] == [
         ("no_margin", "", "a note"),
         ("assumption", "mm1k", "at 4, 9 packets: it is 4 and more"),

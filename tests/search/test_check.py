@@ -23,10 +23,11 @@ from forebay.search import checking
 from forebay.search.check_report import CheckReport, together
 from forebay.search.checked_buffers import checked_buffers
 from forebay.search.independence import different, enough
+from forebay.search.listener import Callbacks
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
 from forebay.search.plan import Plan
-from forebay.search.sequential_test import FIRST, SequentialTest, looks_for
+from forebay.search.search_state import SearchState
+from forebay.search.sequential_test import FIRST, SequentialTest, analyses_for
 from tests.support.commands import forebay, without_costs
 from tests.support.scenarios import SMALL
 
@@ -67,7 +68,7 @@ def sequential(
 ) -> SequentialTest:
     """A test that is over."""
     plan = Plan(min(buffers), max(buffers), max(buffers), least=LEAST)
-    test = SequentialTest(Observing(link, goals, plan), looks_for(LEAST, replications), independent, derived or {})
+    test = SequentialTest(SearchState(link, goals, plan), analyses_for(LEAST, replications), independent, derived or {})
     test.run(buffers)
     return test
 
@@ -91,12 +92,12 @@ SKEWED: dict[str, Draw] = {
 @pytest.mark.parametrize("confidence", [0.6, 0.8, 0.95, 0.99])
 def test_looks_spend_the_whole_error_once_and_the_first_can_decide(confidence: float) -> None:
     least = statistics.runs_for_confidence(confidence)
-    looks = looks_for(least)
-    assert math.isclose(sum(part for _, part in looks), 1.0)
-    numbers = [number for number, _ in looks]
+    analyses = analyses_for(least)
+    assert math.isclose(sum(part for _, part in analyses), 1.0)
+    numbers = [number for number, _ in analyses]
     assert numbers == sorted(set(numbers))
     assert numbers[0] == max(FIRST, least)
-    assert looks_for(least, 2)[-1][0] >= least
+    assert analyses_for(least, 2)[-1][0] >= least
 
 
 def test_a_clear_goal_is_decided_at_the_first_look() -> None:
@@ -113,7 +114,7 @@ def test_a_clear_goal_is_decided_at_the_first_look() -> None:
 def test_nothing_is_decided_with_fewer_runs_than_the_confidence_takes() -> None:
     """Eight runs that agree do not exclude a state that one run in nine has."""
     link = Link(normal(0.95, 0.001))
-    seen = Observing(link, [HIGH], Plan(100, 100, 100, least=LEAST))
+    seen = SearchState(link, [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, ((8, 0.25), (16, 0.25)), independent, {})
     test.run([100])
     assert test.judged(100, HIGH).verdict == "undecided"
@@ -128,7 +129,7 @@ def test_an_undecided_goal_takes_every_look() -> None:
         found = sequential(link).judged(100, HIGH)
         undecided += found.verdict == "undecided"
         if found.verdict == "undecided":
-            assert len(link.asked) == looks_for(LEAST)[-1][0]
+            assert len(link.asked) == analyses_for(LEAST)[-1][0]
             assert found.confidence is not None
             assert found.confidence < 0.95
     assert undecided >= 34
@@ -157,7 +158,7 @@ def test_goals_are_judged_together_and_each_by_itself() -> None:
     link = Link(normal(0.95), normal(0.01, 0.001))
     test = sequential(link, [HIGH, LOW])
     assert [test.judged(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "undecided"]
-    assert len(link.asked) == looks_for(LEAST)[-1][0], "one undecided goal is enough to go on"
+    assert len(link.asked) == analyses_for(LEAST)[-1][0], "one undecided goal is enough to go on"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_only_buffers_with_an_undecided_goal_are_looked_at_again() -> None:
     test = sequential(link, buffers=(10, 100, 1000))
     assert [test.judged(at, HIGH).verdict for at in (10, 100, 1000)] == ["missed", "undecided", "met"]
     runs = [sum(buffer == at for buffer, _ in link.asked) for at in (10, 100, 1000)]
-    assert runs == [LEAST, looks_for(LEAST)[-1][0], LEAST]
+    assert runs == [LEAST, analyses_for(LEAST)[-1][0], LEAST]
 
 
 def test_a_bad_run_at_a_buffer_nearby_makes_another_less_sure() -> None:
@@ -201,8 +202,8 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
     margins = [1 + 1e-3 * number for number in range(17)] + [-1.5, -1.49]
     assert statistics.bootstrap_confidence(margins, min(margins)) > 1 - 0.05 / 4
     of = iter(HIGH.threshold * (1 + 0.1 * sign * margin) for margin in margins)
-    seen = Observing(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, looks_for(LEAST)[:1], independent, {})
+    seen = SearchState(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
+    test = SequentialTest(seen, analyses_for(LEAST)[:1], independent, {})
     test.run([100])
     found = test.judged(100, HIGH)
     assert found.verdict == "undecided"
@@ -232,8 +233,8 @@ def test_a_goal_that_holds_by_derivation_is_met_whatever_was_measured() -> None:
 def test_progress_says_how_many_verdicts_are_reached() -> None:
     told: list[str] = []
     expected: list[int] = []
-    seen = Observing(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, looks_for(LEAST), independent, {}, expected.append, told.append)
+    seen = SearchState(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
+    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, Callbacks(known=told.append))
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]
     assert told[0] == "0 of 2 verdicts reached"
@@ -247,8 +248,8 @@ def test_the_configured_buffer_is_simulated_exactly_as_it_is() -> None:
     scenario = Scenario.parse(SMALL.replace('"20p"', '"100500B"').replace('"1000B"', '"1500B"'))
     found = checked_buffers(scenario, [])
     (place,) = found.at
-    assert found.core(scenario.core, place).sha256 == scenario.core.sha256
-    assert found.sized(scenario, place).bytes == 100500
+    assert found.apply(place).core.sha256 == scenario.core.sha256
+    assert found.sized(place).bytes == 100500
     report = check(scenario, replications=2)
     assert report.buffers[0].setting is None
     assert report.buffers[0].buffer == scenario.buffer

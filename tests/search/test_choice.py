@@ -16,7 +16,7 @@ from rich.console import Console
 from forebay import InputError, Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Estimate
-from forebay.search.answer import Conflict, CurvePoint, JudgedGoal, Side
+from forebay.search.answer_parts import Conflict, CurvePoint, JudgedGoal, Side
 from forebay.search.choice import Choice, cases, choice, for_each, of_all
 from forebay.search.plan import Plan
 from forebay.search.ranking import compared
@@ -160,7 +160,7 @@ def order(*answers: Recommendation) -> list[tuple[str, bool]]:
 
 def test_more_margin_on_delay_is_better_than_a_smaller_buffer(answer: Recommendation) -> None:
     """A call's p99 delay of 28 ms with 133 packets is worse than 0.4 ms with 209 where at most 30 ms are asked for."""
-    small, large = (replace(answer, buffer=answer.knob.sized(answer.scenario, packets)) for packets in (133, 209))
+    small, large = (replace(answer, buffer=answer.variable.sized(packets)) for packets in (133, 209))
     slow = judged(small, ("call.queue_delay_p99", 0.03, 0.0284, 0.0002))
     quick = judged(large, ("call.queue_delay_p99", 0.03, 0.0004, 0.0001))
     assert order(slow, quick) == [("1", False), ("0", True)]

@@ -16,9 +16,9 @@ from forebay.errors import InputError
 from forebay.inputs.goals import metric_value
 from forebay.results.warning import Kind
 from forebay.scenario import run_jobs
-from forebay.search.class_sizing import _classes
-from forebay.search.joint_buffers import SERIES, JointBuffers, with_sizes
+from forebay.search.joint_buffers import SERIES, JointBuffers, PortBuffers
 from forebay.search.measurements import Measurements
+from forebay.search.port_classes import port_classes
 from forebay.views.answer_sentences import asked
 from forebay.views.class_sizing_text import class_sizing_text, link_line, paragraphs, sentence
 from forebay.views.wording import count
@@ -120,7 +120,7 @@ def test_the_confirmation_uses_runs_that_no_search_uses(
     measured = Measurements.__call__
 
     def spy(self: Measurements, pairs: list[tuple[int, int]]) -> object:
-        numbers[isinstance(self.knob, JointBuffers)].update(number for _, number in pairs)
+        numbers[isinstance(self.variable, JointBuffers)].update(number for _, number in pairs)
         return measured(self, pairs)
 
     monkeypatch.setattr(Measurements, "__call__", spy)
@@ -196,21 +196,21 @@ def _load(text: str) -> Scenario:
 
 def test_classes_without_a_buffer_are_sized_as_one(scenario: Scenario) -> None:
     text = TWO.replace('"data", buffer = "60p" }', '"data" }')
-    found = _classes(_load(text))
+    found = port_classes(_load(text)).every
     assert [(each.name, each.key, each.groups) for each in found] == [
         ("voice", CLASS_KEYS[0], ("calls",)),
         ("data", "link.buffer", ("copies",)),
     ]
-    assert [each.key for each in _classes(scenario)] == list(CLASS_KEYS)
+    assert [each.key for each in port_classes(scenario).every] == list(CLASS_KEYS)
 
 
 def test_a_refusal_enlarges_the_buffer_of_the_refused_goal(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    from forebay.search import class_sizing
+    from forebay.search import class_steps
 
     sizes: list[dict[str, int]] = []
-    real = class_sizing.JointSearch.test
+    real = class_steps.JointSearch.test
 
-    def refused_once(self: class_sizing.JointSearch, place: int, outcome: class_sizing.Outcome) -> bool:
+    def refused_once(self: class_steps.JointSearch, place: int, outcome: class_steps.Outcome) -> bool:
         sizes.append(dict(_sizing[0].sizes))
         confirmed = real(self, place, outcome)
         if len(sizes) == 1:
@@ -219,15 +219,15 @@ def test_a_refusal_enlarges_the_buffer_of_the_refused_goal(scenario: Scenario, m
             return False
         return confirmed
 
-    _sizing: list[class_sizing._Sizing] = []
-    run = class_sizing._Sizing.run
+    _sizing: list[class_steps.ClassSteps] = []
+    run = class_steps.ClassSteps.run
 
-    def noted(self: class_sizing._Sizing) -> None:
+    def noted(self: class_steps.ClassSteps) -> None:
         _sizing.append(self)
         run(self)
 
-    monkeypatch.setattr(class_sizing._Sizing, "run", noted)
-    monkeypatch.setattr(class_sizing.JointSearch, "test", refused_once)
+    monkeypatch.setattr(class_steps.ClassSteps, "run", noted)
+    monkeypatch.setattr(class_steps.JointSearch, "test", refused_once)
     found = size_classes(scenario)
     assert found.verdict == "met"
     assert sizes[1][CLASS_KEYS[0]] > sizes[0][CLASS_KEYS[0]]
@@ -236,15 +236,16 @@ def test_a_refusal_enlarges_the_buffer_of_the_refused_goal(scenario: Scenario, m
 
 def test_a_place_has_all_buffers() -> None:
     scenario = _load(TWO)
-    knob = JointBuffers("classes")
+    port = PortBuffers(scenario)
+    variable = port.joint
     sizes = dict(zip(CLASS_KEYS, (7, 21), strict=True))
-    place = knob.place_of(sizes)
-    assert knob.place_of(dict(sizes)) == place
-    assert knob.place_of(dict(zip(CLASS_KEYS, (21, 7), strict=True))) != place
-    core = knob.core(scenario.core, place)
-    assert core.sha256 == with_sizes(scenario.core, sizes).sha256
+    place = variable.place_of(sizes)
+    assert variable.place_of(dict(sizes)) == place
+    assert variable.place_of(dict(zip(CLASS_KEYS, (21, 7), strict=True))) != place
+    core = variable.apply(place).core
+    assert core.sha256 == port.with_sizes(sizes).core.sha256
     assert [core.buffer_of(key)["packets"] for key in CLASS_KEYS] == [7, 21]
-    assert knob.sized(scenario, place).packets == 28
+    assert variable.sized(place).packets == 28
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 
 from forebay import Scenario, recommend
 from forebay.results.warning import Kind
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import FIRST_IN_FIRST_OUT, delay_bounds
-from forebay.search.knob import knob
-from forebay.search.recommendation import varied_key
+from forebay.search.question import varied
 
 #: Twice what the link carries, in packets of two sizes, and flows that react.
 OVERLOAD = """
@@ -46,7 +46,7 @@ BASE = Scenario.parse(OVERLOAD)
 
 def bounds(scenario: Scenario) -> Mapping[str, int]:
     """By goal, the largest buffer up to which it is derived to hold."""
-    return {goal.key: most for goal, most in delay_bounds(scenario, knob(scenario, "link.buffer")).items()}
+    return {goal.key: most for goal, most in delay_bounds(BufferVariable(scenario).named("link.buffer")).items()}
 
 
 def test_the_bound_is_that_of_a_full_queue_of_the_largest_packets() -> None:
@@ -57,8 +57,8 @@ def test_the_bound_is_that_of_a_full_queue_of_the_largest_packets() -> None:
 def test_a_limit_in_bytes_is_filled_by_packets_of_any_size() -> None:
     scenario = BASE.changed("link.buffer=30kB")
     assert not scenario.core.packet_limit
-    varied = knob(scenario, "link.buffer")
-    size = varied.size(scenario)
+    varied = BufferVariable(scenario).named("link.buffer")
+    size = varied.size
     each = size.bytes / size.packets
     assert bounds(scenario)["queue_delay_max"] == int((0.999 * 0.06 * 5e5 - 1500) / each)
 
@@ -77,10 +77,10 @@ def test_no_run_exceeds_the_bound(queue: str, limit: str, layer: str) -> None:
         if most is None:
             assert threshold_ms == 7, "two packets with their frames take longer"
             continue
-        varied = knob(scenario, "link.buffer")
+        varied = BufferVariable(scenario).named("link.buffer")
         for buffer in {most, max(1, most // 3)}:
             for replication in range(2):
-                turned = varied.turned(scenario, buffer)
+                turned = varied.apply(buffer)
                 report = turned.changed(f"run.seed={replication + 1}").run(replications=1)
                 assert report.metrics["queue_delay_max_s"].mean <= threshold_ms / 1e3, (threshold_ms, buffer)
 
@@ -91,7 +91,7 @@ def test_the_bound_is_not_far_from_what_a_run_reaches(layer: str) -> None:
     text = OVERLOAD.replace('packet = "200B"', 'packet = "1500B"')
     scenario = Scenario.parse(text).changed(f"link.rate_layer={layer}")
     most = bounds(scenario)["queue_delay_max"]
-    report = knob(scenario, "link.buffer").turned(scenario, most + 3).run(replications=1)
+    report = BufferVariable(scenario).named("link.buffer").apply(most + 3).run(replications=1)
     assert report.metrics["queue_delay_max_s"].mean > 0.06
 
 
@@ -118,9 +118,9 @@ def test_nothing_is_derived_where_a_packet_may_wait_longer(before: str, after: s
 
 
 def test_nothing_is_derived_of_what_is_not_the_buffer() -> None:
-    ranged = varied_key(BASE, "link.rate=2Mbps..8Mbps", largest=False, resolution=0.05)
-    assert delay_bounds(BASE, ranged) == {}
-    assert delay_bounds(BASE, object()) == {}
+    ranged = varied(BufferVariable(BASE), "link.rate=2Mbps..8Mbps", largest=False, resolution=0.05)
+    assert delay_bounds(ranged) == {}
+    assert delay_bounds(object()) == {}
 
 
 def test_nothing_is_derived_of_other_goals_and_of_a_delay_below_one_packet() -> None:
@@ -135,15 +135,15 @@ def test_a_bound_is_of_the_target_alone_and_holds_for_every_group() -> None:
     text = text.replace("workload =", 'path = ["first", "second"]\nworkload =')
     text = text.replace("count = 4", 'path = ["second"]\ncount = 16')
     scenario = Scenario.parse(text).changed("goal.flood.queue_delay_max=<= 60ms")
-    varied = knob(scenario, "link.buffer")
-    found = {goal.key: most for goal, most in delay_bounds(scenario, varied).items()}
+    varied = BufferVariable(scenario).named("link.buffer")
+    found = {goal.key: most for goal, most in delay_bounds(varied).items()}
     assert found["flood.queue_delay_max"] == found["queue_delay_max"] == 18
-    report = varied.turned(scenario, 18).run(replications=1)
+    report = varied.apply(18).run(replications=1)
     assert 0.03 < report.metrics["queue_delay_max_s"].mean <= 0.06
     for group in report.groups:
         assert group.metrics["queue_delay_max_s"].mean <= 0.06
-    earlier = knob(scenario, "links.first.buffer")
-    assert delay_bounds(scenario, earlier) == {}
+    earlier = BufferVariable(scenario).named("links.first.buffer")
+    assert delay_bounds(earlier) == {}
 
 
 @pytest.mark.parametrize("queue", ["droptail", "codel"])
@@ -157,7 +157,7 @@ def test_no_goal_is_called_missed_within_its_bound(queue: str, quick: bool) -> N
         )
         most = {
             goal.name: packets
-            for goal, packets in delay_bounds(answer.scenario, knob(answer.scenario, "link.buffer")).items()
+            for goal, packets in delay_bounds(BufferVariable(answer.scenario).named("link.buffer")).items()
         }["queue_delay_max"]
         assert answer.verdict != "impossible"
         for warning in answer.warnings:

@@ -18,12 +18,16 @@ from forebay.results import statistics
 from forebay.results.report import BufferSize, Report
 from forebay.results.warning import Kind, Warning
 from forebay.rules import Rule
-from forebay.search import findings, recommendation
-from forebay.search.findings import Finished
-from forebay.search.judging import AverageJudge, Judge, Replications, ShareJudge
-from forebay.search.knob import TARGET_LINK
-from forebay.search.measurements import Measurements
+from forebay.search import evidence_warnings, findings, variations
+from forebay.search.answer import Recommendation
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.evidence_warnings import warnings
+from forebay.search.goal_test import GoalTest, MeanTest, Replications, ShareTest
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import Outcome, Plan
+from forebay.search.question import Question, named_numbers
+from forebay.search.rare_states import lengthened
 from forebay.search.smallest import Search
 from forebay.search.words import Words
 from tests.support.scenarios import SMALL
@@ -52,20 +56,20 @@ def finished(
     seen: Mapping[int, Sequence[Report]],
     outcome: Outcome,
     *,
-    judge: Judge | None = None,
+    test: GoalTest | None = None,
     fresh: Mapping[int, Sequence[Report]] | None = None,
     scenario: Scenario = SCENARIO,
     jitter: Jitter | None = None,
     engine: str = "test",
-) -> Finished:
+) -> Evidence:
     """A search that saw these replications at each buffer, and fresh ones, and came to this outcome."""
-    measure = Measurements(scenario, engine, None, None)
-    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, looks=(4, 8, 16), judge=judge or AverageJudge()))
+    measure = Measurements(BufferVariable(scenario), Means(engine))
+    search = Search(measure, scenario.goals, dataclasses.replace(PLAN, analyses=(4, 8, 16), test=test or MeanTest()))
     search.samples = {buffer: Replications(reports) for buffer, reports in seen.items()}
     measure.reports = {(buffer, n): each for buffer, reports in seen.items() for n, each in enumerate(reports)}
     for buffer, reports in (fresh or {}).items():
         measure.reports |= {(buffer, 16 + n): each for n, each in enumerate(reports)}
-    return Finished(scenario, search, outcome, measure, jitter)
+    return Evidence(search, outcome, measure, BufferVariable(scenario), jitter)
 
 
 def four(make: Any) -> list[Report]:
@@ -96,9 +100,9 @@ def test_the_answer_is_told_by_its_fresh_replications_and_a_compromise_by_all_it
 
 @pytest.mark.parametrize("share", [None, 0.5])
 def test_goals_are_judged_one_by_one(share: float | None) -> None:
-    judge = AverageJudge() if share is None else ShareJudge(share)
+    test = MeanTest() if share is None else ShareTest(share)
     fresh = [report(0.85, 0.14), report(0.9, 0.16), report(0.8, 0.15), report(0.95, 0.19)]
-    known = finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh, binding=DELAY.key), judge=judge)
+    known = finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh, binding=DELAY.key), test=test)
     judged = findings.judged_goals(known, share)
     assert list(judged) == [UTILIZATION.key, DELAY.key]
     for goal, values, held in ((UTILIZATION, (0.85, 0.9, 0.8, 0.95), 3), (DELAY, (0.14, 0.16, 0.15, 0.19), 2)):
@@ -111,7 +115,7 @@ def test_goals_are_judged_one_by_one(share: float | None) -> None:
         assert found.met == (goal is UTILIZATION if share is None else held >= 4 * share)
         assert found.binding == (goal is DELAY)
         worst = known.search.worst_near(9, fresh)
-        assert found.confidence == judge.confidences(fresh, SCENARIO.goals, worst)[goal.key]
+        assert found.confidence == test.confidences(fresh, SCENARIO.goals, worst)[goal.key]
         told = found.to_dict()
         assert told["threshold"] == goal.threshold
         assert "metric" not in told
@@ -148,7 +152,9 @@ def test_buffers_are_told_in_every_unit() -> None:
         return None if size is None else size.packets
 
     seen = {3: four(bad), 9: four(good), 20: four(bad), 40: four(good)}
-    answered = finished(seen, Outcome(buffer=9, up_to=(9, 20), gaps=((20, UTILIZATION.key),), islands=((5, 7), (4, 7))))
+    answered = finished(
+        seen, Outcome(buffer=9, up_to=(9, 20), gaps=((20, UTILIZATION.key),), feasible_intervals=((5, 7), (4, 7)))
+    )
     end = findings.upper_end(answered)
     assert end is not None
     assert (packets(end.buffer), packets(end.missed_at)) == (9, 20)
@@ -156,7 +162,10 @@ def test_buffers_are_told_in_every_unit() -> None:
     (gap,) = findings.gaps(answered)
     assert (packets(gap.buffer), gap.goal) == (20, UTILIZATION.key)
     assert gap.measured.mean == pytest.approx(0.70015)
-    assert [(packets(each.buffer), packets(each.missed_at)) for each in findings.islands(answered)] == [(4, 7), (5, 7)]
+    assert [(packets(each.buffer), packets(each.missed_at)) for each in findings.feasible_intervals(answered)] == [
+        (4, 7),
+        (5, 7),
+    ]
     open_end = findings.upper_end(finished(seen, Outcome(buffer=9, up_to=(40, None))))
     assert open_end is not None
     assert open_end.missed_at is None
@@ -189,11 +198,11 @@ def rule(packets: float | None) -> Rule:
     return Rule("some", packets, None, (), {}, ("a note",))
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
-def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
+def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, test: GoalTest) -> None:
     monkeypatch.setattr(Report, "over", classmethod(lambda _cls, reports: next(iter(reports))))
     seen = {1: four(bad), 9: four(good), 80: four(good), 18: [*four(good)[:3], report(0.84, 0.1)]}
-    known = finished(seen, Outcome(buffer=9), judge=judge)
+    known = finished(seen, Outcome(buffer=9), test=test)
     none = findings.judged_rule(known, rule(None))
     assert (none.buffer, none.measured, none.judgment.simulated) == (None, {}, False)
     assert none.notes == ("a note",)
@@ -208,7 +217,7 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, jud
             assert found.judgment.miss is not None
             assert found.judgment.miss.goal == UTILIZATION.key
             assert found.judgment.times is None
-        elif packets == 18 and isinstance(judge, ShareJudge):
+        elif packets == 18 and isinstance(test, ShareTest):
             assert found.judgment.miss is not None
             assert found.judgment.miss.goal == "fraction", "three of four draws are fewer than nine in ten"
             assert found.judgment.times is None
@@ -220,15 +229,15 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, jud
     assert beyond.buffer.packets == 81
     assert beyond.notes == ("a note", "not simulated: more than 80 packets")
     assert (beyond.measured, beyond.judgment.simulated) == ({}, False)
-    without = finished(seen, Outcome(compromise=9), judge=judge)
+    without = finished(seen, Outcome(compromise=9), test=test)
     assert findings.judged_rule(without, rule(9.0)).judgment.times is None
 
 
 # Warnings --------------------------------------------------------------------------------------------------------
 
 
-def kinds(known: Finished) -> list[Kind]:
-    return [warning.kind for warning in findings.warnings(known)]
+def kinds(known: Evidence) -> list[Kind]:
+    return [warning.kind for warning in warnings(known)]
 
 
 def test_replications_that_repeat_each_other_are_told() -> None:
@@ -238,20 +247,20 @@ def test_replications_that_repeat_each_other_are_told() -> None:
         (8, 5, "of the 8 replications at 9 packets only 5 differ: they count as 5 observations"),
     ):
         fresh = [good(number % different) for number in range(count)]
-        (warning,) = findings.warnings(finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh)))
+        (warning,) = warnings(finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh)))
         assert warning.kind is Kind.IDENTICAL
         assert words in warning
         assert warning.values == {"replications": count, "different": different}
         assert warning.endswith("repeat with `--jitter`, which makes round trips and starts random")
     fresh = [good(number) for number in range(8)]
-    assert findings.warnings(finished({9: fresh}, Outcome(buffer=9, confirmation=fresh))) == ()
-    assert findings.warnings(finished({}, Outcome())) == ()
+    assert warnings(finished({9: fresh}, Outcome(buffer=9, confirmation=fresh))) == ()
+    assert warnings(finished({}, Outcome())) == ()
     once = finished({9: four(good)}, Outcome(buffer=9))
     once.measure.replicates = False
-    (warning,) = findings.warnings(once)
+    (warning,) = warnings(once)
     assert warning.values == {"replications": 1, "different": 1}
     random = jittered(SCENARIO)[0]
-    (warning,) = findings.warnings(finished({9: [good()] * 8}, Outcome(compromise=9), scenario=random))
+    (warning,) = warnings(finished({9: [good()] * 8}, Outcome(compromise=9), scenario=random))
     assert warning.endswith("give the traffic something random, such as a law for `start`, `rtt` or sizes")
 
 
@@ -265,7 +274,7 @@ def test_flows_in_step_are_told_and_what_helps_is_told_once() -> None:
     ):
         known = finished({9: fresh}, Outcome(buffer=9, confirmation=fresh), scenario=step, engine="packet")
         assert not known.confident
-        told = findings._of_evidence(known)
+        told = evidence_warnings._of_independence(known)
         assert [warning.kind for warning in told] == kinds
         assert [cure in warning for warning in told] == [False] * (len(kinds) - 1) + [True]
         assert (told[-1].subject, told[-1].values) == ("bulk", {"flows": 3})
@@ -283,15 +292,15 @@ def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
     seen = {9: four(good)}
     fresh = four(good)
     noted = finished(seen, Outcome(buffer=9, confirmation=fresh, notes=[again, other]))
-    assert list(findings.warnings(noted)) == [again, other]
+    assert list(warnings(noted)) == [again, other]
     outcome = Outcome(
         buffer=9,
         confirmation=fresh,
         notes=[again, other],
         gaps=((20, "a"), (21, "b"), (22, "a")),
-        islands=((7, 8), (3, 4), (2, 4)),
+        feasible_intervals=((7, 8), (3, 4), (2, 4)),
     )
-    kept, first, second, below = findings.warnings(finished(seen, outcome))
+    kept, first, second, below = warnings(finished(seen, outcome))
     assert kept is other
     assert (first.subject, first.values) == ("a", {"missed_at": 20})
     assert first == "`a` is missed again above the answer, at 20, 22 packets"
@@ -311,9 +320,9 @@ def test_buffers_are_named_but_not_too_many_of_them(count: int) -> None:
     assert ("..." in text) == (len(shown) < count)
     assert Words().named(2) == "2 packets"
     assert Words().named(0) == "0 packets"
-    assert findings._names(["a"]) == "a"
-    assert findings._names(["a", "b"]) == "a and b"
-    assert findings._names(["a", "b", "c", "d"]) == "a, b, c and d"
+    assert evidence_warnings._names(["a"]) == "a"
+    assert evidence_warnings._names(["a", "b"]) == "a and b"
+    assert evidence_warnings._names(["a", "b", "c", "d"]) == "a, b, c and d"
 
 
 def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
@@ -323,11 +332,11 @@ def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
         return made
 
     seen = {9: [warned("a"), warned("b", "a")], 4: [warned(), warned("a")], 12: [warned(), warned()]}
-    found = findings._of_runs(finished(seen, Outcome(buffer=9)))
+    found = evidence_warnings._of_runs(finished(seen, Outcome(buffer=9)))
     assert found == ["at 4, 9 packets: few at a", "at 9 packets: few at b"]
     assert [warning.subject for warning in found] == ["a", "b"]
     one_cause = {at: [warned(name, kind=Kind.METRIC_LEFT_OUT)] for at, name in ((9, "a"), (5, "b"), (100, "c"))}
-    (merged,) = findings._of_runs(finished(one_cause, Outcome(buffer=9)))
+    (merged,) = evidence_warnings._of_runs(finished(one_cause, Outcome(buffer=9)))
     for part in ("at 5, 9 packets", "`a`", "`b`"):
         assert part in merged
 
@@ -335,14 +344,14 @@ def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
 def test_what_jitter_changed_is_told() -> None:
     nothing = Jitter(round_trips=(), starts=(), round_trip_s=0.001, start_s=0.5)
     both = Jitter(round_trips=("web", "bulk"), starts=("bulk",), round_trip_s=0.001, start_s=0.5)
-    assert findings._of_jitter(None) == []
-    assert "changed nothing" in findings._of_jitter(nothing)[0]
+    assert evidence_warnings._of_jitter(None) == []
+    assert "changed nothing" in evidence_warnings._of_jitter(nothing)[0]
     for jitter, words, values in (
         (both, ("round trips of `web` and `bulk` and spread the starts of `bulk`",), {"round_trip_s", "start_s"}),
         (dataclasses.replace(both, starts=()), ("added up to 1.00 ms to",), {"round_trip_s"}),
         (dataclasses.replace(both, round_trips=()), ("spread the starts of `bulk` over 500 ms",), {"start_s"}),
     ):
-        (warning,) = findings._of_jitter(jitter)
+        (warning,) = evidence_warnings._of_jitter(jitter)
         assert set(warning.values) == values
         for word in words:
             assert word in warning
@@ -360,20 +369,20 @@ ELAPSED: list[float] = []
 
 
 @pytest.fixture(scope="module")
-def answer() -> recommendation.Recommendation:
+def answer() -> Recommendation:
     started = time.perf_counter()
     found = recommend(SCENARIO, ["loss_rate<=20%"], also=["7p", " 9p "])
     ELAPSED.append(time.perf_counter() - started)
     return found
 
 
-def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: recommendation.Recommendation) -> None:
+def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: Recommendation) -> None:
     assert answer.confidence is not None
     assert answer.confidence >= 0.95
     assert answer.resolution == 0.05
     assert (answer.sensitivity, answer.jitter, answer.pareto, answer.fraction) == (None, None, None, None)
     assert answer.configurations == ()
-    assert answer.knob == TARGET_LINK
+    assert answer.variable == BufferVariable(SCENARIO)
     assert answer.feasible
     assert answer.packets == round(answer.buffer.packets)  # type: ignore[union-attr]
     assert answer.conflict is None
@@ -397,7 +406,7 @@ def test_a_conflict_is_proven_at_the_confidence_that_was_asked_for() -> None:
     assert conflict.to_dict()["conflict"]["needs_at_least"]["goals"] == ["utilization"]
 
 
-def test_buffers_that_were_named_are_measured(answer: recommendation.Recommendation) -> None:
+def test_buffers_that_were_named_are_measured(answer: Recommendation) -> None:
     assert [(each.name, each.buffer.packets) for each in answer.also] == [("as configured", 20), ("7p", 7), ("9p", 9)]
     measured = {point.buffer.packets: point for point in answer.points}
     assert list(measured) == sorted(measured)
@@ -418,7 +427,7 @@ def test_buffers_that_were_named_are_measured(answer: recommendation.Recommendat
     assert any(rule.between is not None for rule in answer.rules)
 
 
-def test_the_curve_is_a_row_for_each_point(answer: recommendation.Recommendation) -> None:
+def test_the_curve_is_a_row_for_each_point(answer: Recommendation) -> None:
     curve = answer.curve
     assert curve["buffer_packets"].to_list() == [point.buffer.packets for point in answer.points]
     assert curve["replications"].to_list() == [point.replications for point in answer.points]
@@ -429,7 +438,7 @@ def test_the_curve_is_a_row_for_each_point(answer: recommendation.Recommendation
     ]
 
 
-def test_the_cost_is_of_all_that_was_measured(answer: recommendation.Recommendation) -> None:
+def test_the_cost_is_of_all_that_was_measured(answer: Recommendation) -> None:
     cost = answer.cost
     assert answer.twin is not None
     assert cost.replications == sum(point.replications for point in answer.points) + answer.twin.runs
@@ -441,7 +450,7 @@ def test_the_cost_is_of_all_that_was_measured(answer: recommendation.Recommendat
     assert cost.peak_rss_bytes > 0
 
 
-def test_the_json_has_what_was_asked_for_and_no_more(answer: recommendation.Recommendation) -> None:
+def test_the_json_has_what_was_asked_for_and_no_more(answer: Recommendation) -> None:
     told = answer.to_dict()
     extras = {"sensitivity", "configuration", "configurations", "pareto", "jitter", "over"}
     assert not extras & set(told)
@@ -468,7 +477,7 @@ def test_costs_are_added_up_but_for_memory() -> None:
     assert (cost.wall_s, cost.peak_rss_bytes) == (7.0, 80), "memory is used again"
 
 
-def test_whether_the_curve_falls_again_is_known(answer: recommendation.Recommendation) -> None:
+def test_whether_the_curve_falls_again_is_known(answer: Recommendation) -> None:
     for gaps, islands in itertools.product(((), ("gap",)), ((), ("island",))):
         known = dataclasses.replace(answer, gaps=gaps, islands=islands)  # type: ignore[arg-type]
         assert known.monotone == (not gaps and not islands)
@@ -510,10 +519,12 @@ def test_a_warm_up_that_is_too_short_is_told_of_packets() -> None:
 
 
 def test_buffers_have_at_least_one_packet() -> None:
-    assert recommendation._sized([rule(0.2), rule(None), rule(8.6), rule(1.0)]) == [1, 9, 1]
+    rules = [rule(0.2), rule(None), rule(8.6), rule(1.0)]
+    asked = Question(BufferVariable(SCENARIO), {}, rules, (), None, lengthened(SCENARIO))
+    assert asked.of_rules == [1, 9, 1]
     tiny = SCENARIO.changed("link.buffer=100B")
-    assert recommendation._asked(tiny, TARGET_LINK, [" 3p "]) == {"as configured": 1, "3p": 3}
-    assert recommendation._asked(SCENARIO, TARGET_LINK, []) == {"as configured": 20}
+    assert named_numbers(BufferVariable(tiny), [" 3p "]) == {"as configured": 1, "3p": 3}
+    assert named_numbers(BufferVariable(SCENARIO), []) == {"as configured": 20}
 
 
 @pytest.mark.parametrize("around", [2, 3, 17, 60])
@@ -536,8 +547,8 @@ def test_variations_are_searched_for_around_the_answer(
     if found == "nothing":
         around = 50
     known = finished({9: four(good)}, outcome)
-    monkeypatch.setattr(recommendation, "Search", Looking)
-    told = recommendation._sensitivity(dataclasses.replace(known, scenario=SCENARIO))
+    monkeypatch.setattr(variations, "Search", Looking)
+    told = variations.variations(known)
     assert [(each.what, each.factor) for each in told] == [("rtt", 0.8), ("rtt", 1.2), ("load", 0.8), ("load", 1.2)]
     for number, ((plan, before), each) in enumerate(zip(plans, told, strict=True)):
         assert plan.smallest == max(1, around // 4)

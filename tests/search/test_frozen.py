@@ -12,7 +12,7 @@ import forebay.search
 from forebay.search.plan import Outcome
 
 #: What notes things down while a search runs.
-RUNNING = {Outcome.__name__, "_State", "_Sizing"}
+RUNNING = {Outcome.__name__, "ClassState", "ClassSteps"}
 
 
 def test_answers_cannot_be_changed() -> None:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from forebay import Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.warning import Kind
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, Scatter, extrapolated, factors
 from forebay.search.plan import Plan
-from forebay.search.scaling import LEAST_FLOWS, largest_factor, scaled
+from forebay.search.scaling import LEAST_FLOWS, ScaledLinks
 from tests.search.test_search import Link, delay, utilization
 
 PLAN = Plan(smallest=1, largest=1000, ceiling=8000)
@@ -57,7 +57,7 @@ def rung(factor: int, at: float, error: float = 1.1) -> Rung:
 @pytest.mark.parametrize("factor", [2, 5, 10])
 def test_a_smaller_link_leaves_each_flow_its_share(factor: int) -> None:
     whole = Scenario.parse(LARGE)
-    small = scaled(whole, factor)
+    small = ScaledLinks(whole).by(factor)
     assert small.core.rate_bps == pytest.approx(whole.core.rate_bps / factor)
     counts = [{name: count for name, count, *_ in each.core.groups} for each in (whole, small)]
     assert counts[1]["long"] == counts[0]["long"] / factor
@@ -84,7 +84,7 @@ def test_a_smaller_link_leaves_each_flow_its_share(factor: int) -> None:
 )
 def test_what_a_smaller_link_would_not_have_is_not_scaled(change: str, largest: int) -> None:
     changes = (change, "flows.long.count=2") if "rtt=[" in change else (change,)
-    assert largest_factor(Scenario.parse(LARGE).changed(*changes)) == largest
+    assert ScaledLinks(Scenario.parse(LARGE).changed(*changes)).largest_factor == largest
 
 
 # Extrapolation -------------------------------------------------------------------------------------------------------

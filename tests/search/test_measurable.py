@@ -11,7 +11,7 @@ import pytest
 from forebay import InputError, Scenario, UnsupportedError, _core, recommend
 from forebay.errors import ContradictionError
 from forebay.results.metric import find
-from forebay.search.measurable import ENGINES, measurable
+from forebay.search.measurable import ENGINES, Measurable
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
@@ -63,8 +63,8 @@ def test_what_is_foretold_is_what_is_reported(kind: str, engine: str) -> None:
         assert kind not in {"persistent", "poisson", "cbr", "on_off"}
         return
     (group,) = report.groups
-    assert named(group.metrics) == set(measurable(asked, engine, group.name))
-    assert named(report.metrics) == set(measurable(asked, engine))
+    assert named(group.metrics) == set(Measurable(asked, engine).metrics(group.name))
+    assert named(report.metrics) == set(Measurable(asked, engine).metrics())
 
 
 @pytest.mark.parametrize("engine", ["packet", "fluid"])
@@ -73,16 +73,16 @@ def test_what_is_foretold_of_a_mix(engine: str) -> None:
     asked = scenario(*kinds)
     report = asked.run(engine, replications=1)
     # Not every flow of a crowd gets anywhere.
-    assert named(report.metrics) <= set(measurable(asked, engine))
+    assert named(report.metrics) <= set(Measurable(asked, engine).metrics())
     for group in report.groups:
-        assert named(group.metrics) <= set(measurable(asked, engine, group.name))
+        assert named(group.metrics) <= set(Measurable(asked, engine).metrics(group.name))
 
 
 def test_a_medium_has_a_loss_rate_where_it_loses() -> None:
     lossy = scenario("persistent").changed(("test", "link.loss.random", "1%"))
-    assert "medium_loss_rate" in measurable(lossy, "packet")
+    assert "medium_loss_rate" in Measurable(lossy, "packet").metrics()
     assert "medium_loss_rate" in named(lossy.run("packet", replications=1).metrics)
-    assert "medium_loss_rate" not in measurable(lossy, "packet", "persistent")
+    assert "medium_loss_rate" not in Measurable(lossy, "packet").metrics("persistent")
     with pytest.raises(InputError, match="medium_loss_rate`, which is not measured: the link has no `loss`; allowed"):
         recommend(scenario("persistent"), ["medium_loss_rate<=1%"], progress=refuse)
 
@@ -93,10 +93,12 @@ def test_phases_have_delays_where_the_rate_changes(engine: str) -> None:
         'link.rate={ steps = [["0s", "10Mbps"], ["200ms", "5Mbps"]], repeat = "1s" }'
     )
     phases = {f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")}
-    assert phases <= set(measurable(changing, engine))
+    assert phases <= set(Measurable(changing, engine).metrics())
     assert phases <= named(changing.run(engine, replications=1).metrics)
     played = scenario("persistent").changed('link.rate={ opportunities = "1 1 2" }')
-    assert not phases & (named(played.run("packet", replications=1).metrics) | set(measurable(played, "packet")))
+    assert not phases & (
+        named(played.run("packet", replications=1).metrics) | set(Measurable(played, "packet").metrics())
+    )
     with pytest.raises(
         InputError, match="queue_delay_p99_slow`, which is not measured: the link's rate does not change"
     ):
@@ -113,7 +115,7 @@ def test_a_queue_drains_after_falls_of_the_rate(engine: str) -> None:
     }
     for rate, expected in falls.items():
         changing = scenario("persistent").changed(f"link.rate={rate}")
-        assert ("drain_time_max" in measurable(changing, engine)) == expected, rate
+        assert ("drain_time_max" in Measurable(changing, engine).metrics()) == expected, rate
         assert ("drain_time_max" in named(changing.run(engine, replications=1).metrics)) == expected, rate
     with pytest.raises(InputError, match="drain_time_max`, which is not measured: the link's rate does not fall in"):
         recommend(scenario("persistent"), ["drain_time_max<=10ms"], engine=engine, progress=refuse)
@@ -121,9 +123,9 @@ def test_a_queue_drains_after_falls_of_the_rate(engine: str) -> None:
 
 def test_a_policer_has_a_loss_rate_where_there_is_one() -> None:
     policed = scenario("persistent").changed(("test", "link.policer", '{ rate = "2Mbps", burst = "20kB" }'))
-    assert "policer_loss_rate" in measurable(policed, "packet")
-    assert "policer_loss_rate" not in measurable(scenario("persistent"), "packet")
-    assert named(policed.run("packet", replications=1).metrics) <= set(measurable(policed, "packet"))
+    assert "policer_loss_rate" in Measurable(policed, "packet").metrics()
+    assert "policer_loss_rate" not in Measurable(scenario("persistent"), "packet").metrics()
+    assert named(policed.run("packet", replications=1).metrics) <= set(Measurable(policed, "packet").metrics())
     with pytest.raises(
         InputError, match="policer_loss_rate`, which is not measured: the link has no `policer`; allowed"
     ):

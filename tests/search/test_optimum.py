@@ -13,9 +13,9 @@ import pytest
 from forebay import InputError, Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.observing import Observing
 from forebay.search.optimum import Best, Optimizing, _vertex
 from forebay.search.plan import Plan
+from forebay.search.search_state import SearchState
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
@@ -44,7 +44,7 @@ class Link:
 
 
 def sought(link: Link, objective: Goal = LOSS, goals: Sequence[Goal] = (), ends: tuple[int, int] = (1, 1000)) -> Best:
-    return Optimizing(Observing(link, [objective], PLAN), objective, goals, 0.95).best(*ends)
+    return Optimizing(SearchState(link, [objective], PLAN), objective, goals, 0.95).best(*ends)
 
 
 #: Systems with the place of their lowest value; a flat one has none.
@@ -100,7 +100,7 @@ def test_more_noise_is_a_wider_interval_and_never_the_same_replication_twice() -
 def test_what_was_seen_before_is_gone_on_from() -> None:
     """Places that a search has measured get replications of new numbers, and no more than they lack."""
     link = Link(SYSTEMS["wide"][0], 0.3)
-    known = Observing(link, [LOSS], PLAN)
+    known = SearchState(link, [LOSS], PLAN)
     known.sample([1, 1000], 3)
     Optimizing(known, LOSS, [], 0.95).best(1, 1000)
     assert len(set(link.asked)) == len(link.asked)

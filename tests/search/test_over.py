@@ -10,7 +10,7 @@ import pytest
 from forebay import InputError, Scenario, _core, compare, recommend
 from forebay.results.report import Report
 from forebay.scenario import TARGET, run_jobs
-from forebay.search.knob import Knob, knob
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.plan import Plan
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
@@ -96,15 +96,15 @@ REST = "link.queue.classes.rest.buffer"
 )
 def test_a_buffer_has_one_name_and_turning_it_leaves_the_others_alone(text: str, over: str, key: str) -> None:
     scenario = Scenario.parse(text)
-    found = knob(scenario, over)
-    assert found == Knob(key)
-    turned = found.turned(scenario, 7)
+    found = BufferVariable(scenario).named(over)
+    assert found == BufferVariable(scenario, key)
+    turned = found.apply(7)
     for other in scenario.core.buffer_keys:
         before, after = scenario.core.buffer_of(other), turned.core.buffer_of(other)
         # What has no buffer of its own waits in the link's.
         same = other == key or (key == TARGET and other == REST)
         assert after["packets"] == (7 if same else before["packets"])
-    assert found.size(turned) == found.sized(scenario, 7)
+    assert BufferVariable(turned, found.key).size == found.sized(7)
 
 
 @pytest.mark.parametrize(
@@ -117,18 +117,18 @@ def test_a_buffer_has_one_name_and_turning_it_leaves_the_others_alone(text: str,
     ],
 )
 def test_a_key_says_where_it_is(key: str, place: tuple[str | None, str | None]) -> None:
-    assert Knob(key).place == place
+    assert BufferVariable(Scenario.parse(SMALL), key).place == place
 
 
 def test_buffers_are_read_where_they_are() -> None:
     classes, links = Scenario.parse(CLASSES), Scenario.parse(LINKS)
-    assert knob(classes, VOICE).read(classes, "2kB") == 10, "packets of 200 bytes"
-    assert knob(classes, TARGET).read(classes, "15kB") == 10
-    assert knob(links, "links.uplink.buffer").read(links, "20ms") == 10, "at 4 Mb/s"
-    assert knob(links, "links.uplink.buffer").scale(links) == pytest.approx(4e6 * 0.03 / 8000)
-    assert knob(links, TARGET).scale(links) == links.core.bdp_packets
+    assert BufferVariable(classes).named(VOICE).read("2kB") == 10, "packets of 200 bytes"
+    assert BufferVariable(classes).named(TARGET).read("15kB") == 10
+    assert BufferVariable(links).named("links.uplink.buffer").read("20ms") == 10, "at 4 Mb/s"
+    assert BufferVariable(links).named("links.uplink.buffer").scale == pytest.approx(4e6 * 0.03 / 8000)
+    assert BufferVariable(links).named(TARGET).scale == links.core.bdp_packets
     calls = Scenario.parse(SMALL).changed('flows.bulk.workload={ poisson = { rate = "0.1Mbps" } }')
-    assert knob(calls, TARGET).scale(calls) == pytest.approx(2e6 / 8000), "a second of queue"
+    assert BufferVariable(calls).named(TARGET).scale == pytest.approx(2e6 / 8000), "a second of queue"
 
 
 def test_a_class_is_sized_while_the_others_stay() -> None:
@@ -209,7 +209,9 @@ def test_a_link_buffer_in_which_nothing_waits_is_not_sized() -> None:
     scenario = Scenario.parse(CLASSES).changed(("set", "link.queue.classes.rest.buffer", "60p"))
     with pytest.raises(InputError, match=r"^over: nothing waits in `link.buffer`: .*; allowed: link.queue.classes.v"):
         recommend(scenario)
-    assert knob(scenario, "links.link.queue.classes.rest.buffer").key == "link.queue.classes.rest.buffer"
+    assert (
+        BufferVariable(scenario).named("links.link.queue.classes.rest.buffer").key == "link.queue.classes.rest.buffer"
+    )
     assert [point.buffer for point in compare(scenario, points=5, replications=2).points] == [scenario.buffer]
 
 

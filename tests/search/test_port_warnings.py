@@ -10,9 +10,10 @@ import pytest
 from forebay import Scenario, recommend
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
-from forebay.search import findings
-from forebay.search.findings import Finished
-from forebay.search.measurements import Measurements
+from forebay.search import answering
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import Outcome, Plan
 from forebay.search.port_warnings import port_warnings
 from forebay.search.smallest import Search
@@ -57,10 +58,10 @@ def warned(
 ) -> dict[str, Warning]:
     """The warnings of a search that measured this curve and ended with this answer, or in another way."""
     scenario = Scenario.parse(text).changed(*changes)
-    measure = Measurements(scenario, "test", None, None)
+    measure = Measurements(BufferVariable(scenario), Means("test"))
     measure.reports = {(buffer, 0): report(*row) for buffer, row in curve.items()}
     search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
-    found = port_warnings(Finished(scenario, search, ended or Outcome(buffer=answer), measure))
+    found = port_warnings(Evidence(search, ended or Outcome(buffer=answer), measure, BufferVariable(scenario)))
     return {f"{each.kind} {each.subject}".strip(): each for each in found}
 
 
@@ -124,10 +125,10 @@ def test_loss_that_a_goal_limits_is_not_warned_of(goals: list[str], *, told: boo
     text = PORT + "\n".join(goal.removeprefix("goal.") for goal in goals)
     curve = {30: (0.12, 1e-3, 240e6, 700e6), 332: (0.11, 4e-3, 240e6, 700e6)}
     scenario = Scenario.parse(text)
-    measure = Measurements(scenario, "test", None, None)
+    measure = Measurements(BufferVariable(scenario), Means("test"))
     measure.reports = {(buffer, 0): with_group_loss(report(*row)) for buffer, row in curve.items()}
     search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
-    found = port_warnings(Finished(scenario, search, Outcome(buffer=30), measure))
+    found = port_warnings(Evidence(search, Outcome(buffer=30), measure, BufferVariable(scenario)))
     assert [each.kind for each in found] == ([Kind.HIGH_LOSS] if told else [])
 
 
@@ -180,14 +181,14 @@ def test_a_real_port_of_few_packets_and_much_loss(monkeypatch: pytest.MonkeyPatc
         .replace('rtt = "20ms"', 'rtt = { uniform = ["5ms", "60ms"] }\nstart = { uniform = ["0s", "1s"] }', 2)
         .partition("queue_delay_p99")[0]
     )
-    seen: list[Finished] = []
-    known = findings.warnings
+    seen: list[Evidence] = []
+    known = answering.warnings
 
-    def keep(finished: Finished) -> tuple[Warning, ...]:
+    def keep(finished: Evidence) -> tuple[Warning, ...]:
         seen.append(finished)
         return known(finished)
 
-    monkeypatch.setattr(findings, "warnings", keep)
+    monkeypatch.setattr(answering, "warnings", keep)
     answer = recommend(Scenario.parse(text), quick=True)
     assert answer.buffer is not None
     assert answer.packets < 20

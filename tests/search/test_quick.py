@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from forebay.atlas.prior import Place, Prior
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.results.warning import Kind
-from forebay.search.findings import Finished
-from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import LOWER_END, Outcome, Plan
-from forebay.search.quick import ATTEMPTS, FRESH, LOOKS, LOOKS_AT_MISSES, QuickLook
+from forebay.search.quick import ANALYSES, ANALYSES_OF_MISSES, ATTEMPTS, FRESH, QuickLook
+from forebay.search.search_state import SearchState
+from forebay.search.shorter_runs import LEAST_PART, ShorterRuns
 from forebay.search.smallest import Search
-from forebay.search.waiting import LEAST_PART, Patience, shorter
+from forebay.search.time_budget import TimeBudget
 from tests.search.test_search import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
@@ -86,7 +89,7 @@ def claims_hold(shape: str, mean: Callable[[int], float], noise: float, plan: Pl
     Returns
     -------
     (float, float)
-        Replications for each look, and the median answer over the edge.
+        Replications for each analysis, and the median answer over the edge.
     """
     edge = next(buffer for buffer in range(1, 8000) if mean(buffer) >= 0.9)
     inside = wrong = taken = 0
@@ -202,7 +205,7 @@ def test_no_more_than_some_answers_are_put_to_fresh_replications() -> None:
         link = Link({"utilization": utilization}, 0.1, seed)
         QuickLook(link, [ENOUGH], PLAN).run()
         fresh = sum(PLAN.is_fresh(number) for _, number in link.asked)
-        assert FRESH <= fresh <= (ATTEMPTS + 2 + LOOKS_AT_MISSES) * LOOKS[-1][0] * FRESH
+        assert FRESH <= fresh <= (ATTEMPTS + 2 + ANALYSES_OF_MISSES) * ANALYSES[-1][0] * FRESH
 
 
 def test_what_refused_a_buffer_says_where_the_edge_is() -> None:
@@ -237,22 +240,22 @@ def fast(**keys: str) -> Scenario:
 
 
 def test_long_runs_are_cut_and_warm_up_for_as_long() -> None:
-    whole, cut = fast(), shorter(fast())
+    whole, cut = fast(), ShorterRuns(fast()).quick
     assert cut.core.duration_s == (5.0, pytest.approx(5.0))
     assert cut.core.duration_s[1] >= LEAST_PART * whole.core.duration_s[1]
     small = Scenario.parse(SMALL)
-    assert shorter(small) is small
+    assert ShorterRuns(small).quick is small
 
 
 @pytest.mark.parametrize("keys", [{"goal__jain_index": ">= 0.9"}, {"flows__bulk__start": "6s"}])
 def test_runs_whose_end_matters_are_not_cut(keys: dict[str, str]) -> None:
     scenario = fast(**keys)
-    assert shorter(scenario) is scenario
+    assert ShorterRuns(scenario).quick is scenario
     begins = fast(flows__bulk__start="4s")
-    assert shorter(begins) is not begins
+    assert ShorterRuns(begins).quick is not begins
 
 
-# Patience ----------------------------------------------------------------------------------------------------------
+# Time budgets -------------------------------------------------------------------------------------------------------
 
 
 class Timed(Measurements):
@@ -269,7 +272,7 @@ class Timed(Measurements):
         return [self.reports[pair] for pair in pairs]
 
 
-def holds_the_answer(found: Finished, scenario: Scenario) -> None:
+def holds_the_answer(found: Evidence, scenario: Scenario) -> None:
     """The range that is said where the time is over has the answer of a search that was waited for in it."""
     assert found.outcome.buffer is None
     assert not found.outcome.impossible
@@ -289,17 +292,17 @@ def test_a_search_whose_time_is_over_says_where_the_answer_is(left: int) -> None
     plan = Plan(smallest=1, largest=40, ceiling=200)
     begun: list[type] = []
 
-    def begin(kind: type[Search | QuickLook], looked: Scenario, until: float | None) -> Finished:
+    def begin(kind: type[Search | QuickLook], looked: Scenario, until: float | None) -> Evidence:
         assert until is not None
         begun.append(kind)
-        measure = Timed(looked, "packet", 1, None)
+        measure = Timed(BufferVariable(looked), Means("packet", 1))
         measure.left = left if kind is Search else math.inf
-        return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
+        return Evidence(kind(measure, looked.goals, plan), Outcome(), measure, BufferVariable(looked))
 
-    found = Patience(within=60.0).wait(begin, scenario, None)
+    found = TimeBudget(within=60.0).search(SimpleNamespace(scenario=scenario, begin=begin), None)
     assert begun == [QuickLook, Search]
     holds_the_answer(found, scenario)
-    quick = QuickLook(Measurements(scenario, "packet", 1, None), scenario.goals, plan).run()
+    quick = QuickLook(Measurements(BufferVariable(scenario), Means("packet", 1)), scenario.goals, plan).run()
     ends = quick.between or ((quick.lower_end or (1, 1))[0], quick.buffer or plan.ceiling)
     assert found.outcome.between is not None
     low, high = found.outcome.between
@@ -311,13 +314,13 @@ def test_a_quick_look_whose_time_is_over_says_where_the_answer_is(left: int) -> 
     scenario = Scenario.parse(SMALL)
     plan = Plan(smallest=1, largest=40, ceiling=200, also=(20,))
 
-    def begin(kind: type[Observing], looked: Scenario, until: float | None) -> Finished:
-        measure = Timed(looked, "packet", 1, None)
+    def begin(kind: type[SearchState], looked: Scenario, until: float | None) -> Evidence:
+        measure = Timed(BufferVariable(looked), Means("packet", 1))
         measure.left = left if kind is QuickLook else math.inf
-        assert (until is None) == (kind is Observing), "a run of few packets has any time"
-        return Finished(looked, kind(measure, looked.goals, plan), Outcome(), measure)
+        assert (until is None) == (kind is SearchState), "a run of few packets has any time"
+        return Evidence(kind(measure, looked.goals, plan), Outcome(), measure, BufferVariable(looked))
 
-    found = Patience(within=60.0).wait(begin, scenario, None)
+    found = TimeBudget(within=60.0).search(SimpleNamespace(scenario=scenario, begin=begin), None)
     holds_the_answer(found, scenario)
     assert len(found.measure.reports) == max(left, 1)
 

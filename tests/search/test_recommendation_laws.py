@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 from forebay import InputError, Scenario, UnsupportedError
 from forebay.results.report import BufferSize, Estimate
-from forebay.search.answer import CurvePoint
-from forebay.search.judging import AverageJudge, ShareJudge
-from forebay.search.measurements import Measurements
-from forebay.search.recommendation import _looks_at_share, _plan, _Rules, _Terms, with_goals
+from forebay.search.answer_parts import CurvePoint
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.goal_test import MeanTest, ShareTest
+from forebay.search.goals import with_goals
+from forebay.search.listener import Callbacks
+from forebay.search.measurements import Means, Measurements
+from forebay.search.options import Precision
+from forebay.search.planning import Named, plan_of
 from forebay.search.tradeoff import front, metric_pair
 from tests.support.scenarios import SMALL
 
@@ -27,7 +31,7 @@ SCENARIO = Scenario.parse(SMALL)
 
 # The terms -------------------------------------------------------------------------------------------------------
 
-TERMS = _Terms(confidence=0.95, resolution=0.05, replications=None, fraction=None)
+PRECISION = Precision()
 
 
 @pytest.mark.parametrize(
@@ -40,76 +44,71 @@ TERMS = _Terms(confidence=0.95, resolution=0.05, replications=None, fraction=Non
 )
 def test_terms_have_bounds(term: str, fine: Sequence[float], wrong: Sequence[float]) -> None:
     for value in fine:
-        dataclasses.replace(TERMS, **{term: value}).check()
+        dataclasses.replace(PRECISION, **{term: value})
     for value in wrong:
         with pytest.raises(InputError, match="allowed: ") as raised:
-            dataclasses.replace(TERMS, **{term: value}).check()
+            dataclasses.replace(PRECISION, **{term: value})
         assert raised.value.argument == term
         assert f"found {value:g}" in str(raised.value)
 
 
-@pytest.mark.parametrize(("asked", "looks"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
-def test_looks_double_up_to_four_times_the_first_that_was_asked_for(asked: int | None, looks: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("asked", "analyses"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
+def test_analyses_double_up_to_four_times_the_first_that_was_asked_for(
+    asked: int | None, analyses: tuple[int, ...]
+) -> None:
     """The scenario's own number is that of a run."""
     for own in (2, 7):
         scenario = SCENARIO.changed(f"run.replications={own}")
-        assert dataclasses.replace(TERMS, replications=asked).looks(scenario) == looks
+        assert dataclasses.replace(PRECISION, replications=asked).analyses(scenario.core.replications) == analyses
 
 
 @pytest.mark.parametrize("first", [2, 4, 8, 50])
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("fraction", [0.05, 0.5, 0.9, 0.99])
-def test_looks_at_a_share_can_refuse_at_first_and_accept_from_the_second_on(
+def test_analyses_of_a_share_can_refuse_at_first_and_accept_from_the_second_on(
     first: int, confidence: float, fraction: float
 ) -> None:
-    looks = _looks_at_share(first, confidence, fraction)
-    assert list(looks) == sorted(set(looks))
-    assert 3 <= len(looks) <= 4
+    analyses = Precision(confidence, fraction=fraction)._analyses_of_share(first, fraction)
+    assert list(analyses) == sorted(set(analyses))
+    assert 3 <= len(analyses) <= 4
     # Four looks, each at its quarter of the error: where all draws hold, so many are just enough.
     level = 1 - (1 - confidence) / 4
     enough = next(count for count in itertools.count(1) if 1 - fraction**count >= level)
-    assert looks[0] == max(first, 8)
-    assert looks[-1] == 4 * max(enough, first, 8)
-    assert set(looks) == {looks[0], looks[-1] // 4, looks[-1] // 2, looks[-1]}
+    assert analyses[0] == max(first, 8)
+    assert analyses[-1] == 4 * max(enough, first, 8)
+    assert set(analyses) == {analyses[0], analyses[-1] // 4, analyses[-1] // 2, analyses[-1]}
     assert (
-        dataclasses.replace(TERMS, confidence=confidence, fraction=fraction, replications=first).looks(SCENARIO)
-        == looks
+        dataclasses.replace(PRECISION, confidence=confidence, fraction=fraction, replications=first).analyses(1)
+        == analyses
     )
 
 
 class Scale:
-    """Stands for a knob of so many packets per bandwidth-delay product, with so many configured."""
+    """Stands for a variable of so many packets per bandwidth-delay product, with so many configured."""
 
-    is_target = True
+    is_target, scenario = True, SCENARIO
 
     def __init__(self, packets: float, configured: float = 1.0) -> None:
-        self.packets, self.configured = packets, configured
-
-    def scale(self, _scenario: Scenario) -> float:
-        return self.packets
-
-    def size(self, _scenario: Scenario) -> BufferSize:
-        return BufferSize(self.configured, 1500 * self.configured, 0.01, None)
+        self.scale = packets
+        self.size = BufferSize(configured, 1500 * configured, 0.01, None)
 
 
 @pytest.mark.parametrize("scale", [0.01, 0.5, 3.9, 4.0, 4.1, 100.2, 1e4])
 def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float) -> None:
     """Of a link with next to no product it is a few packets all the same, enough for a queue to be one."""
-    none = _Rules([], measured=False)
-    plan = _plan(SCENARIO, Scale(scale), [1, 64, 65, 10**6], none, TERMS)  # type: ignore[arg-type]
+    plan = plan_of(Scale(scale), Named([1, 64, 65, 10**6]), PRECISION)  # type: ignore[arg-type]
     assert plan.smallest == 1
     assert plan.ceiling == max(64, math.ceil(16 * scale))
     assert plan.largest == max(8, math.ceil(2 * scale))
     assert plan.also == tuple(packets for packets in (1, 64, 65, 10**6) if packets <= plan.ceiling)
-    assert (plan.confidence, plan.resolution, plan.looks) == (0.95, 0.05, (1, 2, 4, 8, 16))
-    assert isinstance(plan.judge, AverageJudge)
-    share = _plan(SCENARIO, Scale(scale), [], none, dataclasses.replace(TERMS, fraction=0.8)).judge  # type: ignore[arg-type]
-    assert share == ShareJudge(0.8)
+    assert (plan.confidence, plan.resolution, plan.analyses) == (0.95, 0.05, (1, 2, 4, 8, 16))
+    assert isinstance(plan.test, MeanTest)
+    share = plan_of(Scale(scale), Named(), Precision(fraction=0.8)).test  # type: ignore[arg-type]
+    assert share == ShareTest(0.8)
 
 
 def test_the_search_reaches_the_configured_buffer() -> None:
-    none = _Rules([], measured=False)
-    plan = _plan(SCENARIO, Scale(10.0, configured=5000.0), [5000], none, TERMS)  # type: ignore[arg-type]
+    plan = plan_of(Scale(10.0, configured=5000.0), Named([5000]), PRECISION)  # type: ignore[arg-type]
     assert (plan.largest, plan.ceiling, plan.also) == (20, 5000, (5000,))
 
 
@@ -117,8 +116,8 @@ def test_buffers_of_rules_are_measured_beyond_the_first_look_or_all() -> None:
     """Between the smallest and the largest of the first look they lie on the curve."""
     scale: Any = Scale(100.0)
     asked, rules = [7], [20, 150, 200, 201, 1600, 1601]
-    assert _plan(SCENARIO, scale, asked, _Rules(rules, measured=False), TERMS).also == (7, 201, 1600)
-    assert _plan(SCENARIO, scale, asked, _Rules(rules, measured=True), TERMS).also == (7, 20, 150, 200, 201, 1600)
+    assert plan_of(scale, Named(asked, rules), PRECISION).also == (7, 201, 1600)
+    assert plan_of(scale, Named(asked, rules, all_rules=True), PRECISION).also == (7, 20, 150, 200, 201, 1600)
 
 
 # Several goals ---------------------------------------------------------------------------------------------------
@@ -219,14 +218,20 @@ def test_a_metric_that_was_not_measured_has_no_front() -> None:
 def test_progress_is_of_all_searches_and_never_beyond_what_is_expected() -> None:
     told: list[tuple[int, int]] = []
     scenario = Scenario.parse(SMALL).changed("run.measure=1s", "run.warmup=0s")
-    measure = Measurements(scenario, "packet", 1, lambda done, of: told.append((done, of)), before=100)
+    measure = Measurements(
+        BufferVariable(scenario),
+        Means("packet", 1, listener=Callbacks(lambda done, of: told.append((done, of)))),
+        before=100,
+    )
     measure.expect(10)
     assert told == [(100, 110)]
     measure([(3, 0), (3, 1), (4, 0)])
     assert told[-1] == (103, 110)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     unforeseen: list[tuple[int, int]] = []
-    Measurements(scenario, "packet", 1, lambda done, of: unforeseen.append((done, of)))([(3, 0)])
+    Measurements(
+        BufferVariable(scenario), Means("packet", 1, listener=Callbacks(lambda done, of: unforeseen.append((done, of))))
+    )([(3, 0)])
     assert unforeseen
     assert all(done == of for done, of in unforeseen), "nothing is expected that nobody foresaw"
     measure.expect(1)
@@ -237,13 +242,13 @@ def test_progress_is_of_all_searches_and_never_beyond_what_is_expected() -> None
     assert measure.at(3) == [measure.reports[3, 0], measure.reports[3, 1]]
     assert measure([(3, 1), (3, 0), (3, 1)]) == [measure.at(3)[1], measure.at(3)[0], measure.at(3)[1]]
     assert len(measure.reports) == 6
-    other = Measurements(scenario, "packet", 1, None)
+    other = Measurements(BufferVariable(scenario), Means("packet", 1))
     assert other([(3, 1)])[0].metrics == measure.at(3)[1].metrics, "a replication is the same whoever asks"
     assert other([(4, 1)])[0].metrics != other([(4, 0)])[0].metrics
 
 
 def test_a_formula_answers_each_buffer_once() -> None:
-    measure = Measurements(Scenario.parse(SMALL), "closed_form", 1, None)
+    measure = Measurements(BufferVariable(Scenario.parse(SMALL)), Means("closed_form", 1))
     assert not measure.replicates
     try:
         found = measure([(3, 5), (3, 6), (4, 5)])
@@ -251,4 +256,4 @@ def test_a_formula_answers_each_buffer_once() -> None:
         pytest.fail("a formula fits this scenario")
     assert found[0] is found[1]
     assert set(measure.reports) == {(3, 0), (4, 0)}
-    assert Measurements(Scenario.parse(SMALL), "packet", 1, None).replicates
+    assert Measurements(BufferVariable(Scenario.parse(SMALL)), Means("packet", 1)).replicates

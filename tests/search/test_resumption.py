@@ -19,7 +19,8 @@ from forebay import InputError, Recommendation, Scenario, _core, recommend
 from forebay.results.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.measurements import Means, Measurements
 from forebay.search.resumption import Resumption, cache_directory
 from tests.support.scenarios import SMALL
 
@@ -316,7 +317,7 @@ def test_progress_counts_what_was_left(tmp_path: Path) -> None:
 
 
 def test_measurements_never_measure_twice() -> None:
-    measure = Measurements(Scenario.parse(SMALL), "fluid", None, None)
+    measure = Measurements(BufferVariable(Scenario.parse(SMALL)), Means("fluid"))
     first = measure([(3, 0), (4, 0)])
     assert measure([(4, 0), (3, 0)]) == first[::-1]
 

@@ -18,7 +18,9 @@ from forebay.errors import Interrupted
 from forebay.results.report import Report
 from forebay.scenario import run_jobs
 from forebay.search import resumption
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.listener import Callbacks
+from forebay.search.measurements import Means, Measurements
 from forebay.search.resumption import Kept, Resumption, cache_directory
 from forebay.storage import journal
 from tests.support.scenarios import SMALL
@@ -94,7 +96,7 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
     ):
         path.write_bytes(b"".join(spoiled))
         told: list[str] = []
-        kept = Resumption(tmp_path, told.append).of(simulated[0].core, "packet", "link.buffer")
+        kept = Resumption(tmp_path, Callbacks(tell=told.append)).of(simulated[0].core, "packet", "link.buffer")
         assert (kept.count, kept.damaged) == (count, damaged)
         assert len(told) == len(said)
         assert all(line.startswith(word) for line, word in zip(told, said, strict=True))
@@ -240,11 +242,11 @@ def test_measurements_take_what_was_left_and_simulate_the_rest(
     tmp_path: Path, simulated: tuple[Scenario, Report]
 ) -> None:
     link = simulated[0]
-    first = Measurements(link, "packet", 1, None, resumption=Resumption(tmp_path))
+    first = Measurements(BufferVariable(link), Means("packet", 1, Resumption(tmp_path)))
     pairs = [(3, 0), (3, 1), (4, 0)]
     seen = first(pairs)
     first._kept.close()  # type: ignore[union-attr]
-    again = Measurements(link, "packet", 1, None, resumption=Resumption(tmp_path))
+    again = Measurements(BufferVariable(link), Means("packet", 1, Resumption(tmp_path)))
     assert again._kept is not None
     more = [(3, 1), (4, 0), (4, 1), (3, 0), (3, 0)]
     found = again(more)

@@ -17,13 +17,16 @@ from forebay.inputs.goals import Goal, metric_value
 from forebay.results.report import Report
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.search.findings import Finished, judged_goals
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.evidence import Evidence
+from forebay.search.findings import judged_goals
+from forebay.search.goal_test import FRESH, GoalTest, MeanTest, ShareTest, Verdict, attempt_share
+from forebay.search.goals import with_goals
 from forebay.search.independence import different, enough
-from forebay.search.judging import FRESH, AverageJudge, Judge, ShareJudge, Verdict, attempt_share
-from forebay.search.measurements import Measurements
-from forebay.search.observing import FILLS
+from forebay.search.listener import Callbacks
+from forebay.search.measurements import Means, Measurements
 from forebay.search.plan import LOWER_END, Plan
-from forebay.search.recommendation import with_goals
+from forebay.search.search_state import FILLS
 from forebay.search.smallest import USUAL, Search
 from tests.support.scenarios import SMALL
 
@@ -76,13 +79,17 @@ def test_finds_the_edge_without_noise() -> None:
     assert outcome.lower_end[0] <= EDGE + 1 <= outcome.lower_end[1] + 1 <= outcome.buffer + 1
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
-def test_what_is_known_closes_in_on_the_answer(judge: Judge) -> None:
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
+def test_what_is_known_closes_in_on_the_answer(test: GoalTest) -> None:
     """Without noise every "between" holds the edge and none is wider than the one before."""
     said: list[str] = []
-    plan = replace(PLAN, judge=judge, looks=(2, 4, 8, 16))
+    plan = replace(PLAN, test=test, analyses=(2, 4, 8, 16))
     outcome = Search(
-        Link({"utilization": utilization}, 0.0), [Goal("utilization", ">=", 0.9)], plan, None, said.append
+        Link({"utilization": utilization}, 0.0),
+        [Goal("utilization", ">=", 0.9)],
+        plan,
+        None,
+        Callbacks(known=said.append),
     ).run()
     *narrowing, last = said
     ends = [[int(word.replace(",", "")) for word in words.split() if word[0].isdigit()] for words in narrowing]
@@ -251,7 +258,7 @@ def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
         known: list[str] = []
         link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, 0.0005, seed)
         goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(round(EDGE * most)))]
-        outcome = Search(link, goals, PLAN, known=known.append).run()
+        outcome = Search(link, goals, PLAN, listener=Callbacks(known=known.append)).run()
         said = "no buffer seems to meet every goal" in known
         early += said
         taken += link.asked.total()
@@ -347,8 +354,8 @@ def test_the_answer_is_above_a_gap_and_names_what_is_below_it(noise: float) -> N
         outcome = Search(link, [Goal("utilization", ">=", 0.9)], DENT).run()
         assert outcome.buffer is not None
         assert 70 <= outcome.buffer <= 70 * 1.05 + 1
-        assert {18, 42, 49} <= {buffer for buffer, _ in outcome.islands}
-        assert all(buffer <= 50 < missed < 70 for buffer, missed in outcome.islands)
+        assert {18, 42, 49} <= {buffer for buffer, _ in outcome.feasible_intervals}
+        assert all(buffer <= 50 < missed < 70 for buffer, missed in outcome.feasible_intervals)
         assert outcome.gaps == ()
         assert outcome.binding == "utilization"
         assert max(link.asked.values()) == 1
@@ -366,7 +373,7 @@ def test_below_a_gap_is_the_answer_where_nothing_above_it_will_do(noise: float) 
         assert [goal for _, goal in outcome.gaps] == ["utilization"] * len(outcome.gaps)
         assert 56 in [buffer for buffer, _ in outcome.gaps]
         assert all(50 < buffer < 70 for buffer, _ in outcome.gaps)
-        assert outcome.islands == ()
+        assert outcome.feasible_intervals == ()
         assert max(link.asked.values()) == 1
         if noise:
             assert outcome.confidence is not None
@@ -405,7 +412,7 @@ def test_noise_makes_no_gaps() -> None:
     plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(60, 80, 100, 120, 140, 200))
     for seed in range(200):
         outcome = Search(Link({"utilization": utilization}, 0.03, seed), [Goal("utilization", ">=", 0.9)], plan).run()
-        told += bool(outcome.gaps or outcome.islands)
+        told += bool(outcome.gaps or outcome.feasible_intervals)
     assert told <= 6
 
 
@@ -420,25 +427,25 @@ class Unlucky(Link):
         return super().report(buffer, replication)
 
 
-def test_a_gap_is_believed_after_all_looks() -> None:
+def test_a_gap_is_believed_after_all_analyses() -> None:
     """Four replications miss at 140 packets, twelve more do not: the answer is the edge far below."""
     plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(112, 120, 140, 150))
     unlucky = Unlucky({"utilization": lambda buffer: 0.85 if buffer < EDGE else 0.96}, noise=0.002)
     outcome = Search(unlucky, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is not None
     assert EDGE <= outcome.buffer <= EDGE * 1.05 + 1
-    assert (outcome.gaps, outcome.islands) == ((), ())
+    assert (outcome.gaps, outcome.feasible_intervals) == ((), ())
 
 
 def test_what_was_refused_is_no_island() -> None:
     link = Link({"utilization": dented}, noise=0.005)
     search = Search(link, [Goal("utilization", ">=", 0.9)], DENT)
     search.sample([18, 42, 56, 70], 4)
-    assert list(search._islands(70)) == [(42, 56), (18, 56)]
+    assert list(search._feasible_intervals(70)) == [(42, 56), (18, 56)]
     search._refused = {42}
-    assert list(search._islands(70)) == [(18, 56)]
+    assert list(search._feasible_intervals(70)) == [(18, 56)]
     search._refused = {56}
-    assert list(search._islands(70)) == []
+    assert list(search._feasible_intervals(70)) == []
 
 
 # What carries a confidence --------------------------------------------------------------------------------------
@@ -453,12 +460,12 @@ class Repeating(Link):
         return super().report(buffer, replication % self.outcomes)
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.9)])
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
 @pytest.mark.parametrize("outcomes", [1, 2, 3])
-def test_replications_that_repeat_each_other_carry_no_confidence(judge: Judge, outcomes: int) -> None:
+def test_replications_that_repeat_each_other_carry_no_confidence(test: GoalTest, outcomes: int) -> None:
     link = Repeating({"utilization": utilization}, noise=0.001)
     link.outcomes = outcomes
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), judge=judge)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(4, 8, 16), test=test)
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is not None
     assert EDGE * 0.95 <= outcome.buffer <= EDGE * 1.1
@@ -470,11 +477,11 @@ def test_repeated_outcomes_count_once() -> None:
     values = [0.91, 0.92, 0.93, 0.95]
     reports = [Report.of({"engine": "test", "metrics": {"utilization": {"mean": x}}, "groups": []}) for x in values]
     goal = [Goal("utilization", ">=", 0.9)]
-    surely = AverageJudge().confidences(reports, goal)["utilization"]
-    twice = AverageJudge().confidences(reports * 2, goal)["utilization"]
+    surely = MeanTest().confidences(reports, goal)["utilization"]
+    twice = MeanTest().confidences(reports * 2, goal)["utilization"]
     assert 0.5 < twice < surely * 1.02, "eight replications of four outcomes know about as much as four"
-    assert AverageJudge().confidences(reports[:1] * 9, goal)["utilization"] == 0.5
-    half = ShareJudge(0.5)
+    assert MeanTest().confidences(reports[:1] * 9, goal)["utilization"] == 0.5
+    half = ShareTest(0.5)
     assert half.confidences(reports * 5, goal) == half.confidences(reports, goal)
     assert half.verdict(reports[:1] * 50, goal, 0.99) is Verdict.MET
     assert half.verdict(reports[:1] * 50, [Goal("utilization", ">=", 0.99)], 0.99) is Verdict.MISSED
@@ -524,13 +531,13 @@ class Flattering(Measurements):
 def test_a_buffer_that_was_refused_is_judged_by_what_refused_it() -> None:
     asked = [f"utilization>={utilization(105):g}", f"queue_delay_p99<={1e3 * delay(97):g}ms"]
     scenario = with_goals(Scenario.parse(SMALL), asked)
-    measure = Flattering(scenario, "test", None, None)
+    measure = Flattering(BufferVariable(scenario), Means("test"))
     search = Search(measure, scenario.goals, PLAN)
     outcome = search.run()
     assert outcome.buffer is None
     at = outcome.compromise = next(note.values["packets"] for note in outcome.notes if note.kind is Kind.REFUSED)
     assert len([number for packets, number in measure.reports if packets == at and PLAN.is_fresh(number)]) >= 6
-    judged = judged_goals(Finished(scenario, search, outcome, measure), None)
+    judged = judged_goals(Evidence(search, outcome, measure, BufferVariable(scenario)), None)
     values = [report.metrics["utilization"].mean for report in measure.at(at)]
     assert judged["utilization"].measured.mean == pytest.approx(math.fsum(values) / len(values))
     assert not judged["utilization"].met
@@ -568,8 +575,8 @@ class Draws(Link):
 
 def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
     """The 90 % quantile of the edges is known; at most 5 % of the searches may answer below it (three errors)."""
-    judge = ShareJudge(0.9)
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(10, 42, 84, 168), judge=judge)
+    test = ShareTest(0.9)
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(10, 42, 84, 168), test=test)
     quantile = 100 * math.exp(0.5 * 1.2815515655) * math.log(3)
     wrong, inside, found = 0, 0, []
     for seed in range(60):
@@ -578,7 +585,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
         assert max(link.asked.values()) == 1
         assert outcome.buffer is not None
         assert outcome.confidence >= 0.95
-        assert judge.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
+        assert test.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
         wrong += outcome.buffer < quantile
         found.append(outcome.buffer)
         assert outcome.lower_end is not None
@@ -591,7 +598,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
 
 def test_goals_that_hold_in_too_few_draws_have_no_answer() -> None:
     link = Draws({}, noise=0.0)
-    plan = Plan(smallest=1, largest=60, ceiling=80, looks=(10, 42, 84), judge=ShareJudge(0.9))
+    plan = Plan(smallest=1, largest=60, ceiling=80, analyses=(10, 42, 84), test=ShareTest(0.9))
     outcome = Search(link, [Goal("utilization", ">=", 0.9)], plan).run()
     assert outcome.buffer is None
     assert outcome.compromise == 80

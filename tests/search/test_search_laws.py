@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.results.warning import Kind
-from forebay.search.judging import AverageJudge, ShareJudge, Verdict
+from forebay.search.goal_test import MeanTest, ShareTest, Verdict
 from forebay.search.plan import Plan, without_gaps
 from forebay.search.smallest import Search, _between
 from tests.support.oracle import BOTH, ROOM, SMALL, Link, Oracle, buffer_of, plan_of, searched, since, until
@@ -34,8 +34,8 @@ def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: in
     def found(now: int) -> float:
         return needed(now, confidence) + (1e-12 if now == attempt else -1e-9)
 
-    judge = Oracle(since(300), confidence=found)
-    outcome, link, search, _ = searched(judge, confidence=confidence)
+    test = Oracle(since(300), confidence=found)
+    outcome, link, search, _ = searched(test, confidence=confidence)
     assert outcome.buffer is not None
     assert outcome.confidence == pytest.approx(confidence, abs=1e-9), "and the claim is of all attempts together"
     assert outcome.buffer == link.fresh(search.plan)[-1]
@@ -45,10 +45,10 @@ def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: in
         assert note.values["needed"] == pytest.approx(needed(number, confidence))
         assert note.values["confidence"] == pytest.approx(needed(number, confidence), abs=1e-8)
         assert note.values["packets"] == link.fresh(search.plan)[number - 1]
-        assert note.values["replications"] == judge.fresh
+        assert note.values["replications"] == test.fresh
         assert note.subject == ROOM.key
         assert f"{100 * needed(number, confidence):.5g} % is needed" in note
-    assert [asked for _, asked in judge.asked_to_confirm] == pytest.approx(
+    assert [asked for _, asked in test.asked_to_confirm] == pytest.approx(
         [needed(number, confidence) for number in range(1, attempt + 1)]
     )
 
@@ -63,8 +63,8 @@ def test_what_is_just_needed_is_enough_and_a_better_confidence_is_told_as_it_is(
 
 @pytest.mark.parametrize("confirmations", [1, 2, 6])
 def test_so_many_attempts_and_no_more(confirmations: int) -> None:
-    judge = Oracle(since(300), confidence=lambda _attempt: 0.5)
-    outcome, link, search, _ = searched(judge, confirmations=confirmations)
+    test = Oracle(since(300), confidence=lambda _attempt: 0.5)
+    outcome, link, search, _ = searched(test, confirmations=confirmations)
     assert outcome.buffer is None
     assert len(link.fresh(search.plan)) == confirmations
     assert [note.kind for note in outcome.notes] == [Kind.REFUSED] * confirmations + [Kind.NO_MARGIN]
@@ -74,8 +74,8 @@ def test_so_many_attempts_and_no_more(confirmations: int) -> None:
 
 @pytest.mark.parametrize("edge", [3, 40, 300])
 def test_steps_are_as_fine_as_the_search_at_first_and_then_longer_and_longer(edge: int) -> None:
-    judge = Oracle(since(edge), confidence=lambda _attempt: 0.5)
-    outcome, link, search, _ = searched(judge)
+    test = Oracle(since(edge), confidence=lambda _attempt: 0.5)
+    outcome, link, search, _ = searched(test)
     tried = link.fresh(search.plan)
     for number, (one, other) in enumerate(itertools.pairwise(tried), start=1):
         wanted = one * 1.05 ** (number if number > 2 else 1)
@@ -88,11 +88,11 @@ def test_steps_are_as_fine_as_the_search_at_first_and_then_longer_and_longer(edg
 @pytest.mark.parametrize(("edge", "gap", "again"), [(300, 310, 380), (10, 10, 16), (25, 26, 45), (61, 64, 99)])
 def test_a_step_passes_over_what_does_not_meet_the_goals(edge: int, gap: int, again: int) -> None:
     """Refused at the edge, then a stretch that misses: the next to be tried is beyond it, at the step's own pace."""
-    judge = Oracle(
+    test = Oracle(
         lambda b: b >= edge and not gap < b < again, confidence=lambda attempt: 0.5 if attempt == 1 else 0.999
     )
     # Neither is the stretch looked at before, nor what is beyond it.
-    outcome, link, search, _ = searched(judge, smallest=edge - 1, largest=edge, ceiling=1000)
+    outcome, link, search, _ = searched(test, smallest=edge - 1, largest=edge, ceiling=1000)
     first, second = link.fresh(search.plan)
     assert first <= gap
     assert outcome.buffer == second >= again
@@ -103,8 +103,8 @@ def test_a_step_passes_over_what_does_not_meet_the_goals(edge: int, gap: int, ag
 
 @pytest.mark.parametrize("ceiling", [315, 316, 330])
 def test_a_step_stays_below_the_ceiling(ceiling: int) -> None:
-    judge = Oracle(since(300), confidence=lambda _attempt: 0.5)
-    outcome, link, search, _ = searched(judge, largest=ceiling, ceiling=ceiling, also=(300,))
+    test = Oracle(since(300), confidence=lambda _attempt: 0.5)
+    outcome, link, search, _ = searched(test, largest=ceiling, ceiling=ceiling, also=(300,))
     tried = link.fresh(search.plan)
     assert tried[0] == 300
     steps = [300, 315, 331]
@@ -115,19 +115,19 @@ def test_a_step_stays_below_the_ceiling(ceiling: int) -> None:
 
 
 def test_fresh_replications_are_none_that_the_search_has_seen() -> None:
-    for looks in ((4, 8, 16), (2, 5)):
-        judge = Oracle(since(300), fresh=11)
-        outcome, link, search, _ = searched(judge, looks=looks)
+    for analyses in ((4, 8, 16), (2, 5)):
+        test = Oracle(since(300), fresh=11)
+        outcome, link, search, _ = searched(test, analyses=analyses)
         fresh = [replication for buffer, replication in link.asked if buffer == outcome.buffer][-11:]
-        assert fresh == list(range(max(looks), max(looks) + 11))
+        assert fresh == list(range(max(analyses), max(analyses) + 11))
         assert [report.metrics["loss_rate"].mean for report in outcome.confirmation] == fresh
         # The judge is told how many the decision took.
-        assert judge.asked_to_confirm[0][0] == len(search.samples[outcome.buffer or 0])
+        assert test.asked_to_confirm[0][0] == len(search.samples[outcome.buffer or 0])
 
 
 def test_a_goal_that_asks_for_little_is_decided_before_anything_is_confirmed() -> None:
-    judge = Oracle(since(300), until(200))
-    outcome, link, search, _ = searched(judge, BOTH)
+    test = Oracle(since(300), until(200))
+    outcome, link, search, _ = searched(test, BOTH)
     assert outcome.buffer is None
     assert link.fresh(search.plan) == [], "nothing is put to fresh replications"
     assert outcome.binding == SMALL.key
@@ -140,8 +140,8 @@ def test_a_goal_that_asks_for_little_is_decided_before_anything_is_confirmed() -
 
 def test_what_is_refused_as_too_large_is_not_stepped_up_from() -> None:
     """A goal that asks for little was met in the search and is refused: no larger buffer will do."""
-    judge = Oracle(since(300), until(400), confidence=lambda _attempt: 0.5, weakest=SMALL)
-    outcome, link, search, _ = searched(judge, BOTH)
+    test = Oracle(since(300), until(400), confidence=lambda _attempt: 0.5, weakest=SMALL)
+    outcome, link, search, _ = searched(test, BOTH)
     (refused,) = link.fresh(search.plan)
     assert outcome.buffer is None
     assert outcome.binding == SMALL.key
@@ -164,8 +164,8 @@ def test_what_keeps_a_buffer_from_being_smaller_is_what_binds_it() -> None:
 
 def test_the_goal_that_is_least_sure_is_named() -> None:
     for weakest in BOTH:
-        judge = Oracle(since(300), until(4000), confidence=lambda _attempt: 0.5, weakest=weakest)
-        outcome, *_ = searched(judge, BOTH)
+        test = Oracle(since(300), until(4000), confidence=lambda _attempt: 0.5, weakest=weakest)
+        outcome, *_ = searched(test, BOTH)
         assert outcome.notes[0].subject == weakest.key
         assert outcome.binding == weakest.key
 
@@ -174,17 +174,17 @@ def test_the_goal_that_is_least_sure_is_named() -> None:
 
 
 def test_each_look_has_its_part_of_the_error() -> None:
-    for looks, confidence in (((4, 8, 16), 0.95), ((2, 4), 0.9), ((8,), 0.99)):
-        judge = Oracle(since(300))
-        searched(judge, looks=looks, confidence=confidence)
-        assert list(judge.levels) == [pytest.approx(1 - (1 - confidence) / len(looks))]
+    for analyses, confidence in (((4, 8, 16), 0.95), ((2, 4), 0.9), ((8,), 0.99)):
+        test = Oracle(since(300))
+        searched(test, analyses=analyses, confidence=confidence)
+        assert list(test.levels) == [pytest.approx(1 - (1 - confidence) / len(analyses))]
 
 
 @pytest.mark.parametrize("enough", [4, 8, 16, 99])
 def test_replications_are_added_while_it_is_unclear(enough: int) -> None:
-    """What stays unclear after all looks does not count as met."""
-    judge = Oracle(since(250), unclear=lambda buffer, count: buffer == 250 and count < enough)
-    outcome, _, search, _ = searched(judge, also=(235, 250, 270))
+    """What stays unclear after all interim analyses does not count as met."""
+    test = Oracle(since(250), unclear=lambda buffer, count: buffer == 250 and count < enough)
+    outcome, _, search, _ = searched(test, also=(235, 250, 270))
     assert len(search.samples[250]) == min(enough, 16)
     assert (outcome.buffer == 250) == (enough <= 16)
     # Elsewhere the first look is clear; the next below the answer is looked at in full.
@@ -195,8 +195,8 @@ def test_replications_are_added_while_it_is_unclear(enough: int) -> None:
 
 
 def test_the_first_look_is_at_every_buffer_that_was_named_and_in_range() -> None:
-    judge = Oracle(since(60))
-    _, link, search, _ = searched(judge, smallest=5, ceiling=2000, also=(4, 5, 77, 1500, 2000, 2001))
+    test = Oracle(since(60))
+    _, link, search, _ = searched(test, smallest=5, ceiling=2000, also=(4, 5, 77, 1500, 2000, 2001))
     first = list(itertools.takewhile(lambda pair: pair[0] >= 5, link.asked))[:4]
     assert first == [(5, replication) for replication in range(4)]
     assert {5, 77, 1000, 1500, 2000} <= set(search.samples)
@@ -215,26 +215,26 @@ def test_a_plan_goes_from_a_smallest_to_a_largest_buffer(plan: tuple[int, int, i
         assert Plan(*fine).largest == fine[1]
 
 
-@pytest.mark.parametrize("looks", [(), (1, 4), (1,), (4, 4), (8, 4), (4, 16, 8)])
-def test_looks_rise_from_two_and_where_means_are_judged_from_one(looks: tuple[int, ...]) -> None:
-    share = ShareJudge(0.9)
-    with pytest.raises(ValueError, match="looks must rise from at least 2"):
-        Plan(1, 2, 3, looks=looks, judge=share)
-    assert Plan(1, 2, 3, looks=(2,), judge=share).looks == (2,)
-    assert Plan(1, 2, 3, looks=(2, 3), judge=share).looks == (2, 3)
-    if looks[:1] == (1,):
-        assert Plan(1, 2, 3, looks=looks).looks == looks
+@pytest.mark.parametrize("analyses", [(), (1, 4), (1,), (4, 4), (8, 4), (4, 16, 8)])
+def test_analyses_rise_from_two_and_where_means_are_judged_from_one(analyses: tuple[int, ...]) -> None:
+    share = ShareTest(0.9)
+    with pytest.raises(ValueError, match="analyses must rise from at least 2"):
+        Plan(1, 2, 3, analyses=analyses, test=share)
+    assert Plan(1, 2, 3, analyses=(2,), test=share).analyses == (2,)
+    assert Plan(1, 2, 3, analyses=(2, 3), test=share).analyses == (2, 3)
+    if analyses[:1] == (1,):
+        assert Plan(1, 2, 3, analyses=analyses).analyses == analyses
         return
-    with pytest.raises(ValueError, match="looks must rise from at least 1"):
-        Plan(1, 2, 3, looks=looks)
+    with pytest.raises(ValueError, match="analyses must rise from at least 1"):
+        Plan(1, 2, 3, analyses=analyses)
 
 
 def test_a_plan_is_as_documented_and_cannot_be_changed() -> None:
     """The manual says: 5 % resolution, 95 % confidence, one replication at first, and up to sixteen."""
     plan = Plan(1, 2, 3)
     assert (plan.resolution, plan.confidence) == (0.05, 0.95)
-    assert (plan.looks[0], plan.looks[-1]) == (1, 16)
-    assert isinstance(plan.judge, AverageJudge)
+    assert (plan.analyses[0], plan.analyses[-1]) == (1, 16)
+    assert isinstance(plan.test, MeanTest)
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.confidence = 0.5  # type: ignore[misc]
     with pytest.raises(ValueError, match="at least one goal"):
@@ -263,7 +263,7 @@ def test_the_answer_is_the_edge_to_within_the_resolution(edge: int, resolution: 
     else:
         assert outcome.binding is None
     assert outcome.up_to == (max(link.buffers), None)
-    assert (outcome.gaps, outcome.islands, outcome.notes, outcome.compromise) == ((), (), [], None)
+    assert (outcome.gaps, outcome.feasible_intervals, outcome.notes, outcome.compromise) == ((), (), [], None)
     # From a largest of 1000 the search doubles until it is enough, and goes no further than it must.
     tops = [1000, 2000, 4000, 8000]
     assert max(link.buffers) == next(top for top in tops if top >= edge)
@@ -307,7 +307,7 @@ def test_a_conflict_says_what_is_needed_and_what_is_allowed(allowed: int) -> Non
     low, high = (0, math.inf) if outcome.impossible else outcome.between
     assert outcome.compromise == min(at for at in link.buffers if low <= at <= high), "all miss one of the two"
     assert outcome.binding == SMALL.key
-    assert (outcome.up_to, outcome.gaps, outcome.islands) == ((0, None), (), ())
+    assert (outcome.up_to, outcome.gaps, outcome.feasible_intervals) == ((0, None), (), ())
 
 
 def test_what_is_allowed_may_be_all_that_was_tried() -> None:
@@ -360,11 +360,11 @@ def test_whatever_the_curve_the_answer_is_what_was_measured(
     edges: list[int], allowed: int | None, also: list[int]
 ) -> None:
     """Any curve of a goal that asks for room, and one that falls of a goal that asks for little."""
-    judge = Oracle(stretches(edges), until(10**9 if allowed is None else allowed))
-    outcome, _, search, _ = searched(judge, BOTH, also=tuple(also))
+    test = Oracle(stretches(edges), until(10**9 if allowed is None else allowed))
+    outcome, _, search, _ = searched(test, BOTH, also=tuple(also))
     measured = sorted(search.samples)
-    room = {buffer: judge.room(buffer) for buffer in measured}
-    every = {buffer: judge.room(buffer) and judge.small(buffer) for buffer in measured}
+    room = {buffer: test.room(buffer) for buffer in measured}
+    every = {buffer: test.room(buffer) and test.small(buffer) for buffer in measured}
     answer = outcome.buffer
     if answer is None:
         assert not any(every.values()), "no buffer that was measured is passed over"
@@ -382,8 +382,8 @@ def test_whatever_the_curve_the_answer_is_what_was_measured(
         beyond = [buffer for buffer in above if buffer > outcome.gaps[-1][0]]
         assert not any(every[buffer] for buffer in beyond), "below a gap is the answer only where none above it is"
     broken = [buffer for buffer in below if not every[buffer]]
-    islands = [(buffer, broken[-1]) for buffer in below if every[buffer]] if broken else []
-    assert sorted(outcome.islands) == islands
+    feasible_intervals = [(buffer, broken[-1]) for buffer in below if every[buffer]] if broken else []
+    assert sorted(outcome.feasible_intervals) == feasible_intervals
     met = list(itertools.takewhile(lambda buffer: every[buffer], above))
     first = next((buffer for buffer in above if not every[buffer]), None)
     assert outcome.up_to == (met[-1] if met else answer, first)
@@ -391,8 +391,8 @@ def test_whatever_the_curve_the_answer_is_what_was_measured(
 
 def test_no_buffer_below_a_gap_was_refused() -> None:
     """Where above a gap nothing is confirmed, what lies below it is tried, but nothing twice."""
-    judge = Oracle(stretches([15, 51, 70]), confidence=lambda attempt: 0.999999 if attempt > 3 else 0.5)
-    outcome, link, search, _ = searched(judge, confirmations=3, also=(18, 42, 56))
+    test = Oracle(stretches([15, 51, 70]), confidence=lambda attempt: 0.999999 if attempt > 3 else 0.5)
+    outcome, link, search, _ = searched(test, confirmations=3, also=(18, 42, 56))
     tried = link.fresh(search.plan)
     assert len(tried) == 3 == len(set(tried))
     assert min(tried) >= 70
@@ -403,8 +403,8 @@ def test_no_buffer_below_a_gap_was_refused() -> None:
 
 
 def test_an_island_is_confirmed_like_any_answer() -> None:
-    judge = Oracle(stretches([15, 51, 70]), until(60))
-    outcome, link, search, _ = searched(judge, BOTH, also=(18, 42, 56))
+    test = Oracle(stretches([15, 51, 70]), until(60))
+    outcome, link, search, _ = searched(test, BOTH, also=(18, 42, 56))
     assert outcome.buffer in {15, 16}
     assert link.fresh(search.plan) == [outcome.buffer]
     assert outcome.confidence == pytest.approx(1 - 1e-5 / (6 / math.pi**2))
@@ -415,16 +415,16 @@ def test_an_island_is_confirmed_like_any_answer() -> None:
 
 def test_what_the_first_look_steps_over_is_found_by_the_last_one() -> None:
     """64 and 65 packets give room, and no more than 65 are allowed: only the search for what is allowed comes there."""
-    judge = Oracle(stretches([64, 66]), until(65))
-    outcome, link, search, _ = searched(judge, BOTH)
+    test = Oracle(stretches([64, 66]), until(65))
+    outcome, link, search, _ = searched(test, BOTH)
     first = {buffer for buffer, _ in link.calls[0]}
     assert not first & {64, 65}
     assert outcome.buffer in {64, 65}
     assert link.fresh(search.plan) == [outcome.buffer]
 
 
-def test_an_island_is_tried_after_all_looks_only() -> None:
-    """The first look at 42 packets says that they meet every goal, all looks say that they do not; 18 packets do."""
+def test_a_feasible_interval_is_tried_after_all_analyses_only() -> None:
+    """The first look at 42 packets says that they meet every goal, all analyses say that they do not; 18 packets do."""
 
     class Flattering(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
@@ -432,8 +432,8 @@ def test_an_island_is_tried_after_all_looks_only() -> None:
                 return Verdict.MET if len(reports) < 16 else Verdict.MISSED
             return super().verdict(reports, goals, level)
 
-    judge = Flattering(stretches([15, 51, 70]), until(60))
-    outcome, _, search, _ = searched(judge, BOTH, also=(18, 42, 56))
+    test = Flattering(stretches([15, 51, 70]), until(60))
+    outcome, _, search, _ = searched(test, BOTH, also=(18, 42, 56))
     assert len(search.samples[42]) == 16
     assert outcome.buffer in {15, 16}
 
@@ -465,8 +465,8 @@ def test_what_only_the_largest_buffers_miss_is_noted_with_both_places() -> None:
 
 
 @pytest.mark.parametrize("seen", [4, 8])
-def test_a_gap_and_an_island_are_believed_after_all_looks(seen: int) -> None:
-    """The first looks at 56 packets say missed, all of them say met: no gap, no island, no other answer."""
+def test_a_gap_and_a_feasible_interval_are_believed_after_all_analyses(seen: int) -> None:
+    """The first looks at 56 packets say missed, all of them say met: no gap, no feasible interval, no other answer."""
 
     class Unlucky(Oracle):
         def verdict(self, reports: Sequence[Report], goals: Sequence[Goal], level: float) -> Verdict:
@@ -476,7 +476,7 @@ def test_a_gap_and_an_island_are_believed_after_all_looks(seen: int) -> None:
     outcome, _, search, _ = searched(Unlucky(since(15)), also=(18, 42, 56))
     assert outcome.buffer in {15, 16}
     assert len(search.samples[56]) == 16
-    assert (outcome.gaps, outcome.islands) == ((), ())
+    assert (outcome.gaps, outcome.feasible_intervals) == ((), ())
 
 
 # How fast, and how far -------------------------------------------------------------------------------------------
@@ -494,11 +494,11 @@ class Straight(Oracle):
 
 @pytest.mark.parametrize("edge", [47.0, 61.9, 150.0, 230.4, 500.5, 3000.0])
 def test_three_looks_about_the_edge_settle_it_where_margins_are_straight(edge: float) -> None:
-    judge = Straight(lambda buffer: buffer >= edge)
-    judge.edge = edge
+    test = Straight(lambda buffer: buffer >= edge)
+    test.edge = edge
     first = len(without_gaps([1, 1000], 4.0))
     doublings = max(0, math.ceil(math.log2(edge / 1000)))
-    outcome, link, *_ = searched(judge)
+    outcome, link, *_ = searched(test)
     assert outcome.buffer is not None
     assert len(link.buffers) <= first + doublings + 3
     below = max(buffer for buffer in link.buffers if buffer < edge)
@@ -507,8 +507,8 @@ def test_three_looks_about_the_edge_settle_it_where_margins_are_straight(edge: f
     assert below >= edge / 1.025 - 1
 
 
-def looked(judge: Oracle, low: int, high: int, steps: int, **changes: object) -> int:
-    search = Search(Link(), (ROOM,), plan_of(judge, **changes))
+def looked(test: Oracle, low: int, high: int, steps: int, **changes: object) -> int:
+    search = Search(Link(), (ROOM,), plan_of(test, **changes))
     search.sample([low, high], 4)
     return search._next(low, high, (ROOM,), steps)
 
@@ -520,15 +520,15 @@ def test_the_next_look_is_half_a_resolution_beside_the_edge(
     place: float, low: int, high: int, resolution: float
 ) -> None:
     """On the side of the end that is further away; every third time, and where neither is inside, in the middle."""
-    judge = Straight(since(1))
-    judge.edge = edge = low * (high / low) ** place
+    test = Straight(since(1))
+    test.edge = edge = low * (high / low) ** place
     above, below = edge * (1 + resolution / 2), edge / (1 + resolution / 2)
     candidates = [math.ceil(above), math.floor(below)]
     if place > 0.5:
         candidates.reverse()
     inside = [candidate for candidate in candidates if low < candidate < high]
     for steps in range(7):
-        found = looked(judge, low, high, steps, resolution=resolution)
+        found = looked(test, low, high, steps, resolution=resolution)
         assert low < found < high
         if steps % 3 == 2 or not inside:
             assert found == _between(low, high)
@@ -538,10 +538,10 @@ def test_the_next_look_is_half_a_resolution_beside_the_edge(
 
 def test_without_a_change_of_sign_the_next_look_is_in_the_middle() -> None:
     for edge in (5.0, 10.0, 100.0, 5000.0):
-        judge = Straight(since(1))
-        judge.edge = edge
-        assert looked(judge, 10, 100, 0) == _between(10, 100)
-        assert looked(judge, 200, 1000, 1) == _between(200, 1000) or 200 < edge < 1000
+        test = Straight(since(1))
+        test.edge = edge
+        assert looked(test, 10, 100, 0) == _between(10, 100)
+        assert looked(test, 200, 1000, 1) == _between(200, 1000) or 200 < edge < 1000
 
 
 @given(st.integers(1, 5000), st.integers(2, 5000))
@@ -595,15 +595,15 @@ def test_a_bracket_is_resolved_at_a_packet_or_at_the_resolution(
     assert Search(Link(), (ROOM,), plan_of(Oracle(since(1)), resolution=resolution))._resolved(low, high) is done
 
 
-@pytest.mark.parametrize("judge", [Oracle, Straight])
-@pytest.mark.parametrize("looks", [(4, 8, 16), (10, 20), (20, 22)])
-def test_what_is_expected_is_about_what_it_takes(judge: type[Oracle], looks: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("test", [Oracle, Straight])
+@pytest.mark.parametrize("analyses", [(4, 8, 16), (10, 20), (20, 22)])
+def test_what_is_expected_is_about_what_it_takes(test: type[Oracle], analyses: tuple[int, ...]) -> None:
     """Progress: where nothing is unclear the search takes no more than is foretold at the start, and much of it."""
     for edge in (5, 17, 30, 77, 200, 444, 900):
-        one = judge(since(edge))
+        one = test(since(edge))
         if isinstance(one, Straight):
             one.edge = edge - 0.5
-        _, link, search, expected = searched(one, looks=looks)
+        _, link, search, expected = searched(one, analyses=analyses)
         first = expected[0]
         assert 0.4 * first <= len(link.asked) <= first, (edge, first, len(link.asked))
         assert expected[-1] == one.fresh, "at last nothing but the fresh ones"

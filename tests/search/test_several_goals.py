@@ -17,9 +17,10 @@ from forebay.errors import ContradictionError, InputError
 from forebay.inputs.goals import Goal, distinct, named, parts_of_key, split_goal
 from forebay.results.report import Report
 from forebay.scenario import Scenario
-from forebay.search.judging import AverageJudge, ShareJudge
-from forebay.search.judgment import worst_miss
-from forebay.search.recommendation import recommend, with_goals
+from forebay.search.goal_test import MeanTest, ShareTest
+from forebay.search.goals import with_goals
+from forebay.search.recommendation import recommend
+from forebay.search.rule_verdict import worst_miss
 from forebay.search.sensitivity import vary
 
 LINK = """
@@ -168,8 +169,8 @@ def test_judges_heed_goals_that_were_not_told_apart(order: int) -> None:
     below, within, above = ([value + 0.001 * k for k in range(8)] for value in (0.5, 0.8, 0.95))
     for values, holds in ((below, False), (within, True), (above, False)):
         seen = reports(values)
-        for judge in (AverageJudge(), ShareJudge(0.5)):
-            found = judge.confidences(seen, goals)
+        for test in (MeanTest(), ShareTest(0.5)):
+            found = test.confidences(seen, goals)
             assert len(found) == 2
             assert (min(found.values()) > 0.85) == holds
         assert (worst_miss(seen, goals, None) is None) == holds

@@ -16,14 +16,15 @@ from forebay.results.metric import NEVER_S
 from forebay.results.report import BufferSize, Estimate, Report
 from forebay.scenario import TARGET
 from forebay.search import findings
-from forebay.search.answer import CurvePoint, GoalAt
+from forebay.search.answer_parts import CurvePoint, GoalAt
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.checked_buffers import checked_buffers
-from forebay.search.judging import Verdict
-from forebay.search.knob import TARGET_LINK, knob
-from forebay.search.observing import Observing
+from forebay.search.evidence import without_few
+from forebay.search.goal_test import Verdict
 from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
-from forebay.search.recommendation import _held
+from forebay.search.planning import held
+from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.text import formatting
 from forebay.views.answer_sentences import recommended
@@ -189,7 +190,7 @@ def test_few_runs_have_a_mean_and_no_interval(runs: int) -> None:
     known = finished({3: four(bad), 9: [good(number) for number in range(runs)]}, Outcome(compromise=9))
     goal = findings.judged_goals(known, None)[UTILIZATION.key]
     there = findings._goal_at(known, UTILIZATION, 9)
-    kept = findings._without_few({"utilization": Estimate(0.9, 0.1)}, runs)
+    kept = without_few({"utilization": Estimate(0.9, 0.1)}, runs)
     assert (goal.measured.half_width is not None) == (runs >= 4)
     assert (kept["utilization"].half_width is not None) == (runs >= 4)
     row = GoalRow(UTILIZATION.key, UTILIZATION, None, None, None)
@@ -234,8 +235,9 @@ def test_a_limit_in_bytes_is_recommended_in_bytes() -> None:
         ("20p", "We recommend 3 packets (3 kB"),
     ):
         scenario = Scenario.parse(SMALL).changed(f"link.buffer={text}")
-        size = TARGET_LINK.sized(scenario, 3)
-        answer = SimpleNamespace(buffer=size, knob=TARGET_LINK, scenario=scenario, choice={})
+        variable = BufferVariable(scenario)
+        size = variable.sized(3)
+        answer = SimpleNamespace(buffer=size, variable=variable, scenario=scenario, choice={})
         assert recommended(answer).startswith(first)  # type: ignore[arg-type]
 
 
@@ -247,10 +249,10 @@ def test_an_optimum_beyond_the_first_range_is_found(best: int) -> None:
     """The first range ends at 33; the interval never ends where nothing larger was looked at."""
     for seed in range(10):
         link = Metric(lambda place: abs(place - best) / best, 0.02, seed)
-        found = Optimizing(Observing(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33, limit=1000)
+        found = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33, limit=1000)
         assert found.low <= best <= found.high
         assert max(found.near) < found.high or found.high == 1000
-    inside = Optimizing(Observing(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33)
+    inside = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33)
     assert inside.high == 33
 
 
@@ -277,7 +279,7 @@ measure = "1s"
 @pytest.mark.parametrize("size", ["30kB", "60p"])
 def test_a_memory_counts_in_every_unit_that_a_run_accepts(size: str) -> None:
     scenario = Scenario.parse(MEMORY.format(size=size))
-    assert _held(scenario, knob(scenario, TARGET)) == pytest.approx(60)
+    assert held(BufferVariable(scenario).named(TARGET)) == pytest.approx(60)
     checked = checked_buffers(scenario, [f"memories.chip.size={size}"])
     assert [each.size.packets for each in checked.at.values()] == pytest.approx([60])
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from forebay import Scenario, _core
-from forebay.search.measurements import Measurements
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.measurements import Means, Measurements
 from forebay.search.overlaps import States
 from forebay.search.plan import Plan
 from forebay.search.strata import MOST, MOST_OF_RARE, RAREST, STREAM_BITS, Strata, strata
@@ -188,7 +189,7 @@ def test_an_observation_takes_the_probabilities_from_draws_of_its_own(text: str,
 def test_the_error_of_the_probabilities_is_part_of_the_spread() -> None:
     """Where the runs of a stratum are all alike, observations differ by the probabilities alone, and in proportion."""
     parts = found(START)
-    measure = Measurements(Scenario.parse(START), "packet", 1, None, strata=parts)
+    measure = Measurements(BufferVariable(Scenario.parse(START)), Means("packet", 1), strata=parts)
     used = [report.metrics["utilization"].mean for report in measure([(20, number) for number in range(8)])]
     flooded = [parts.weights_of(number)[int(np.argmin(parts.weights))] for number in range(8)]
     assert len(set(used)) == len(used)
@@ -352,8 +353,8 @@ def test_the_weighted_mean_of_strata_is_that_of_runs_as_they_come() -> None:
     parts = strata(scenario.core)
     assert parts is not None
     series = 1 << STREAM_BITS
-    composite = Measurements(scenario, "packet", 2, None, strata=parts)
-    plain = Measurements(scenario, "packet", 2, None)
+    composite = Measurements(BufferVariable(scenario), Means("packet", 2), strata=parts)
+    plain = Measurements(BufferVariable(scenario), Means("packet", 2))
     of_strata = composite([(20, series + place) for place in range(400)])
     as_they_come = plain([(20, (5 << STREAM_BITS) + place) for place in range(3000)])
     assert composite.runs == 400 * len(parts.weights)
@@ -372,8 +373,8 @@ def test_an_observation_is_the_weighted_mean_of_its_runs() -> None:
     scenario = Scenario.parse(CHEAP)
     parts = strata(scenario.core)
     assert parts is not None
-    (observation,) = Measurements(scenario, "packet", 1, None, strata=parts)([(20, 3)])
-    runs = Measurements(scenario, "packet", 1, None)([(20, member) for member in parts.members(3)])
+    (observation,) = Measurements(BufferVariable(scenario), Means("packet", 1), strata=parts)([(20, 3)])
+    runs = Measurements(BufferVariable(scenario), Means("packet", 1))([(20, member) for member in parts.members(3)])
     expected = math.fsum(
         weight * run.metrics["loss_rate"].mean for weight, run in zip(parts.weights_of(3), runs, strict=True)
     )

@@ -16,8 +16,8 @@ from forebay import InputError, Scenario, feasible_map, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.search.feasible import FeasibleMap
-from forebay.search.judging import Verdict
-from forebay.search.survey import BUDGET, COARSE, LOOKS, STEPS, Place, Survey
+from forebay.search.goal_test import Verdict
+from forebay.search.survey import ANALYSES, BUDGET, COARSE, STEPS, Place, Survey
 from forebay.search.surveying import lattice
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
@@ -77,7 +77,7 @@ def test_without_noise_the_boundary_is_known_to_a_step() -> None:
     # Away from it there is the first grid and no more: every place lies within a square that the boundary crosses.
     assert len(seen) < (STEPS + 1) ** 2 / 2
     assert all(link.asked[pair] == 1 for pair in link.asked)
-    assert max(number for _, number in link.asked) == LOOKS[0] - 1, "nothing is unclear"
+    assert max(number for _, number in link.asked) == ANALYSES[0] - 1, "nothing is unclear"
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
@@ -130,7 +130,7 @@ def test_a_budget_is_kept_but_for_the_first_look() -> None:
         link = Link(hyperbola, 0.3)
         survey = Survey(link, [GOAL], budget)
         survey.run()
-        first = (COARSE + 1) ** 2 * LOOKS[0]
+        first = (COARSE + 1) ** 2 * ANALYSES[0]
         assert sum(link.asked.values()) == survey.spent <= max(budget, first)
         assert not survey.complete
 
@@ -148,7 +148,9 @@ def test_each_place_is_the_scenario_with_both_values(found: FeasibleMap) -> None
     clear = [point for point in found.points if point.verdict != "unclear"][:: len(found.points) // 12]
     assert {point.verdict for point in clear} == {"met", "missed"}
     for point in clear:
-        changes = [f"{knob.key}={setting.text}" for knob, setting in zip(found.over, point.settings, strict=True)]
+        changes = [
+            f"{variable.key}={setting.text}" for variable, setting in zip(found.over, point.settings, strict=True)
+        ]
         fresh = scenario.changed(*changes).run(replications=8, seed=77).metrics
         met = fresh["utilization"].mean >= 0.95 and fresh["queue_delay_p99_s"].mean <= 0.08
         close = abs(fresh["utilization"].mean - 0.95) < 0.01 or abs(fresh["queue_delay_p99_s"].mean - 0.08) < 0.004
@@ -180,10 +182,10 @@ def test_the_map_is_told(found: FeasibleMap) -> None:
     assert f"hold at {found.count('met')} of" in repr(found)
     assert found._repr_html_().count("<tr") > 5
     assert found.plot().get_axes()
-    knob = found.over[0]
-    assert knob.range.number(lattice(knob, 0)) == 1.2
-    assert knob.range.number(lattice(knob, STEPS)) == 12
-    middle = knob.range.number(lattice(knob, STEPS // 2))
+    variable = found.over[0]
+    assert variable.range.number(lattice(variable, 0)) == 1.2
+    assert variable.range.number(lattice(variable, STEPS)) == 12
+    middle = variable.range.number(lattice(variable, STEPS // 2))
     assert middle == pytest.approx(math.sqrt(1.2 * 12), rel=0.01)
 
 
@@ -201,9 +203,9 @@ def test_of_several_stretches_the_longest_is_told(
     found: FeasibleMap, verdicts: str, stretch: tuple[int | None, ...]
 ) -> None:
     named = {"o": "met", "x": "missed", "?": "unclear"}
-    second = [found.over[1].setting(float(number)) for number in range(1, 7)]
+    second = [found.over[1].value_of(float(number)) for number in range(1, 7)]
     points = [
-        replace(found.points[0], settings=(found.over[0].setting(2.0), setting), verdict=named[verdict])
+        replace(found.points[0], settings=(found.over[0].value_of(2.0), setting), verdict=named[verdict])
         for setting, verdict in zip(second, verdicts, strict=True)
     ]
     (told,) = replace(found, points=tuple(points)).stretches

@@ -176,7 +176,7 @@ def beside(monkeypatch: pytest.MonkeyPatch, before: Before = lambda _measure, _p
     run = Measurements.__call__
 
     def counted(self: Measurements, pairs: Any) -> list[Report]:
-        if isinstance(self.knob, VariedHosts):
+        if isinstance(self.variable, VariedHosts):
             runs.append(len(pairs))
             before(self, pairs)
         return run(self, pairs)

@@ -10,9 +10,9 @@ import pytest
 
 from forebay import InputError, Scenario, _core
 from forebay.scenario import TARGET
-from forebay.search.knob import Knob, knob
-from forebay.search.measurable import check_goals, measurable
-from forebay.search.recommendation import with_goals
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.goals import with_goals
+from forebay.search.measurable import Measurable
 from forebay.search.sensitivity import VARIATIONS, vary
 from tests.support.scenarios import SMALL
 
@@ -217,8 +217,8 @@ packet = "1000B"
     ],
 )
 def test_a_key_says_the_link_and_the_class(key: str, place: tuple[str | None, str | None]) -> None:
-    assert Knob(key).place == place
-    assert Knob(key).is_target == (key == TARGET)
+    assert BufferVariable(Scenario.parse(SMALL), key).place == place
+    assert BufferVariable(Scenario.parse(SMALL), key).is_target == (key == TARGET)
 
 
 def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
@@ -228,17 +228,17 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
         )
     )
     product = 10e6 * 0.030 / 8
-    target = Knob()
-    assert target.scale(link) == pytest.approx(link.core.bdp_packets)
-    assert target.size(target.turned(link, 37)).packets == 37
+    target = BufferVariable(link)
+    assert target.scale == pytest.approx(link.core.bdp_packets)
+    assert BufferVariable(target.apply(37)).size.packets == 37
     classes = Scenario.parse(CLASSES)
-    rest = knob(classes, "link.queue.classes.rest.buffer")
-    size = rest.sized(classes, 100)
+    rest = BufferVariable(classes).named("link.queue.classes.rest.buffer")
+    size = rest.sized(100)
     assert size.packets == 100
     if size.bdp is not None:
-        assert rest.scale(classes) == pytest.approx(100 / size.bdp, rel=1e-3)
-    voice = knob(classes, "link.queue.classes.voice.buffer")
-    assert voice.sized(classes, 100).bytes == 100 * 200, "packets of those that wait there"
+        assert rest.scale == pytest.approx(100 / size.bdp, rel=1e-3)
+    voice = BufferVariable(classes).named("link.queue.classes.voice.buffer")
+    assert voice.sized(100).bytes == 100 * 200, "packets of those that wait there"
     assert product > 0
     calls = Scenario.parse(
         CLASSES.partition('[[flows]]\nname = "bulk"')[0].replace(
@@ -246,27 +246,33 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
         )
     )
     assert calls.core.bdp_packets is None
-    for each in (Knob(), knob(calls, "link.queue.classes.voice.buffer")):
-        seconds = each.sized(calls, 1000).seconds
-        assert each.sized(calls, 1000).bdp is None
-        assert each.scale(calls) == pytest.approx(1000 / seconds, rel=1e-3)
+    for each in (BufferVariable(calls), BufferVariable(calls).named("link.queue.classes.voice.buffer")):
+        seconds = each.sized(1000).seconds
+        assert each.sized(1000).bdp is None
+        assert each.scale == pytest.approx(1000 / seconds, rel=1e-3)
 
 
 def test_a_buffer_is_read_in_whole_packets_of_at_least_one() -> None:
     link = Scenario.parse(SMALL)
     for text, packets in (("20p", 20), ("1p", 1), ("1B", 1), ("2500B", 2), ("2501B", 3), ("10ms", 2), ("14.1ms", 4)):
-        assert abs(Knob().read(link, text) - packets) <= (1 if text.endswith(("B", "ms")) else 0)
-        assert Knob().read(link, text) == max(1, round(Knob().size(link.changed(f"link.buffer={text}")).packets))
+        assert abs(BufferVariable(link).read(text) - packets) <= (1 if text.endswith(("B", "ms")) else 0)
+        assert BufferVariable(link).read(text) == max(
+            1, round(BufferVariable(link.changed(f"link.buffer={text}")).size.packets)
+        )
 
 
 def test_a_key_that_names_no_buffer_is_refused_with_those_there_are() -> None:
     classes = Scenario.parse(CLASSES)
-    assert knob(classes, "link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
-    assert knob(classes, "link.queue.classes.0.buffer") == knob(classes, "link.queue.classes.voice.buffer")
-    assert knob(classes, "link.queue.classes.1.buffer") == knob(classes, "link.queue.classes.rest.buffer")
+    assert BufferVariable(classes).named("link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
+    assert BufferVariable(classes).named("link.queue.classes.0.buffer") == BufferVariable(classes).named(
+        "link.queue.classes.voice.buffer"
+    )
+    assert BufferVariable(classes).named("link.queue.classes.1.buffer") == BufferVariable(classes).named(
+        "link.queue.classes.rest.buffer"
+    )
     for wrong in ("link.rate", "link.queue.classes.video.buffer", "links.up.buffer", ""):
         with pytest.raises(InputError) as raised:
-            knob(classes, wrong)
+            BufferVariable(classes).named(wrong)
         assert raised.value.argument == "over"
         for key in classes.core.buffer_keys:
             assert key in str(raised.value)
@@ -280,7 +286,7 @@ def refused(goal: str, *groups: str, engine: str = "packet", place: str | None =
     places = {} if place is None else {asked.goals[0].name: place}
     found = None
     try:
-        check_goals(asked, asked.goals, engine, places)
+        Measurable(asked, engine).check(asked.goals, places)
     except InputError as error:
         found = error
     if found is None:
@@ -351,7 +357,7 @@ def test_a_metric_needs_its_kind_of_traffic(goal: str, group: str, why: str | No
     assert told is not None
     assert f", which is not measured: {why}" in told
     whose = "group `g0`" if goal.startswith("g0.") else "the link"
-    allowed = measurable(scenario(group), "packet", "g0" if goal.startswith("g0.") else None)
+    allowed = Measurable(scenario(group), "packet").metrics("g0" if goal.startswith("g0.") else None)
     assert told.endswith(f"allowed for {whose}: {', '.join(allowed)}")
     # One other group that has it is enough for the link, but not for this group.
     if "there are none" in why:
@@ -365,6 +371,6 @@ def test_an_engine_leaves_out_what_it_does_not_know() -> None:
     for name in ("queue_delay_p99<=1s", "utilization>=0.1", "goodput>=1kbps", "g0.flow_goodput_p50>=1kbps"):
         assert refused(name, BULK, engine="fluid") is None
     for name in ("queue_mean", "jain_index", "synchronization"):
-        assert name in measurable(scenario(BULK), "fluid")
-        assert name not in measurable(scenario(BULK), "fluid", "g0")
-    assert "queue_delay_p50" in measurable(scenario(BULK), "fluid", "g0")
+        assert name in Measurable(scenario(BULK), "fluid").metrics()
+        assert name not in Measurable(scenario(BULK), "fluid").metrics("g0")
+    assert "queue_delay_p50" in Measurable(scenario(BULK), "fluid").metrics("g0")

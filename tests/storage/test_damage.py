@@ -24,6 +24,7 @@ from forebay.papers import catalog, running
 from forebay.papers.catalog import Run
 from forebay.papers.gallery import left_in
 from forebay.results.report import Report
+from forebay.search.listener import Callbacks
 from forebay.search.resumption import Resumption
 from forebay.storage import build, journal
 from forebay.storage.safe_io import DamagedError, content, document, lines
@@ -309,7 +310,7 @@ def test_a_damaged_file_of_a_search_costs_what_it_held(damage: Damage, scenario:
     kept.close()
     damage(kept.path)
     said: list[str] = []
-    again = Resumption(tmp_path, said.append).of(scenario.core, "packet", "link.buffer")
+    again = Resumption(tmp_path, Callbacks(tell=said.append)).of(scenario.core, "packet", "link.buffer")
     found = [again.take((7, number), core.sha256) for number in (0, 1)]
     assert all(each is None or each.metrics == report.metrics for each in found)
     assert None in found
@@ -327,7 +328,9 @@ def test_a_search_does_not_go_on_from_another_ones_file(scenario: Scenario, tmp_
     mine = Resumption(tmp_path).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
     kept.path.rename(mine.path)
     said: list[str] = []
-    found = Resumption(tmp_path, said.append).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
+    found = Resumption(tmp_path, Callbacks(tell=said.append)).of(
+        scenario.changed("run.seed=9").core, "packet", "link.buffer"
+    )
     assert found.count == 0
     found.close()
     assert said == [f"ignored 2 lines of {mine.path} that cannot be read"]

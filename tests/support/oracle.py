@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.judging import Verdict
+from forebay.search.goal_test import Verdict
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
 
@@ -105,17 +105,17 @@ def buffer_of(reports: Sequence[Report]) -> int:
     return buffer
 
 
-def plan_of(judge: Oracle, **changes: object) -> Plan:
-    plan = Plan(smallest=1, largest=1000, ceiling=8000, looks=(4, 8, 16), judge=judge)
+def plan_of(test: Oracle, **changes: object) -> Plan:
+    plan = Plan(smallest=1, largest=1000, ceiling=8000, analyses=(4, 8, 16), test=test)
     return dataclasses.replace(plan, **changes)  # type: ignore[arg-type]
 
 
 def searched(
-    judge: Oracle, goals: Sequence[Goal] = (ROOM,), **changes: object
+    test: Oracle, goals: Sequence[Goal] = (ROOM,), **changes: object
 ) -> tuple[Outcome, Link, Search, list[int]]:
     """Run a search; also what it was expected to take, whenever that was told."""
     link, expected = Link(), list[int]()
-    search = Search(link, goals, plan_of(judge, **changes), expected.append)
+    search = Search(link, goals, plan_of(test, **changes), expected.append)
     outcome = search.run()
     assert max(Counter(link.asked).values()) == 1, "no pair twice"
     return outcome, link, search, expected

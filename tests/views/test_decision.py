@@ -9,7 +9,8 @@ import pytest
 from forebay import Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Estimate
-from forebay.search.answer import CurvePoint, Held, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import CurvePoint, Held
 from forebay.views import plots
 from forebay.views.decision import is_exact, likely, may_meet, measured
 from forebay.views.recommendation_charts import metric_chart, rule_strip

@@ -16,11 +16,13 @@ from xml.etree import ElementTree
 import pytest
 
 from forebay import Scenario, Warning, recommend
+from forebay.configuration.configuring import Configuration
 from forebay.papers.catalog import Figure, load
 from forebay.papers.claims import Claim, Measured, Region, Verdict
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
-from forebay.search.answer import Configuration, JudgedGoal, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import JudgedGoal
 from forebay.search.tradeoff import front
 from forebay.views import pages, shapes
 from forebay.views.webpage import recommendation_page

@@ -12,7 +12,8 @@ from rich.console import Console
 from forebay import Scenario, Warning, recommend
 from forebay.results.report import BufferSize, Estimate
 from forebay.results.warning import Kind
-from forebay.search.answer import CurvePoint, GoalAt, Island, LowerEnd, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import CurvePoint, FeasibleInterval, GoalAt, LowerEnd
 from forebay.views.goal_table import goal_rows, region
 from forebay.views.recommendation_text import Detail, recommendation_text
 from forebay.views.reports import report_view
@@ -145,7 +146,7 @@ def test_smaller_intervals_that_meet_the_goals_are_named(met: Recommendation) ->
         return tuple(known.get(point.buffer.packets, point) for point in made) + met.points[-1:]
 
     missed = packets(9)
-    islands = tuple(Island(packets(number), missed) for number in (2, 3, 5))
+    islands = tuple(FeasibleInterval(packets(number), missed) for number in (2, 3, 5))
     together = dataclasses.replace(met, islands=islands, points=curve(1, 2, 3, 5, 9))
     assert "All goals are also met from 2 to 5 packets, but not at 9 packets" in words(together)
     apart = dataclasses.replace(met, islands=islands, points=curve(1, 2, 3, 4, 5, 9))

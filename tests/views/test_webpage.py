@@ -17,7 +17,7 @@ from rich.console import Console
 from forebay import Scenario, Warning, recommend
 from forebay.results.report import Estimate
 from forebay.results.warning import Kind
-from forebay.search.answer import Gap, Held, Island
+from forebay.search.answer_parts import FeasibleInterval, Gap, Held
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.text import formatting
@@ -140,7 +140,7 @@ def changed(answer: Recommendation) -> Iterator[Recommendation]:
     yield dataclasses.replace(answer, warnings=(Warning(Kind.HIGH_LOSS, "9 packets lose 15 %."),))
     yield dataclasses.replace(answer, warnings=(Warning(Kind.QUICK, "a quick look"),))
     yield dataclasses.replace(answer, gaps=(Gap(large, "utilization", Estimate(0.5, 0.01)),))
-    yield dataclasses.replace(answer, islands=(Island(small, dataclasses.replace(small, packets=2.0)),))
+    yield dataclasses.replace(answer, islands=(FeasibleInterval(small, dataclasses.replace(small, packets=2.0)),))
     yield dataclasses.replace(answer, fraction=Held(0.9, 19, 20, 0.8, 0.95))
     for verdict, ends in (("undecided", (small, large)), ("undecided", None), ("impossible", None)):
         late = Warning(Kind.TIME_OVER, "the time was over after 30 s")
@@ -187,14 +187,14 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
     feasible = dataclasses.replace(feasible, feasible_from=None)
     small, large = feasible.points[0].buffer, feasible.points[-1].buffer
     gap = Gap(large, "utilization", Estimate(0.5, 0.01))
-    island = Island(small, dataclasses.replace(small, packets=2.0))
+    interval = FeasibleInterval(small, dataclasses.replace(small, packets=2.0))
     for answer, told in (
         (
             dataclasses.replace(feasible, gaps=(gap, gap)),
             f"miss goals again: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
         ),
         (
-            dataclasses.replace(feasible, islands=(island,)),
+            dataclasses.replace(feasible, islands=(interval,)),
             f"All goals are also met at {small.packets:.0f} packet, but not at 2 packets",
         ),
     ):

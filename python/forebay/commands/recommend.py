@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from forebay.scenario import Progress, Scenario
-    from forebay.search.answer import Recommendation, Verdict
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import Verdict
     from forebay.search.feasible import FeasibleMap
 
 __all__ = ["EXITS", "recommend"]
@@ -277,9 +278,9 @@ def _announced(
     searches : float, optional
         Searches of the kind of the first one that the answer takes, of which some runs are made before.
     """
-    from forebay.search.waiting import shorter
+    from forebay.search.shorter_runs import ShorterRuns
 
-    looked = shorter(scenario) if asked["quick"] else scenario
+    looked = ShorterRuns(scenario).quick if asked["quick"] else scenario
     if searches is None:
         return announced(progress, looked, asked)
     return announced(progress, looked, asked, lambda runs: round(searches * runs), measured=True)
@@ -294,9 +295,9 @@ def _searches(scenario: Scenario, *, quick: bool) -> float:
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
     """Seconds of each replication in real time; None of other engines."""
     from forebay.engines import in_real_time, run_s
-    from forebay.search.waiting import shorter
+    from forebay.search.shorter_runs import ShorterRuns
 
-    return run_s((shorter(scenario) if quick else scenario).core) if in_real_time(engine) else None
+    return run_s((ShorterRuns(scenario).quick if quick else scenario).core) if in_real_time(engine) else None
 
 
 @contextmanager

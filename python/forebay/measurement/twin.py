@@ -74,7 +74,7 @@ class Twin(Generic[Place]):
 
     Attributes
     ----------
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer of the runs, or the value that was searched for.
     runs : int
         Runs of the twin, with the seeds of the runs with exact hosts.
@@ -150,7 +150,7 @@ def twin_of(
     ----------
     scenario : forebay._core.Scenario
         The scenario with exact hosts.
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer of all runs.
     ours, theirs : sequence of Report
         Runs of the scenario and of the twin, at least one of the twin.

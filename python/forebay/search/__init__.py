@@ -1,20 +1,34 @@
 """The smallest buffer that meets the goals, and how sure that is. Above are views and commands, below the engines.
 
-The course of `recommend`:
+The life cycle of `recommend` has five stages: Question, Plan, Search, Evidence, Recommendation.
 
-1. `recommendation` checks the goals (`measurable`) and chooses the variable: a buffer (`knob`), a key between two ends
-   (`ranged`), or each of some words (`choice`, ordered by `ranking`). `setting` converts a value of a key to the whole
-   number of a search. `thumbs` has the rules of thumb for a key.
-2. `smallest` searches for a confident answer, `quick` for a fast one, within the time of `waiting`. `ladder` narrows
-   the range first if runs take long, by searches on smaller links (`scaling`). `optimizing` continues to the best value
-   of a metric (`optimum`).
-3. `observing` holds the observations, proves what is impossible, and asks for more. `judging` decides on goals.
-   `approach` and `noisy_edge` locate the edge. `strata`, `rare_states` and `overlaps` choose runs by random states.
-4. `measurements` runs the jobs, and `resumption` stores them. `interpolation` estimates between measured buffers.
-5. `findings` makes the `answer`, with a `judgment` on each rule. `independence`, `twins` and `unmeasured` withhold the
-   confidence if the runs or the scenario do not support it.
+1. `recommendation` makes objects of the keywords: `Goals` (`goals`), `Sizing`, `Precision`, `Execution` and `Extras`
+   (`options`). Each object checks itself. `choice` makes one case of each combination of listed values.
+2. Question (`question`): each case becomes a `Question` with its variable, a `BufferVariable` or a `RangeVariable`.
+   `goals` and `measurable` check the goals. `parameter_rules` has published rules for a key, and `rare_states`
+   lengthens the runs if a state needs it. From here on the variable holds the scenario.
+3. Plan (`planning`, `plan`): a `Plan` has the range, the buffers to measure in any case, and the error probability.
+   `delay_bound` adds what is derived without runs.
+4. Search (`searching`): within a `TimeBudget` (`time_budget`) a search runs: `smallest` with `confirmation`, `quick`,
+   or `ladder` with smaller links (`scaling`). All of them are a `SearchState`. `bracketing`, `noisy_threshold` and
+   `noisy_root` locate the threshold, and `goal_test` decides on goals. `measurements` runs the jobs, by `strata` of
+   random states (`overlaps`), and `resumption` keeps them. `optimizing` continues to the best value of a metric.
+5. Evidence (`evidence`): the `Outcome` and everything that was measured. `configured` judges the configured buffer,
+   and `twins` varies the hosts.
+6. Recommendation (`answering`, `answer`): `findings` makes the parts (`answer_parts`), with a `rule_verdict` on each
+   rule, and `evidence_warnings` the warnings. `ranking` picks the best of several answers, and `variations` repeats the
+   search with changed traffic (`sensitivity`). `unmeasured` withholds the confidence if the scenario does not support
+   it.
 
-Other questions use the same parts: `checking` judges given buffers by `sequential_test`, `class_sizing` sizes all
-classes of a port, and `surveying` maps two settings by `survey`, which knows places and reports only. Its answer is in
-`feasible`.
+Invariants: a scenario enters each file once. Nothing but `measurements` knows an engine. A `Listener` (`listener`) is
+told what happens, and cannot change it. Evidence and answers never change.
+
+Other questions use the same stages. `checking` judges given buffers by `sequential_test`. `class_sizing` sizes all
+classes of a port (`port_classes`) in the steps of `class_steps`. `surveying` maps two keys by `survey`, which knows
+places and reports only.
+
+Examples
+--------
+>>> from forebay.search.recommendation import recommend
+>>> answer = recommend(scenario, ["utilization>=0.99"])
 """

@@ -1,417 +1,51 @@
-"""The answer of `recommend`: the buffer, its confidence, the measured curve, and the configuration of a router."""
+"""The answer of `recommend`: the buffer, its confidence, the measured curve, and the configuration of a router.
+
+`answering` makes it; `answer_parts` has its parts. Views, notebooks and programs read it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from forebay.configuration.configuring import Configuration
 from forebay.extras import need
-from forebay.results.metric import key_among
 from forebay.results.notebook_repr import Told
-from forebay.results.report import BufferSize, Estimate, buffer_columns, estimate_columns
+from forebay.results.report import BufferSize, buffer_columns, estimate_columns
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
-from forebay.rules import Assumption
+from forebay.search.answer_parts import (
+    Conflict,
+    CurvePoint,
+    FeasibleInterval,
+    Front,
+    Gap,
+    Held,
+    JudgedGoal,
+    JudgedRule,
+    LowerEnd,
+    SearchCost,
+    UpperEnd,
+    Variation,
+    Verdict,
+)
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.choice import Alternative
-from forebay.search.judgment import Judgment
-from forebay.search.knob import TARGET_LINK, Knob
-from forebay.search.named_buffer import AS_CONFIGURED, GoalVerdict, NamedBuffer
+from forebay.search.named_buffer import AS_CONFIGURED, NamedBuffer
 from forebay.search.optimum import Optimum
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting, Value
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Quantity, Value
 from forebay.text import formatting
 
 if TYPE_CHECKING:
     import polars as pl
 
     from forebay.configuration.jitter import Jitter
-    from forebay.inputs.goals import Goal
     from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
 
-__all__ = [
-    "Alternative",
-    "Configuration",
-    "Conflict",
-    "CurvePoint",
-    "Evidence",
-    "Front",
-    "FrontPoint",
-    "Gap",
-    "GoalAt",
-    "GoalVerdict",
-    "Held",
-    "Island",
-    "JudgedGoal",
-    "JudgedRule",
-    "LowerEnd",
-    "Miss",
-    "NamedBuffer",
-    "Optimum",
-    "Recommendation",
-    "SearchCost",
-    "Side",
-    "UpperEnd",
-    "Value",
-    "Variation",
-    "Verdict",
-]
-
-Metrics = Mapping[str, Estimate]
-#: The verdict of a search: a buffer meets every goal, none does, or the evidence decides neither.
-Verdict = Literal["met", "impossible", "undecided"]
-
-
-@dataclass(frozen=True, slots=True)
-class GoalAt:
-    """One goal at one measured buffer.
-
-    Attributes
-    ----------
-    buffer : BufferSize or Setting
-        The buffer.
-    measured : Estimate
-        The metric there.
-    verdict : str
-        "met", "missed" or "undecided" at the confidence of the search.
-    runs : int
-        Runs that were measured there.
-    """
-
-    buffer: Value
-    measured: Estimate
-    verdict: GoalVerdict
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The evidence for the verdict on a goal.
-
-    Attributes
-    ----------
-    method : str
-        "bootstrap" (Bayesian bootstrap with a pessimistic observation), "binomial" (a share of the draws),
-        "bound" (derived from the queue's size and rate), or "none".
-    runs : int
-        Runs at the answer and near it that the verdict uses.
-    """
-
-    method: str
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedGoal:
-    """A goal with what was measured at the answer, or at the nearest compromise.
-
-    Attributes
-    ----------
-    goal : Goal
-        What was asked for.
-    held, of : int or None
-        In how many of how many draws it holds, where the goals are about a share of them.
-    at_packets : int or float
-        The buffer; of a range the value in its base unit.
-    measured : Estimate
-        The metric there.
-    slack : float
-        How far its mean is on the good side of the threshold.
-    met : bool
-        Whether the goal is met.
-    confidence : float or None
-        One-sided, that it is; None where the replications carry none.
-    binding : bool
-        Whether it is what keeps the buffer from being smaller.
-    at_smallest, at_largest : GoalAt or None
-        The goal at the smallest and at the largest measured buffer.
-    evidence : Evidence or None
-        What the verdict rests on.
-    """
-
-    goal: Goal
-    held: int | None
-    of: int | None
-    at_packets: float
-    measured: Estimate
-    slack: float
-    met: bool
-    confidence: float | None
-    binding: bool
-    at_smallest: GoalAt | None = None
-    at_largest: GoalAt | None = None
-    evidence: Evidence | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As in the JSON."""
-        return {
-            "held": self.held,
-            "of": self.of,
-            "sense": self.goal.sense,
-            "threshold": self.goal.threshold,
-            "at_packets": self.at_packets,
-            "measured": plain(self.measured),
-            "slack": self.slack,
-            "met": self.met,
-            "confidence": self.confidence,
-            "binding": self.binding,
-            "at_smallest": plain(self.at_smallest),
-            "at_largest": plain(self.at_largest),
-            "evidence": plain(self.evidence),
-            # A goal that is alone on its metric is called like it.
-            **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class LowerEnd:
-    """Between which buffers the smallest that would do lies.
-
-    Attributes
-    ----------
-    low, high : BufferSize
-        It is neither smaller nor larger.
-    confidence : float
-        That it is so.
-    """
-
-    low: Value
-    high: Value
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class UpperEnd:
-    """How far above the answer every goal holds.
-
-    Attributes
-    ----------
-    buffer : BufferSize
-        The last measured buffer that meets all of them.
-    missed_at : BufferSize or None
-        The first measured above it that misses one; None where none does.
-    about : BufferSize or None
-        Where, on the line between measured buffers, one of them ceases to hold.
-    """
-
-    buffer: Value
-    missed_at: Value | None
-    about: Value | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
-
-    buffer: Value
-    goal: str
-    measured: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Island:
-    """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
-
-    buffer: Value
-    missed_at: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """In how many of the draws all goals hold.
-
-    Attributes
-    ----------
-    wanted : float
-        The share that was asked for.
-    held, of : int
-        Draws.
-    at_least : float or None
-        Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
-    confidence : float
-        Of the bound.
-    """
-
-    wanted: float
-    held: int
-    of: int
-    at_least: float | None
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
-
-    goals: tuple[str, ...]
-    buffer: Value | None
-
-
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
-
-    Attributes
-    ----------
-    goal : Goal
-        What was asked for.
-    measured : Estimate
-        The metric there.
-    off : float
-        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
-    met : bool
-        Whether the goal is met there.
-    """
-
-    goal: Goal
-    measured: Estimate
-    off: float
-    met: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Why there is no answer: what each side needs, and how the goals fare at the buffer that comes nearest."""
-
-    needs_at_least: Side
-    needs_at_most: Side
-    compromise: Value | None
-    largest_tried: Value
-    nearest: tuple[Miss, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRule:
-    """The buffer of one rule, and the metrics that were measured there.
-
-    Attributes
-    ----------
-    name : str
-        Of the model.
-    buffer : BufferSize or None
-        What it asks for, if anything.
-    applies : bool
-        Whether it fits more than half of the flows and everything else that it assumes may hold.
-    why : str
-        What speaks against it, or which part of the traffic it fits, or for it.
-    assumptions : tuple of Assumption
-        Each with its reason.
-    predicted : mapping
-        Metrics at the scenario's own buffer, by the formula.
-    notes : tuple of str
-        What to know of it.
-    measured : mapping
-        Metrics at its buffer, by simulation; empty where it was not simulated.
-    share : float
-        Of the flows, or of the load, that it fits.
-    judgment : Judgment
-        What it is worth here, by the simulation: `judgment.words` says it in short.
-    between : tuple of (BufferSize, BufferSize), or None
-        The measured buffers on either side, where what is `measured` was read off the line between them.
-    """
-
-    name: str
-    buffer: Value | None
-    applies: bool
-    why: str
-    assumptions: tuple[Assumption, ...]
-    predicted: Mapping[str, float]
-    notes: tuple[str, ...]
-    measured: Metrics
-    share: float
-    judgment: Judgment
-    between: tuple[Value, Value] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """One measured buffer.
-
-    Attributes
-    ----------
-    buffer : BufferSize or Setting
-        The buffer.
-    replications : int
-        Runs that were measured there.
-    metrics : mapping
-        Metrics of the link, over the runs.
-    groups : mapping
-        The same of each group by its name.
-    runs : tuple of mapping
-        What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
-    goals : mapping
-        Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
-    """
-
-    buffer: Value
-    replications: int
-    metrics: Metrics
-    groups: Mapping[str, Metrics]
-    runs: tuple[Mapping[str, float], ...] = ()
-    goals: Mapping[str, GoalAt] = field(default_factory=dict)
-
-    def key(self, goal_name: str) -> str | None:
-        """The name with its unit of a metric, or "group.metric", that a goal names without; None if not measured."""
-        group, dot, metric = goal_name.rpartition(".")
-        key = key_among(metric, self.groups.get(group, {}) if dot else self.metrics)
-        return f"{group}.{key}" if dot and key is not None else key
-
-    def estimate(self, key: str) -> Estimate | None:
-        """The estimate of a key that `key` gave; None if it was not measured."""
-        group, dot, metric = key.rpartition(".")
-        return (self.groups.get(group, {}) if dot else self.metrics).get(metric)
-
-    def values(self, key: str) -> list[float]:
-        """The values of single runs under a key that `key` gave, of the runs that are stored."""
-        return [run[key] for run in self.runs if key in run]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As in the JSON."""
-        return {name: plain(getattr(self, name)) for name in ("buffer", "replications", "metrics", "groups")}
-
-
-@dataclass(frozen=True, slots=True)
-class SearchCost:
-    """The cost of a search: replications, those of an interrupted search among them, measured buffers, and sums."""
-
-    replications: int
-    resumed: int
-    buffers: int
-    data_packets: int
-    events: int
-    cpu_s: float
-    wall_s: float
-    peak_rss_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Variation:
-    """The answer when a property of the scenario is off by a factor."""
-
-    what: str
-    factor: float
-    recommendation: Value | None
-    binding_goal: str | None
-    replications: int
-
-
-@dataclass(frozen=True, slots=True)
-class FrontPoint:
-    """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
-
-    buffer: Value
-    measured: Metrics
-    on_front: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Front:
-    """The trade-off between two metrics over the measured buffers."""
-
-    metrics: tuple[str, str]
-    points: tuple[FrontPoint, ...]
+__all__ = ["Recommendation"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -428,7 +62,7 @@ class Recommendation(Told):
         Where the verdict is "undecided": the smallest and the largest buffer that may meet every goal.
     runs : int
         Runs that the confidence rests on; without an answer all runs at the nearest miss.
-    buffer : BufferSize, Setting or None
+    buffer : BufferSize, Value or None
         The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
     confidence : float or None
         One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
@@ -445,7 +79,7 @@ class Recommendation(Told):
         How far above the answer the goals hold.
     gaps : tuple of Gap
         Measured buffers above the answer that miss a goal which asks for room.
-    islands : tuple of Island
+    islands : tuple of FeasibleInterval
         Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None
         Where the goals are about a share of the draws: in how many they held.
@@ -471,7 +105,7 @@ class Recommendation(Told):
         The trade-off that was asked for.
     jitter : Jitter or None
         What was made random in the scenario, where that was asked for.
-    knob : Knob or Ranged
+    variable : BufferVariable or RangeVariable
         Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
     optimum : Optimum or None
         The metric that was asked to be lowest or highest: then `buffer` is where it is, of those that meet the goals.
@@ -486,7 +120,7 @@ class Recommendation(Told):
     """
 
     scenario: Scenario
-    buffer: Value | None
+    buffer: Quantity | None
     confidence: float | None
     resolution: float
     binding_goal: str | None
@@ -494,7 +128,7 @@ class Recommendation(Told):
     feasible_from: LowerEnd | None
     feasible_up_to: UpperEnd | None
     gaps: tuple[Gap, ...]
-    islands: tuple[Island, ...]
+    islands: tuple[FeasibleInterval, ...]
     fraction: Held | None
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]
@@ -504,19 +138,19 @@ class Recommendation(Told):
     warnings: tuple[Warning, ...]
     engine: str
     version: str
+    variable: BufferVariable | RangeVariable
     sensitivity: tuple[Variation, ...] | None = None
     configurations: tuple[Configuration, ...] = ()
     pareto: Front | None = None
     jitter: Jitter | None = None
-    knob: Knob | Ranged = TARGET_LINK
     optimum: Optimum | None = None
     choice: Mapping[str, str] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
     verdict: Verdict = "met"
-    between: tuple[Value, Value] | None = None
+    between: tuple[Quantity, Quantity] | None = None
     runs: int = 0
     level: float = 0.95
-    twin: Twin[Value] | None = None
+    twin: Twin[Quantity] | None = None
 
     @property
     def feasible(self) -> bool:
@@ -534,7 +168,7 @@ class Recommendation(Told):
         return round(self.buffer.packets) if isinstance(self.buffer, BufferSize) else None
 
     @property
-    def setting(self) -> Value | None:
+    def setting(self) -> Quantity | None:
         """The same as `buffer`, by a name that suits every key."""
         return self.buffer
 
@@ -574,7 +208,7 @@ class Recommendation(Told):
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def at(self, buffer: Value) -> CurvePoint | None:
+    def at(self, buffer: Quantity) -> CurvePoint | None:
         """The measured point at a buffer; None if nothing was measured there."""
         return next((point for point in self.points if point.buffer.number == buffer.number), None)
 
@@ -608,7 +242,7 @@ class Recommendation(Told):
             }
         )
         told |= dict(self._asked_for())
-        return _renamed(told) if isinstance(self.knob, Ranged) else told
+        return _renamed(told) if isinstance(self.variable, RangeVariable) else told
 
     def _asked_for(self) -> Iterable[tuple[str, Any]]:
         """The parts of the JSON that exist only on request."""
@@ -624,9 +258,9 @@ class Recommendation(Told):
             yield "jitter", plain(self.jitter)
         if self.twin is not None:
             yield "twin", plain(self.twin)
-        if not self.knob.is_target:
-            yield "over", self.knob.asked
-            if self.knob.largest:
+        if not self.variable.is_target:
+            yield "over", self.variable.asked
+            if self.variable.largest:
                 yield "largest", True
         if self.optimum is not None:
             yield "optimum", plain(self.optimum)
@@ -639,15 +273,15 @@ class Recommendation(Told):
         if self.buffer is None:
             return f"<Recommendation{of}: no buffer meets {' and '.join(self.goals)}>"
         decided = "" if self.binding_goal is None else f", decided by {self.binding_goal}"
-        if isinstance(self.buffer, Setting):
-            return f"<Recommendation{of}: {self.knob.key} = {self.buffer.words}{decided}>"
+        if isinstance(self.buffer, Value):
+            return f"<Recommendation{of}: {self.variable.key} = {self.buffer.words}{decided}>"
         return (
             f"<Recommendation{of}: {self.buffer.packets:.0f} packets = {formatting.size(self.buffer.bytes)} = "
             f"{formatting.duration(self.buffer.seconds)}{decided}>"
         )
 
 
-def _columns(value: Value) -> Mapping[str, float | str | None]:
+def _columns(value: Quantity) -> Mapping[str, float | str | None]:
     """A buffer or a setting as columns of a table."""
     if isinstance(value, BufferSize):
         return buffer_columns(value)

@@ -15,7 +15,8 @@ from forebay.results import notebook_repr
 from forebay.results.report import BufferSize, Estimate
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
-from forebay.search.answer import Evidence, GoalVerdict, Metrics, SearchCost
+from forebay.search.answer_parts import GoalEvidence, Metrics, SearchCost
+from forebay.search.named_buffer import GoalVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +51,7 @@ class CheckedGoal:
     confidence : float or None
         One-sided confidence that the metric is on the side of the threshold on which its mean is. None where the runs
         carry none, and where the goal is met by derivation.
-    evidence : Evidence
+    evidence : GoalEvidence
         The method of the verdict, and the runs that it rests on.
     """
 
@@ -59,7 +60,7 @@ class CheckedGoal:
     margin: float
     verdict: GoalVerdict
     confidence: float | None
-    evidence: Evidence
+    evidence: GoalEvidence
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""

@@ -7,13 +7,13 @@ packets. Each checked buffer therefore has a place, which is a whole number in p
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from forebay import _core
 from forebay.errors import InputError, naming
 from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
-from forebay.search.knob import Knob, knob
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.words import Words, listed
 from forebay.text.formatting import counted
 
@@ -67,7 +67,7 @@ def setting_words(setting: str, size: BufferSize) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedBuffers(Knob):
+class CheckedBuffers(BufferVariable):
     """All checked buffers by their places.
 
     Attributes
@@ -83,15 +83,11 @@ class CheckedBuffers(Knob):
         """The name of the runs among those of an interrupted check."""
         return "check"
 
-    def turned(self, scenario: Scenario, packets: int) -> Scenario:  # noqa: ARG002 - a place has its scenario
+    def apply(self, packets: int) -> Scenario:
         """The scenario with the buffer of a place."""
         return self.at[packets].scenario
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:  # noqa: ARG002
-        """The same as the core has it."""
-        return self.at[packets].scenario.core
-
-    def sized(self, scenario: Scenario, packets: int) -> BufferSize:  # noqa: ARG002
+    def sized(self, packets: int) -> BufferSize:
         """The buffer of a place in every unit."""
         return self.at[packets].size
 
@@ -153,7 +149,7 @@ def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffe
         while place in found:
             place += 1
         found[place] = each
-    return CheckedBuffers(TARGET, found)
+    return CheckedBuffers(scenario, TARGET, found)
 
 
 def _asked(scenario: Scenario, text: str) -> Checked:
@@ -165,9 +161,9 @@ def _asked(scenario: Scenario, text: str) -> Checked:
     if equals and key != TARGET and key not in scenario.core.buffer_keys:
         raise InputError(_core.unknown("buffer", key, [*scenario.core.buffer_keys, *memories]), "buffers")
     with naming("buffers"):
-        varied = knob(scenario, key if equals else TARGET)
+        varied = BufferVariable(scenario).named(key if equals else TARGET)
     changed = scenario.changed(("buffers", varied.key, size))
-    return Checked(varied.key, text, changed, varied.size(changed))
+    return Checked(varied.key, text, changed, replace(varied, scenario=changed).size)
 
 
 def _of_memory(scenario: Scenario, size: str) -> BufferSize:

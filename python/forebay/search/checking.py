@@ -8,40 +8,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 
 from forebay import _core
 from forebay.configuration.jitter import Jitter, jittered
-from forebay.engines import check_alone, forecast, in_real_time, run_s
+from forebay.engines import run_s
 from forebay.errors import InputError
 from forebay.inputs.goals import Goal, metric_value
-from forebay.inputs.validation import MOST_REPLICATIONS, real, whole
-from forebay.measurement.cluster import Cluster, connected
+from forebay.measurement.cluster import Cluster
 from forebay.measurement.twin import Twin
 from forebay.results import statistics
 from forebay.results.report import BufferSize, Estimate, Report
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import Progress, Scenario, threads
+from forebay.scenario import Progress, Scenario
 from forebay.search import findings
-from forebay.search.answer import Evidence
+from forebay.search.answer_parts import GoalEvidence
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport, together
 from forebay.search.checked_buffers import CheckedBuffers, checked_buffers
 from forebay.search.delay_bound import delay_bounds
-from forebay.search.findings import Finished
-from forebay.search.independence import are_observations
-from forebay.search.knob import TARGET_LINK
+from forebay.search.evidence import Evidence
+from forebay.search.evidence_warnings import warnings
+from forebay.search.goal_test import Analyses
+from forebay.search.goals import Goals
+from forebay.search.listener import Callbacks
 from forebay.search.measurements import Measurements
-from forebay.search.observing import Observing
+from forebay.search.options import Execution, Precision
 from forebay.search.plan import Outcome, Plan
 from forebay.search.rare_states import Lengthened, lengthened
-from forebay.search.recommendation import with_checked_goals
-from forebay.search.resumption import Resumption
-from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
+from forebay.search.search_state import SearchState
+from forebay.search.sequential_test import SERIES, SequentialTest, analyses_for
 from forebay.search.strata import strata
 from forebay.search.twins import twin_at
 from forebay.search.unmeasured import of_assumptions
-from forebay.search.waiting import Patience
 from forebay.text.formatting import counted, duration
 
 __all__ = ["CheckReport", "check"]
@@ -111,56 +110,57 @@ def check(
     InputError
         Without goals, with a goal on something that the engine does not report, or with a buffer that cannot be read.
     """
+    precision = Precision(confidence, replications=replications, within=within)
+    execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))
+    return _checked(scenario, tuple(buffers), Goals.of(goals), precision, execution, jitter=jitter)
+
+
+def _checked(
+    scenario: Scenario,
+    buffers: tuple[str, ...],
+    goals: Goals,
+    precision: Precision,
+    execution: Execution,
+    *,
+    jitter: bool,
+) -> CheckReport:
+    """Test the buffers, and report on them."""
     started = time.perf_counter()
-    replications = None if replications is None else whole(replications, (2, MOST_REPLICATIONS), "replications")
-    confidence = real(confidence, "confidence")
-    if not 0.5 < confidence < 1:
-        raise InputError(f"found {confidence:g}; allowed: above 0.5 and below 1, as in 0.95 or 95%", "confidence")
-    Patience(within=None if within is None else real(within, "within")).check()
-    threads(jobs)
-    check_alone(engine, jobs=jobs, scheduler=scheduler)
     assumed = scenario.assumed
-    scenario = with_checked_goals(scenario, list(goals), engine)
+    scenario = goals.added_to(scenario, execution.engine)
     scenario, added = jittered(scenario) if jitter else (scenario, None)
     shown = lengthened(scenario)
     scenario = shown.scenario
     checked = checked_buffers(scenario, buffers)
-    if tell is not None and in_real_time(engine):
-        tell(forecast(engine, run_s(scenario.core), None))
-    resumption = None if resume is None else Resumption(resume, tell)
-    with connected(scheduler) as cluster, resumption or nullcontext():
+    execution.announce(run_s(scenario.core))
+    with execution.open() as means:
         measure = Measurements(
-            scenario,
-            engine,
-            jobs,
-            progress,
-            knob=checked,
-            resumption=resumption,
-            until=None if within is None else time.monotonic() + within,
-            cluster=cluster,
+            checked,
+            means,
+            until=None if precision.within is None else time.monotonic() + precision.within,
             strata=strata(scenario.core),
         )
-        judging = _Check(scenario, checked, measure, confidence, added, shown)
-        over = judging.run(looks_for(judging.least, replications), known)
-        if not over:
-            judging.ran_out(within or 0.0)
-            if resumption is not None:
-                resumption.unfinished()
+        checks = _Check(checked, measure, precision.confidence, added, shown)
+        over = checks.run(analyses_for(checks.least, precision.replications))
         if over:
-            judging.run_twins()
-        found = tuple(judging.buffer(place) for place in checked.at)
+            checks.run_twins()
+        else:
+            checks.ran_out(precision.within or 0.0)
+            if means.resumption is not None:
+                means.resumption.unfinished()
+        found = tuple(checks.buffer(place) for place in checked.at)
         report = CheckReport(
             scenario=scenario,
             verdict=together(each.verdict for each in found),
-            confidence=confidence,
+            confidence=precision.confidence,
             buffers=found,
-            warnings=judging.warnings(),
-            engine=engine,
+            warnings=checks.warnings(),
+            engine=execution.engine,
             version=_core.__version__,
             jitter=added,
             strata=1 if measure.strata is None else len(measure.strata.weights),
             # Last of what takes time.
-            cost=findings.cost([measure], time.perf_counter() - started, judging.beside),
+            cost=findings.cost([measure], time.perf_counter() - started, checks.beside),
         )
         return report.resting_on(of_assumptions(assumed))
 
@@ -170,14 +170,13 @@ class _Check:
 
     def __init__(
         self,
-        scenario: Scenario,
         checked: CheckedBuffers,
         measure: Measurements,
         confidence: float,
         jitter: Jitter | None,
         shown: Lengthened,
     ) -> None:
-        self._scenario, self._checked, self._measure, self._jitter = scenario, checked, measure, jitter
+        self._scenario, self._checked, self._measure, self._jitter = measure.scenario, checked, measure, jitter
         self._confidence, self._shown = confidence, shown
         self.least = statistics.runs_for_confidence(confidence)
         self._tests: dict[int, SequentialTest] = {}
@@ -186,15 +185,15 @@ class _Check:
         #: Measurements of the twins.
         self.beside: list[Measurements] = []
 
-    def run(self, looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None) -> bool:
+    def run(self, analyses: Analyses) -> bool:
         """Test the buffers of one key after those of another; False where the time is over before the end."""
         if not self._measure.replicates:
-            looks = ((1, 1.0),)
+            analyses = ((1, 1.0),)
         elif not self._shown.decided:
-            looks = looks[:1]
+            analyses = analyses[:1]
         groups = self._checked.by_key()
         for places in groups:
-            test = self._test(places, looks, known)
+            test = self._test(places, analyses)
             self._tests.update(dict.fromkeys(places, test))
         for places in groups:
             try:
@@ -203,9 +202,7 @@ class _Check:
                 return False
         return True
 
-    def _test(
-        self, places: list[int], looks: tuple[tuple[int, float], ...], known: Callable[[str], object] | None
-    ) -> SequentialTest:
+    def _test(self, places: list[int], analyses: Analyses) -> SequentialTest:
         plan = Plan(
             smallest=min(places),
             largest=max(places),
@@ -214,23 +211,19 @@ class _Check:
             words=self._checked.words,
             least=self.least,
         )
-        seen = Observing(self._run, self._scenario.goals, plan)
+        seen = SearchState(self._run, self._scenario.goals, plan)
         derived = {place: self._derived(place) for place in places}
-        return SequentialTest(seen, looks, self._independent, derived, self._measure.expect, known)
+        measure = self._measure
+        return SequentialTest(seen, analyses, measure.are_observations, derived, measure.expect, measure.means.listener)
 
     def _run(self, pairs: Iterable[tuple[int, int]]) -> list[Report]:
         """Runs whose numbers no search uses."""
         return self._measure([(place, SERIES + number) for place, number in pairs])
 
-    def _independent(self, reports: Iterable[Report]) -> bool:
-        """Whether runs are observations of their own: not identical, not in step, and more than one answer."""
-        found = list(reports)
-        return self._measure.replicates and are_observations(self._scenario.core, self._measure.engine, found)
-
     def _derived(self, place: int) -> frozenset[Goal]:
         """Goals on the delay that hold at a buffer whatever the traffic does."""
         scenario = self._checked.at[place].scenario
-        most: Mapping[Goal, int] = delay_bounds(scenario, TARGET_LINK)
+        most: Mapping[Goal, int] = delay_bounds(BufferVariable(scenario))
         return frozenset(goal for goal, packets in most.items() if scenario.buffer.packets <= packets)
 
     def run_twins(self) -> None:
@@ -282,16 +275,16 @@ class _Check:
     def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:
         tested = self._tests[place].judged(place, goal)
         interval = statistics.mean_interval([metric_value(goal.name, report) for report in reports])
-        half_width = interval.half_width if self._independent(reports) else None
+        half_width = interval.half_width if self._measure.are_observations(reports) else None
         measured = Estimate(interval.mean, half_width)
         margin = goal.margin(interval.mean)
         if not self._shown.decided and tested.evidence.method != "bound":
             # The runs do not show a state that may decide, so that they are no evidence.
-            return CheckedGoal(goal, measured, margin, "undecided", None, Evidence("none", 0))
+            return CheckedGoal(goal, measured, margin, "undecided", None, GoalEvidence("none", 0))
         twin = self._twins.get(place)
         if twin is not None and goal.key in twin.flipped:
             # The runs agree on a coincidence of phases.
-            return CheckedGoal(goal, measured, margin, tested.verdict, None, Evidence("none", tested.evidence.runs))
+            return CheckedGoal(goal, measured, margin, tested.verdict, None, GoalEvidence("none", tested.evidence.runs))
         return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)
 
     def warnings(self) -> tuple[Warning, ...]:
@@ -300,17 +293,9 @@ class _Check:
         for place in self._checked.at:
             reports = self._reports(place)
             outcome = Outcome(buffer=place, confirmation=reports, runs=len(reports), notes=list(self._notes))
-            if not self._independent(reports):
+            if not self._measure.are_observations(reports):
                 outcome.confidence = None
             seen = self._tests[place].seen
-            finished = Finished(
-                self._scenario,
-                seen,
-                outcome,
-                self._measure,
-                self._jitter,
-                self._checked,
-                twin=self._twins.get(place),
-            )
-            found += findings.warnings(finished)
+            twin = self._twins.get(place)
+            found += warnings(Evidence(seen, outcome, self._measure, self._checked, self._jitter, twin=twin))
         return tuple(dict.fromkeys(found))

@@ -1,4 +1,7 @@
-"""Keys that take one of some words, such as a controller or a discipline: each with an answer of its own."""
+"""Keys that take one of some words, such as a controller or a discipline: each with an answer of its own.
+
+`recommendation` makes one question of each case, and `ranking` orders their answers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from forebay.errors import InputError
 from forebay.results.report import Estimate
 from forebay.scenario import Scenario
 from forebay.search.named_buffer import NamedBuffer
-from forebay.search.setting import Value
+from forebay.search.value import Quantity
 from forebay.text.quantity import split_list
 
 __all__ = ["Alternative", "Choice", "cases", "choice", "for_each", "of_all"]
@@ -36,7 +39,7 @@ class Alternative:
     ----------
     choice : mapping
         What was chosen, by key.
-    recommendation : BufferSize, Setting or None
+    recommendation : BufferSize, Value or None
         The answer; None where nothing meets every goal.
     confidence : float or None
         One-sided, that all goals hold there; None as in `Recommendation`.
@@ -54,14 +57,14 @@ class Alternative:
     on_front : bool
         Whether no other choice dominates it: is as good in utilization, loss, p99 delay, goodput and the metrics of the
         goals, and better in one of them.
-    nearest : BufferSize, Setting or None
+    nearest : BufferSize, Value or None
         Without an answer: the buffer that comes nearest to meeting every goal.
     configured : NamedBuffer or None
         The configured buffer with this choice: metrics, those of groups that goals are about, and the verdict.
     """
 
     choice: Mapping[str, str]
-    recommendation: Value | None
+    recommendation: Quantity | None
     confidence: float | None
     binding_goal: str | None
     measured: Mapping[str, Estimate]
@@ -70,7 +73,7 @@ class Alternative:
     met: int = 0
     of: int = 0
     on_front: bool = False
-    nearest: Value | None = None
+    nearest: Quantity | None = None
     configured: NamedBuffer | None = None
 
 

@@ -1,28 +1,26 @@
 """The verdict on the configured buffer, as `check` states it, for an answer of `recommend`.
 
-`recommendation.py` asks for it when a search is over. The runs are those that `check` would make, so both say the same.
+`searching.py` asks for it when a search is over. The runs are those that `check` would make, so both say the same.
 They are made only if they cost no more than the search did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 
 from forebay.engines import in_real_time
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.answer import GoalVerdict
 from forebay.search.check_report import together
 from forebay.search.checked_buffers import place_of
-from forebay.search.findings import ConfiguredVerdict, Finished
-from forebay.search.independence import are_observations
-from forebay.search.judging import Looks, Verdict
-from forebay.search.observing import Observing
+from forebay.search.evidence import ConfiguredVerdict, Evidence
+from forebay.search.goal_test import Analyses, Verdict
+from forebay.search.named_buffer import GoalVerdict
 from forebay.search.plan import Plan
 from forebay.search.quick import QuickLook
-from forebay.search.sequential_test import SERIES, SequentialTest, looks_for
+from forebay.search.search_state import SearchState
+from forebay.search.sequential_test import SERIES, SequentialTest, analyses_for
 
 __all__ = ["configured_verdict"]
 
@@ -30,12 +28,12 @@ __all__ = ["configured_verdict"]
 _WORDS: Mapping[Verdict, GoalVerdict] = {Verdict.MET: "met", Verdict.MISSED: "missed", Verdict.UNCLEAR: "undecided"}
 
 
-def configured_verdict(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict | None:
+def configured_verdict(evidence: Evidence, place: int, confidence: float) -> ConfiguredVerdict | None:
     """Judge the configured buffer after a search.
 
     Parameters
     ----------
-    finished : Finished
+    evidence : Evidence
         The search that is over.
     place : int
         The configured buffer as the search numbers it.
@@ -47,7 +45,7 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
     ConfiguredVerdict or None
         None without goals.
     """
-    search, outcome, goals = finished.search, finished.outcome, finished.scenario.goals
+    search, outcome, goals = evidence.search, evidence.outcome, evidence.scenario.goals
     if not goals:
         return None
     if not outcome.shown:
@@ -55,7 +53,7 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
         return _of_all(dict.fromkeys((goal.key for goal in goals), "undecided"), 0)
     if place == outcome.buffer:
         return _of_all(dict.fromkeys((goal.key for goal in goals), "met"), outcome.runs)
-    if not search.plan.judge.averages:
+    if not search.plan.test.averages:
         runs = len(search.samples.get(place, ()))
         verdict = search.together(place, goals) if runs else Verdict.UNCLEAR
         return ConfiguredVerdict(_WORDS[verdict], {}, runs)
@@ -63,12 +61,12 @@ def configured_verdict(finished: Finished, place: int, confidence: float) -> Con
         each = {goal.key: _WORDS[search.verdict_on(place, goal, outcome)] for goal in goals}
         if "missed" in each.values():
             return _of_all(each, outcome.runs)
-    return _tested(finished, place, confidence)
+    return _tested(evidence, place, confidence)
 
 
-def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerdict:
+def _tested(evidence: Evidence, place: int, confidence: float) -> ConfiguredVerdict:
     """Put the configured buffer to the test of `check`."""
-    goals, measure, outcome = finished.scenario.goals, finished.measure, finished.outcome
+    goals, measure, outcome = evidence.scenario.goals, evidence.measure, evidence.outcome
     number = place_of(place)
     least = statistics.runs_for_confidence(confidence)
     plan = Plan(smallest=number, largest=number, ceiling=number, confidence=confidence, least=least)
@@ -76,38 +74,32 @@ def _tested(finished: Finished, place: int, confidence: float) -> ConfiguredVerd
     def run(pairs: Iterable[tuple[int, int]]) -> list[Report]:
         return measure([(place, SERIES + each) for _, each in pairs])
 
-    seen = Observing(run, goals, plan)
-    derived = {number: frozenset(goal for goal in goals if finished.search.derived(place, goal))}
-    looks = _affordable(finished, least)
-    test = SequentialTest(seen, looks, partial(_independent, finished), derived, measure.expect)
-    if looks:
+    seen = SearchState(run, goals, plan)
+    derived = {number: frozenset(goal for goal in goals if evidence.search.derived(place, goal))}
+    analyses = _affordable(evidence, least)
+    test = SequentialTest(seen, analyses, measure.are_observations, derived, measure.expect)
+    if analyses:
         with suppress(TimeoutError):
             test.run([number])
     runs = len(seen.samples.get(number, ()))
     each = {goal.key: test.judged(number, goal).verdict for goal in goals}
-    if not runs and place in finished.search.samples:
+    if not runs and place in evidence.search.samples:
         # Without runs of its own the search may still have shown that a goal is missed.
-        shown = {goal.key: finished.search.verdict_on(place, goal, outcome) for goal in goals}
+        shown = {goal.key: evidence.search.verdict_on(place, goal, outcome) for goal in goals}
         each |= {key: "missed" for key, found in shown.items() if found is Verdict.MISSED}
     return _of_all(each, runs)
 
 
-def _affordable(finished: Finished, least: int) -> Looks:
-    """The looks of `check` that cost no more runs than the search; of a quick look the first alone."""
-    measure = finished.measure
+def _affordable(evidence: Evidence, least: int) -> Analyses:
+    """The analyses of `check` that cost no more runs than the search; of a quick look the first alone."""
+    measure = evidence.measure
     if not measure.replicates:
         return ((1, 1.0),)
     if in_real_time(measure.engine):
         return ()
     each = 1 if measure.strata is None else len(measure.strata.weights)
-    looks = tuple(look for look in looks_for(least) if look[0] * each <= measure.runs)
-    return looks[:1] if isinstance(finished.search, QuickLook) else looks
-
-
-def _independent(finished: Finished, reports: Sequence[Report]) -> bool:
-    """Whether runs are observations of their own."""
-    measure = finished.measure
-    return measure.replicates and are_observations(finished.scenario.core, measure.engine, reports)
+    analyses = tuple(planned for planned in analyses_for(least) if planned[0] * each <= measure.runs)
+    return analyses[:1] if isinstance(evidence.search, QuickLook) else analyses
 
 
 def _of_all(goals: Mapping[str, GoalVerdict], runs: int) -> ConfiguredVerdict:

@@ -15,8 +15,7 @@ from forebay import _core
 from forebay.configuration.port import FRAMING
 from forebay.inputs.goals import Goal
 from forebay.results.metric import find
-from forebay.scenario import Scenario
-from forebay.search.knob import Knob
+from forebay.search.buffer_variable import BufferVariable
 
 __all__ = ["delay_bounds"]
 
@@ -30,13 +29,16 @@ SMALLEST = 20.0
 CLEAR = 0.999
 
 
-def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
+def delay_bounds(variable: object) -> Mapping[Goal, int]:
     """Goals on the delay of the target link, each with the largest buffer up to which it holds, in packets.
 
     Empty for queues that are not first in, first out at a constant rate, and where something else than the target
     link's buffer is varied.
     """
-    if not isinstance(varied, Knob) or not varied.is_target or scenario.core.queue not in FIRST_IN_FIRST_OUT:
+    if not isinstance(variable, BufferVariable) or not variable.is_target:
+        return {}
+    scenario = variable.scenario
+    if scenario.core.queue not in FIRST_IN_FIRST_OUT:
         return {}
     tables = scenario.resolved
     links: Sequence[Mapping[str, Any]] = tables["links"]
@@ -51,7 +53,7 @@ def delay_bounds(scenario: Scenario, varied: object) -> Mapping[Goal, int]:
         _, _, name = goal.name.rpartition(".")
         metric = find(name)
         if goal.sense == "<=" and metric is not None and metric.goal_name.startswith("queue_delay_"):
-            most = _packets(scenario, varied, CLEAR * goal.threshold, (largest, framing))
+            most = _packets(variable, CLEAR * goal.threshold, (largest, framing))
             if most >= 1:
                 found[goal] = most
     return found
@@ -65,12 +67,12 @@ def _largest_packet(groups: Sequence[Mapping[str, Any]]) -> float | None:
     return max(_core.parse_quantity(size, "bytes") for size in sizes)
 
 
-def _packets(scenario: Scenario, varied: Knob, delay_s: float, packet: tuple[float, float]) -> int:
+def _packets(variable: BufferVariable, delay_s: float, packet: tuple[float, float]) -> int:
     """Packets of the largest buffer whose queue is over within a delay, with one more packet in transmission.
 
     `packet` has the bytes of the largest packet and those of the framing of each.
     """
-    (largest, framing), size = packet, varied.size(scenario)
+    (largest, framing), size, core = packet, variable.size, variable.scenario.core
     # A limit in packets may be full of the largest ones; a limit in bytes is what it is, with many frames at worst.
-    each = largest + framing if scenario.core.packet_limit else size.bytes / size.packets * (1 + framing / SMALLEST)
-    return int((delay_s * scenario.core.rate_bps / 8 - largest - framing) / each)
+    each = largest + framing if core.packet_limit else size.bytes / size.packets * (1 + framing / SMALLEST)
+    return int((delay_s * core.rate_bps / 8 - largest - framing) / each)

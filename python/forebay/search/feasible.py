@@ -1,4 +1,7 @@
-"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied."""
+"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied.
+
+`surveying` makes the map; views and programs read it.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from forebay.results.notebook_repr import Told
 from forebay.results.report import Estimate
 from forebay.results.serialization import plain
 from forebay.results.warning import Warning
-from forebay.search.answer import SearchCost
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting
+from forebay.search.answer_parts import SearchCost
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +34,7 @@ class MapPoint:
 
     Attributes
     ----------
-    settings : tuple of (Setting, Setting)
+    settings : tuple of (Value, Value)
         In the order of the keys.
     verdict : str
         "met", "missed" or "unclear", each at the map's confidence.
@@ -45,7 +48,7 @@ class MapPoint:
         Of the link.
     """
 
-    settings: tuple[Setting, Setting]
+    settings: tuple[Value, Value]
     verdict: str
     goal: str
     margin: float
@@ -60,19 +63,19 @@ class Stretch:
 
     Attributes
     ----------
-    at : Setting
+    at : Value
         Of the first key.
-    low, high : Setting or None
+    low, high : Value or None
         The ends of the longest run of measured values that meet all goals; None where none does.
-    below, above : Setting or None
+    below, above : Value or None
         The nearest that miss one, below and above; None where none was measured.
     """
 
-    at: Setting
-    low: Setting | None
-    high: Setting | None
-    below: Setting | None
-    above: Setting | None
+    at: Value
+    low: Value | None
+    high: Value | None
+    below: Value | None
+    above: Value | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,7 +86,7 @@ class FeasibleMap(Told):
     ----------
     scenario : Scenario
         What was asked about, with its goals.
-    over : tuple of (Ranged, Ranged)
+    over : tuple of (RangeVariable, RangeVariable)
         The keys and their ranges.
     goals : tuple of Goal
         What has to hold.
@@ -104,7 +107,7 @@ class FeasibleMap(Told):
     """
 
     scenario: Scenario
-    over: tuple[Ranged, Ranged]
+    over: tuple[RangeVariable, RangeVariable]
     goals: tuple[Goal, ...]
     points: tuple[MapPoint, ...]
     confidence: float | None
@@ -140,7 +143,7 @@ class FeasibleMap(Told):
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for point in self.points:
-            values = {knob.key: setting.value for knob, setting in zip(self.over, point.settings, strict=True)}
+            values = {variable.key: setting.value for variable, setting in zip(self.over, point.settings, strict=True)}
             means = {name: estimate.mean for name, estimate in point.metrics.items()}
             told = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
             yield {**values, **told, "replications": point.replications, **means}
@@ -155,7 +158,7 @@ class FeasibleMap(Told):
         """The map as plain dictionaries and lists, as in the JSON."""
         told: dict[str, Any] = plain(
             {
-                "over": [knob.asked for knob in self.over],
+                "over": [variable.asked for variable in self.over],
                 "goals": {goal.key: goal for goal in self.goals},
                 "confidence": self.confidence,
                 "points": self.points,
@@ -172,11 +175,11 @@ class FeasibleMap(Told):
         return told
 
     def __repr__(self) -> str:
-        keys = " and ".join(knob.key for knob in self.over)
+        keys = " and ".join(variable.key for variable in self.over)
         return f"<FeasibleMap over {keys}: goals hold at {self.count('met')} of {len(self.points)} places>"
 
 
-def _stretch(at: Setting, points: Sequence[MapPoint]) -> Stretch:
+def _stretch(at: Value, points: Sequence[MapPoint]) -> Stretch:
     """The longest run of those that meet the goals, and what misses beside it."""
     runs = [list(run) for met, run in itertools.groupby(points, lambda point: point.verdict == "met") if met]
     longest = max(runs, key=len, default=[])

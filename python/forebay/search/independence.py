@@ -19,7 +19,7 @@ from forebay.engines import simulates_hosts
 from forebay.phase_effects import exact
 from forebay.results.report import Report
 
-__all__ = ["Step", "are_observations", "different", "enough", "in_step", "outcomes"]
+__all__ = ["Step", "different", "enough", "in_step", "outcomes"]
 
 #: Share of the other flows that lose together, beyond which flows count as in step where a queue drops at random.
 TOGETHER = 1 / 3
@@ -40,11 +40,6 @@ def different(reports: Sequence[Report]) -> int:
 def enough(independent: int, replications: int) -> bool:
     """Whether the number of different outcomes supports a confidence: more than half of the replications."""
     return 2 * independent > replications
-
-
-def are_observations(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) -> bool:
-    """Whether replications are observations of their own: more than half of them differ, and no flows move in step."""
-    return enough(different(reports), len(reports)) and in_step(scenario, engine, reports) is None
 
 
 def _figures(report: Report) -> tuple[tuple[str, float], ...]:

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from forebay.results.report import Estimate
-from forebay.search.answer import CurvePoint, Metrics, Value
+from forebay.search.answer_parts import CurvePoint, Metrics
+from forebay.search.value import Quantity
 
 __all__ = ["neighbors", "on_curve", "point_between", "share_between"]
 
@@ -27,7 +28,7 @@ def share_between(low: float, high: float, packets: float) -> float:
     return math.log(packets / low) / math.log(high / low)
 
 
-def point_between(low: CurvePoint, high: CurvePoint, buffer: Value) -> CurvePoint:
+def point_between(low: CurvePoint, high: CurvePoint, buffer: Quantity) -> CurvePoint:
     """The point on the line between two measured buffers; it has no interval and no replication."""
     share = share_between(low.buffer.place, high.buffer.place, buffer.place)
     groups = {
@@ -36,7 +37,7 @@ def point_between(low: CurvePoint, high: CurvePoint, buffer: Value) -> CurvePoin
     return CurvePoint(buffer, 0, _between(low.metrics, high.metrics, share), groups)
 
 
-def on_curve(points: Sequence[CurvePoint], buffer: Value) -> CurvePoint | None:
+def on_curve(points: Sequence[CurvePoint], buffer: Quantity) -> CurvePoint | None:
     """The measured point at a buffer, or the point on the line between its neighbors; None beyond all of them."""
     known = {round(point.buffer.place): point for point in points}
     packets = round(buffer.place)

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay import _core
 from forebay.inputs.goals import Goal
 from forebay.results.report import BufferSize, Report
 from forebay.scenario import Scenario
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.goal_test import mean_margin
 from forebay.search.independence import different
-from forebay.search.judging import mean_margin
-from forebay.search.knob import Knob
 from forebay.search.plan import Outcome
 from forebay.search.smallest import Search
 from forebay.search.words import Words, listed
 from forebay.text.formatting import counted
 
-__all__ = ["SERIES", "ClassBuffer", "JointBuffers", "JointSearch", "JointWords", "ScaledBuffers", "with_sizes"]
+__all__ = ["SERIES", "ClassBuffer", "JointBuffers", "JointSearch", "JointWords", "PortBuffers", "ScaledBuffers"]
 
 #: Places per packet.
 FINE = 1024
@@ -32,15 +31,8 @@ SERIES = 3 << 60
 OFTEN = 4
 
 
-def with_sizes(scenario: _core.Scenario, sizes: Mapping[str, int]) -> _core.Scenario:
-    """Set several buffers, each in packets by its key."""
-    for key, packets in sizes.items():
-        scenario = scenario.with_buffer(key, packets)
-    return scenario
-
-
 @dataclass(frozen=True, slots=True)
-class ClassBuffer(Knob):
+class ClassBuffer(BufferVariable):
     """The buffer of one class, as one step of a joint sizing varies it.
 
     Attributes
@@ -58,7 +50,7 @@ class ClassBuffer(Knob):
 
 
 @dataclass(frozen=True, slots=True)
-class ScaledBuffers(Knob):
+class ScaledBuffers(BufferVariable):
     """All buffers in the proportions in which they are configured.
 
     Attributes
@@ -79,13 +71,13 @@ class ScaledBuffers(Knob):
         largest = max(self.configured.values())
         return {key: max(1, round(packets * place / largest)) for key, packets in self.configured.items()}
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
+    def apply(self, packets: int) -> Scenario:
         """The scenario with every buffer scaled."""
-        return with_sizes(scenario, self.sizes(packets))
+        return _with_sizes(self.scenario, self.sizes(packets))
 
 
 @dataclass(frozen=True, slots=True)
-class JointBuffers(Knob):
+class JointBuffers(BufferVariable):
     """Combinations of buffers by their places.
 
     Attributes
@@ -117,14 +109,14 @@ class JointBuffers(Knob):
         self.at[place] = dict(sizes)
         return place
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
+    def apply(self, packets: int) -> Scenario:
         """The scenario with the buffers of a place."""
-        return with_sizes(scenario, self.at[packets])
+        return _with_sizes(self.scenario, self.at[packets])
 
-    def sized(self, scenario: Scenario, packets: int) -> BufferSize:
+    def sized(self, packets: int) -> BufferSize:
         """All buffers of a place together, in every unit."""
-        turned = self.core(scenario.core, packets)
-        parts = [turned.buffer_of(key) for key in self.at[packets]]
+        changed = self.apply(packets).core
+        parts = [changed.buffer_of(key) for key in self.at[packets]]
         bdp = [part["bdp"] for part in parts]
         return BufferSize(
             packets=sum(part["packets"] for part in parts),
@@ -132,6 +124,43 @@ class JointBuffers(Knob):
             seconds=sum(part["seconds"] for part in parts),
             bdp=None if None in bdp else sum(each for each in bdp if each is not None),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PortBuffers:
+    """The buffers of one port, from which each step of a sizing takes what it varies.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The scenario with the configured buffers.
+    """
+
+    scenario: Scenario
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Scenario:
+        """Set several buffers, each in packets by its key."""
+        return _with_sizes(self.scenario, sizes)
+
+    def of_class(self, key: str, step: str, others: Mapping[str, int]) -> ClassBuffer:
+        """The buffer of one class while the others have given sizes, in packets by their keys."""
+        return ClassBuffer(self.with_sizes(others), key, step)
+
+    def scaled(self, configured: Mapping[str, int]) -> ScaledBuffers:
+        """All buffers in the configured proportions."""
+        return ScaledBuffers(self.scenario, "classes", configured)
+
+    @property
+    def joint(self) -> JointBuffers:
+        """Combinations of buffers, none so far."""
+        return JointBuffers(self.scenario, "classes")
+
+
+def _with_sizes(scenario: Scenario, sizes: Mapping[str, int]) -> Scenario:
+    core = scenario.core
+    for key, packets in sizes.items():
+        core = core.with_buffer(key, packets)
+    return scenario.with_core(core)
 
 
 class JointWords(Words):
@@ -162,7 +191,7 @@ class JointWords(Words):
 
 
 class JointSearch(Search):
-    """The test of combinations on fresh runs; its parameters are those of `Observing`.
+    """The test of combinations on fresh runs; its parameters are those of `SearchState`.
 
     The total of a combination does not order combinations: a larger one may have a smaller buffer of one class. The
     evidence on a combination therefore comes from its own runs and from the scatter at refused combinations.

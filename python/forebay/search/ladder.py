@@ -1,8 +1,8 @@
 """A range for links whose runs take long: smaller links of the same kind first, then single runs of the whole link.
 
 Searches on two smaller links (`scaling`) say about which buffer the whole link needs, with an error. These are brackets
-and no evidence. Runs of the whole link then close in on the edge from both sides; each run is judged by the noise that
-the smaller links had at that margin. The range that remains is the answer when the time is over. A buffer is only
+and no evidence. Runs of the whole link then close in on the threshold from both sides; each run is judged by the noise
+that the smaller links had at that margin. The range that remains is the answer when the time is over. A buffer is only
 called sufficient after fresh runs of the whole link.
 """
 
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forebay.inputs.goals import Goal
-from forebay.search.crossing import Noise
-from forebay.search.judging import Verdict
-from forebay.search.observing import ENOUGH, Observing
+from forebay.search.goal_test import Verdict
+from forebay.search.listener import SILENT, Listener
+from forebay.search.noisy_root import Noise
 from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import ROUNDS, QuickLook
+from forebay.search.search_state import ENOUGH, SearchState
 
 __all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors", "keys_of_room"]
 
@@ -29,14 +30,14 @@ POWERS = (-0.5, 1.0)
 #: Factor about the extrapolated buffer that its interval is at least, and at which the first runs of the whole link are
 #: at most.
 NARROWEST, FIRST = 1.5, 2.0
-#: Factor of each step towards the edge, and of one away from it beyond a buffer that is on the right side but not
+#: Factor of each step towards the threshold, and of one away from it beyond a buffer that is on the right side but not
 #: clear of the noise.
 STEP, CLEARER = 4.0, 2.0
 #: Factor between neighboring measured buffers in the range below which no run is made between them.
 NARROW = 1.3
 #: Degrees of freedom of the noise that smaller links give, at least.
 DEGREES = 6
-#: Runs at the edge of a smaller link, and at each other buffer there; they tell the noise.
+#: Runs at the threshold of a smaller link, and at each other buffer there; they tell the noise.
 REPEATED, EACH = 5, 3
 #: Confirmations that may be refused before the search ends.
 ATTEMPTS = 3
@@ -195,20 +196,20 @@ def _half_width(rung: Rung) -> float:
     return math.log(max(rung.high, rung.at) / min(rung.low, rung.at)) / 2
 
 
-def keys_of_room(search: Observing) -> frozenset[str]:
+def keys_of_room(search: SearchState) -> frozenset[str]:
     """Return the keys of the goals that need a large buffer, as measured."""
     return frozenset(goal.key for goal in search.directions()[0])
 
 
 class ScaledLook(QuickLook):
-    """A quick look at a smaller link: where the edge is, and how much runs differ there."""
+    """A quick look at a smaller link: where the threshold is, and how much runs differ there."""
 
     def run(self) -> Outcome:
-        """Measure about the edge."""
+        """Measure about the threshold."""
         room, _ = self._first_look()
-        edge = self._close_in(room, 1, ROUNDS)
-        if math.isfinite(edge.at):
-            self.sample([max(self.plan.floor, round(math.exp(edge.at)))], REPEATED)
+        threshold = self._close_in(room, 1, ROUNDS)
+        if math.isfinite(threshold.at):
+            self.sample([max(self.plan.floor, round(math.exp(threshold.at)))], REPEATED)
         self.sample(self.samples, EACH)
         return Outcome(confidence=None)
 
@@ -222,17 +223,17 @@ class ScaledLook(QuickLook):
         """
         if not self.samples:
             return None
-        edge = self._edge(self.directions()[0], 1)
+        threshold = self._threshold(self.directions()[0], 1)
         floor, ceiling = self.plan.floor, self.plan.ceiling
-        if edge.at == math.inf or (edge.goal is None and not self._seems_met(min(self.samples))):
+        if threshold.at == math.inf or (threshold.goal is None and not self._seems_met(min(self.samples))):
             return None
-        if edge.goal is None:
+        if threshold.goal is None:
             at = low = high = float(floor)
         else:
-            at = math.exp(edge.at)
+            at = math.exp(threshold.at)
             # Without a clear buffer on a side, the measured ones between which the margins change their sign.
-            low = max(float(floor), math.exp(edge.missed if edge.low == -math.inf else edge.low))
-            high = min(float(ceiling), math.exp(edge.met if edge.high == math.inf else edge.high))
+            low = max(float(floor), math.exp(threshold.missed if threshold.low == -math.inf else threshold.low))
+            high = min(float(ceiling), math.exp(threshold.met if threshold.high == math.inf else threshold.high))
         scatters = {goal.key: list(self._scattered(goal)) for goal in self.goals}
         return Rung(factor, low, at, high, scatters, keys_of_room(self))
 
@@ -249,8 +250,8 @@ class Ladder(QuickLook):
 
     Parameters
     ----------
-    measure, goals, plan, expect, known
-        As of `Observing`.
+    measure, goals, plan, expect, listener
+        As of `SearchState`.
     guess : Guess, optional
         What smaller links say.
     at_once : int
@@ -263,16 +264,16 @@ class Ladder(QuickLook):
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
         *,
         guess: Guess | None = None,
         at_once: int = 1,
     ) -> None:
-        super().__init__(measure, goals, plan, expect, known)
+        super().__init__(measure, goals, plan, expect, listener)
         self.guess, self.at_once = guess, at_once
 
     def run(self) -> Outcome:
-        """Close in on the edge, and put its upper end to fresh runs."""
+        """Close in on the threshold, and put its upper end to fresh runs."""
         outcome = Outcome()
         for _ in range(ATTEMPTS):
             self.narrow()
@@ -282,11 +283,11 @@ class Ladder(QuickLook):
         return outcome
 
     def narrow(self) -> None:
-        """Close in on the edge until the measured buffers about it are near each other, or no buffer is left."""
+        """Close in on the threshold until the measured buffers about it are near each other, or no buffer is left."""
         while self._open() and (points := self._next()):
             self._expect(len(points) + self._fresh)
             self.observe(points)
-            self._known(self.plan.words.between(*self.undecided()))
+            self._listener.on_range(self.plan.words.between(*self.undecided()))
 
     def _open(self) -> bool:
         """Whether some buffer may meet every goal."""

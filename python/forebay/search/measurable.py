@@ -1,4 +1,7 @@
-"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs."""
+"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs.
+
+`goals` and `optimizing` ask it before a search begins.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from forebay.inputs.goals import Goal
 from forebay.results.metric import Metric, find
 from forebay.scenario import Scenario
 
-__all__ = ["check_goals", "measurable"]
+__all__ = ["Measurable"]
 
 #: Kinds of workloads whose transfers end.
 TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast"})
@@ -81,29 +84,114 @@ _OF_LINK = {
 }
 
 
-def check_goals(scenario: Scenario, goals: Iterable[Goal], engine: str, places: Mapping[str, str]) -> None:
-    """Refuse goals that cannot be measured, and shares of more than all.
+@dataclass(frozen=True, slots=True)
+class Measurable:
+    """The metrics that an engine may report of a scenario.
 
-    Parameters
+    Attributes
     ----------
     scenario : Scenario
-        What is to be measured.
-    goals : iterable of Goal
-        What is asked of it.
+        Whose traffic is looked at.
     engine : str
-        What will measure.
-    places : mapping
-        File, line and key of each goal that stands in a file, by its name; the others were asked for.
-
-    Raises
-    ------
-    InputError
-        The first such goal: where it was written, what was found, what is allowed.
+        One that may leave some metrics out.
     """
-    for goal in goals:
-        place = places.get(goal.name)
-        _check_threshold(goal, place)
-        _check_metric(goal, scenario, engine, place)
+
+    scenario: Scenario
+    engine: str
+
+    def check(self, goals: Iterable[Goal], places: Mapping[str, str]) -> None:
+        """Refuse goals that cannot be measured, and shares of more than all.
+
+        Parameters
+        ----------
+        goals : iterable of Goal
+            What is asked of the scenario.
+        places : mapping
+            File, line and key of each goal that stands in a file, by its name; the others were asked for.
+
+        Raises
+        ------
+        InputError
+            The first such goal: where it was written, what was found, what is allowed.
+        """
+        for goal in goals:
+            place = places.get(goal.name)
+            _check_threshold(goal, place)
+            self._check_metric(goal, place)
+
+    def metrics(self, group: str | None = None) -> list[str]:
+        """Metrics as goals name them, in report order.
+
+        Whether an engine reports them may depend on what happens: no loss, no losses per event.
+
+        Parameters
+        ----------
+        group : str, optional
+            The flow group; the link by default.
+        """
+        kinds = self._kinds()
+        traffic = set(kinds.values()) if group is None else {kinds[group]}
+        scope = "link" if group is None else "group"
+        reported = ENGINES[self.engine][group is not None] if self.engine in ENGINES else None
+        found = []
+        for metric in _core.metrics():
+            if metric.scope not in {scope, "both"} or (reported is not None and metric.goal_name not in reported):
+                continue
+            if self._lacks(metric.goal_name) is not None:
+                continue
+            need = _need(metric.goal_name, of_group=group is not None)
+            if need is None or need.met_by(traffic):
+                found.append(metric.goal_name)
+        return found
+
+    def _check_metric(self, goal: Goal, place: str | None) -> None:
+        group, dot, name = goal.name.rpartition(".")
+        kinds = self._kinds()
+        metric = find(name)
+        allowed = self.metrics(group if dot else None)
+        if metric is None or metric.goal_name in allowed:
+            return
+        whose = f"group `{group}`" if dot else "the link"
+        why = self._why(metric, kinds[group] if dot else None)
+        told = f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}"
+        raise _mistake(place, told)
+
+    def _why(self, metric: Metric, kind: str | None) -> str:
+        """The reason why a metric cannot be measured for a group with this workload, or for the link."""
+        if kind is None and metric.scope == "group":
+            return f": it is of a flow group, as in GROUP.{metric.goal_name}"
+        if kind is not None and metric.scope == "link":
+            return ": it is of the link; write it without the group"
+        lacks = self._lacks(metric.goal_name)
+        if lacks is not None and (self.engine not in ENGINES or metric.goal_name in ENGINES[self.engine][0]):
+            return f": {lacks}"
+        need = _need(metric.goal_name, of_group=kind is not None)
+        if need is not None and (kind is None or kind not in need.kinds):
+            here = "there are none" if kind is None else f"the group's workload is {kind}"
+            return f": it needs {need.what}, and {here}"
+        return f": the {self.engine} engine does not report it"
+
+    def _lacks(self, goal_name: str) -> str | None:
+        """The part that a metric needs and the target link lacks, in words."""
+        core = self.scenario.core
+        if goal_name in PHASES:
+            return None if core.has_phases else "the link's rate does not change from one to another"
+        if goal_name == "drain_time_max":
+            return None if core.rate_falls else "the link's rate does not fall in the measured time"
+        key = OF_KEYS.get(goal_name)
+        if key is None:
+            return None
+        links: list[Mapping[str, Any]] = json.loads(core.canonical_json())["links"]
+        return None if any(link.get("target") and key in link for link in links) else f"the link has no `{key}`"
+
+    def _kinds(self) -> dict[str, str]:
+        """The kind of each group's workload."""
+        groups: list[Mapping[str, Any]] = json.loads(self.scenario.core.canonical_json())["flows"]
+        found = {}
+        for group in groups:
+            workload = group["workload"]
+            found[str(group["name"])] = workload if isinstance(workload, str) else str(next(iter(workload)))
+        return found
 
 
 def _check_threshold(goal: Goal, place: str | None) -> None:
@@ -129,88 +217,7 @@ def _mistake(place: str | None, text: str) -> InputError:
     return InputError(text, "goals") if place is None else InputError(f"{place}: {text}")
 
 
-def _check_metric(goal: Goal, scenario: Scenario, engine: str, place: str | None) -> None:
-    group, dot, name = goal.name.rpartition(".")
-    kinds = _kinds(scenario)
-    metric = find(name)
-    allowed = measurable(scenario, engine, group if dot else None)
-    if metric is None or metric.goal_name in allowed:
-        return
-    whose = f"group `{group}`" if dot else "the link"
-    why = _why(metric, kinds[group] if dot else None, engine, scenario)
-    raise _mistake(place, f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}")
-
-
-def _why(metric: Metric, kind: str | None, engine: str, scenario: Scenario) -> str:
-    """The reason why a metric cannot be measured for a group with this workload, or for the link."""
-    if kind is None and metric.scope == "group":
-        return f": it is of a flow group, as in GROUP.{metric.goal_name}"
-    if kind is not None and metric.scope == "link":
-        return ": it is of the link; write it without the group"
-    lacks = _lacks(metric.goal_name, scenario)
-    if lacks is not None and (engine not in ENGINES or metric.goal_name in ENGINES[engine][0]):
-        return f": {lacks}"
-    need = _need(metric.goal_name, of_group=kind is not None)
-    if need is not None and (kind is None or kind not in need.kinds):
-        here = "there are none" if kind is None else f"the group's workload is {kind}"
-        return f": it needs {need.what}, and {here}"
-    return f": the {engine} engine does not report it"
-
-
-def measurable(scenario: Scenario, engine: str, group: str | None = None) -> list[str]:
-    """Metrics that an engine may report of a scenario, as goals name them, in report order.
-
-    Whether it does may depend on what happens: no loss, no losses per event.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        Whose traffic is looked at.
-    engine : str
-        One that may leave some out.
-    group : str, optional
-        The flow group; the link by default.
-    """
-    kinds = _kinds(scenario)
-    traffic = set(kinds.values()) if group is None else {kinds[group]}
-    scope = "link" if group is None else "group"
-    reported = ENGINES[engine][group is not None] if engine in ENGINES else None
-    found = []
-    for metric in _core.metrics():
-        if metric.scope not in {scope, "both"} or (reported is not None and metric.goal_name not in reported):
-            continue
-        if _lacks(metric.goal_name, scenario) is not None:
-            continue
-        need = _need(metric.goal_name, of_group=group is not None)
-        if need is None or need.met_by(traffic):
-            found.append(metric.goal_name)
-    return found
-
-
 def _need(goal_name: str, *, of_group: bool) -> Need | None:
     if not of_group:
         return _OF_LINK.get(goal_name)
     return next((need for begin, need in _OF_GROUPS.items() if goal_name.startswith(begin)), None)
-
-
-def _lacks(goal_name: str, scenario: Scenario) -> str | None:
-    """The part that a metric needs and the target link lacks, in words."""
-    if goal_name in PHASES:
-        return None if scenario.core.has_phases else "the link's rate does not change from one to another"
-    if goal_name == "drain_time_max":
-        return None if scenario.core.rate_falls else "the link's rate does not fall in the measured time"
-    key = OF_KEYS.get(goal_name)
-    if key is None:
-        return None
-    links: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["links"]
-    return None if any(link.get("target") and key in link for link in links) else f"the link has no `{key}`"
-
-
-def _kinds(scenario: Scenario) -> dict[str, str]:
-    """The kind of each group's workload."""
-    groups: list[Mapping[str, Any]] = json.loads(scenario.core.canonical_json())["flows"]
-    found = {}
-    for group in groups:
-        workload = group["workload"]
-        found[str(group["name"])] = workload if isinstance(workload, str) else str(next(iter(workload)))
-    return found

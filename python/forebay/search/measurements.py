@@ -8,17 +8,19 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from forebay import _core
 from forebay.measurement.cluster import Cluster, Replication
 from forebay.results.report import Report
-from forebay.scenario import Progress, Scenario, run_jobs
-from forebay.search.knob import TARGET_LINK
+from forebay.scenario import Scenario, run_jobs
+from forebay.search.independence import different, enough, in_step
+from forebay.search.listener import SILENT, Listener
 from forebay.search.resumption import Resumption
 from forebay.search.strata import Strata
 
-__all__ = ["Measurements"]
+__all__ = ["Means", "Measurements", "Variable"]
 
 #: A buffer in packets and the number of a replication.
 Pair = tuple[int, int]
@@ -27,8 +29,12 @@ Pair = tuple[int, int]
 Finished = Callable[[int, Report], object]
 
 
-class Turned(Protocol):
-    """The change that a number of the search makes to a scenario."""
+class Variable(Protocol):
+    """What a search varies: each of its numbers stands for a scenario."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that is varied."""
 
     @property
     def identity(self) -> str:
@@ -37,8 +43,33 @@ class Turned(Protocol):
     def snapped(self, place: int, /) -> int:
         """The number that stands for the same value, one for each value."""
 
-    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+    def apply(self, place: int, /) -> Scenario:
         """The scenario with the value for which a number stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Everything that runs and keeps replications, the same for all searches of one question.
+
+    Attributes
+    ----------
+    engine : str
+        The engine that measures.
+    jobs : int, optional
+        Threads; all cores by default.
+    resumption : Resumption, optional
+        Where finished replications are kept, and found again.
+    cluster : Cluster, optional
+        Whose workers measure instead of this machine's threads.
+    listener : Listener
+        Told the replications done and those expected in all, those of earlier searches included.
+    """
+
+    engine: str
+    jobs: int | None = None
+    resumption: Resumption | None = None
+    cluster: Cluster | None = None
+    listener: Listener = SILENT
 
 
 class Measurements:
@@ -46,24 +77,14 @@ class Measurements:
 
     Parameters
     ----------
-    scenario : Scenario
-        Its own buffer does not matter.
-    engine : str
-        What measures.
-    jobs : int or None
-        Threads.
-    progress : callable or None
-        Told the replications done and those expected in all, those of earlier searches included.
-    knob : Turned
-        What is varied.
+    variable : Variable
+        What is varied, and of which scenario.
+    means : Means
+        What runs and keeps replications.
     before : int
         Replications of earlier searches.
-    resumption : Resumption, optional
-        Where finished replications are kept, and found again.
     until : float, optional
         When `time.monotonic` says so, the next call ends with a `TimeoutError`, and the one that is being made.
-    cluster : Cluster, optional
-        Whose workers measure instead of this machine's threads.
     strata : Strata, optional
         Strata of the scenario's random states: an observation is then a weighted mean of one run of each.
 
@@ -77,22 +98,17 @@ class Measurements:
 
     def __init__(
         self,
-        scenario: Scenario,
-        engine: str,
-        jobs: int | None,
-        progress: Progress | None,
+        variable: Variable,
+        means: Means,
         *,
-        knob: Turned = TARGET_LINK,
         before: int = 0,
-        resumption: Resumption | None = None,
         until: float | None = None,
-        cluster: Cluster | None = None,
         strata: Strata | None = None,
     ) -> None:
-        self.scenario, self.engine, self.jobs = scenario, engine, jobs
-        self.progress, self.knob, self.resumption, self.cluster = progress, knob, resumption, cluster
+        self.variable, self.means = variable, means
+        self.scenario, self.engine = variable.scenario, means.engine
         #: Whether replications are more than one answer given again.
-        self.replicates = all(known.replicates for known in _core.engines() if known.name == engine)
+        self.replicates = all(known.replicates for known in _core.engines() if known.name == self.engine)
         self.reports: dict[Pair, Report] = {}
         self._strata = strata if self.replicates else None
         #: Runs of which observations consist, where there are strata.
@@ -101,27 +117,24 @@ class Measurements:
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        self._kept = None if resumption is None else resumption.of(scenario.core, engine, knob.identity)
+        kept = means.resumption
+        self._kept = None if kept is None else kept.of(self.scenario.core, self.engine, variable.identity)
 
-    def beside(self, knob: Turned) -> Measurements:
-        """Further runs of the same scenario with another change, with the same seeds, storage and time limit."""
-        return Measurements(
-            self.scenario,
-            self.engine,
-            self.jobs,
-            self.progress,
-            knob=knob,
-            before=self._before + self.runs,
-            resumption=self.resumption,
-            until=self._until,
-            cluster=self.cluster,
-            strata=self._strata,
-        )
+    def beside(self, variable: Variable) -> Measurements:
+        """Further runs with another change, with the same seeds, storage and time limit."""
+        before = self._before + self.runs
+        return Measurements(variable, self.means, before=before, until=self._until, strata=self._strata)
+
+    def are_observations(self, reports: Sequence[Report]) -> bool:
+        """Whether reports are observations of their own: more than half of them differ, and no flows move in step."""
+        if not self.replicates or not enough(different(reports), len(reports)):
+            return False
+        return in_step(self.scenario.core, self.engine, reports) is None
 
     def __call__(self, pairs: Sequence[Pair]) -> list[Report]:
         """Measure (buffer, replication) pairs; an engine without replications gives its one answer for all."""
         # Numbers of the search that stand for one value are one place, with the replications of all.
-        pairs = [(self.knob.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
+        pairs = [(self.variable.snapped(buffer), number if self.replicates else 0) for buffer, number in pairs]
         parts = {pair: self._members(pair) for pair in pairs}
         try:
             self._have(list(dict.fromkeys(member for members in parts.values() for member in members)))
@@ -163,7 +176,7 @@ class Measurements:
 
     def _have(self, pairs: Sequence[Pair]) -> None:
         """Run those of some runs that are not there yet."""
-        buffers = {buffer: self.knob.core(self.scenario.core, buffer) for buffer in {pair[0] for pair in pairs}}
+        buffers = {buffer: self.variable.apply(buffer).core for buffer in {pair[0] for pair in pairs}}
         self._take(pairs, buffers)
         missing = [pair for pair in pairs if pair not in self._parts]
         done = itertools.count(len(self._parts) + 1)
@@ -181,13 +194,14 @@ class Measurements:
         """Run pairs here or on the cluster; `keep` is told of each as it comes."""
         seed = self.scenario.core.seed
         within = None if self._until is None else self._until - time.monotonic()
-        if self.cluster is None:
+        cluster = self.means.cluster
+        if cluster is None:
             work = [_core.Job(buffers[buffer], self.engine, seed, number) for buffer, number in missing]
-            run_jobs(work, self.jobs, None, keep, within)
+            run_jobs(work, self.means.jobs, None, keep, within)
             return
         texts = {buffer: scenario.canonical_json() for buffer, scenario in buffers.items()}
         asked = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
-        self.cluster.reports(asked, keep, within)
+        cluster.reports(asked, keep, within)
 
     def _take(self, pairs: Iterable[Pair], buffers: Mapping[int, _core.Scenario]) -> None:
         """Take those of the pairs that an interrupted search left."""
@@ -208,8 +222,7 @@ class Measurements:
         self._tell(self.runs)
 
     def _tell(self, done: int) -> None:
-        if self.progress is not None:
-            self.progress(self._before + done, self._before + max(done, self._expected))
+        self.means.listener.on_progress(self._before + done, self._before + max(done, self._expected))
 
     def buffers(self) -> list[int]:
         """Every buffer measured, in rising order."""
@@ -217,5 +230,5 @@ class Measurements:
 
     def at(self, buffer: int) -> list[Report]:
         """Every replication measured at a buffer, in order."""
-        buffer = self.knob.snapped(buffer)
+        buffer = self.variable.snapped(buffer)
         return [self.reports[pair] for pair in sorted(pair for pair in self.reports if pair[0] == buffer)]

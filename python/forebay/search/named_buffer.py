@@ -1,4 +1,7 @@
-"""A buffer that the user named, and the configured one with its verdict: rows beside the answer of a search."""
+"""A buffer that the user named, and the configured one with its verdict: rows beside the answer of a search.
+
+`findings` makes it; `answer` and `choice` hold it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from forebay.results.report import Estimate
-from forebay.search.setting import Value
+from forebay.search.value import Quantity
 
 __all__ = ["AS_CONFIGURED", "GoalVerdict", "NamedBuffer"]
 
@@ -25,7 +28,7 @@ class NamedBuffer:
     ----------
     name : str
         "as configured", or the text that was given.
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer.
     measured : mapping
         Metrics of the link.
@@ -39,7 +42,7 @@ class NamedBuffer:
     """
 
     name: str
-    buffer: Value
+    buffer: Quantity
     measured: Mapping[str, Estimate]
     verdict: GoalVerdict | None = None
     goals: Mapping[str, GoalVerdict] = field(default_factory=dict)

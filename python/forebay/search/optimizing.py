@@ -1,9 +1,11 @@
-"""`--minimize` and `--maximize`: from the smallest that meets the goals to the one at which a metric is best."""
+"""`--minimize` and `--maximize`: from the smallest that meets the goals to the one at which a metric is best.
+
+`searching` continues with it after the search for the smallest; `optimum` decides where to measure.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 from forebay import _core
 from forebay.errors import InputError, naming
@@ -12,9 +14,10 @@ from forebay.results import statistics
 from forebay.results.metric import find
 from forebay.results.report import Estimate
 from forebay.scenario import Scenario
-from forebay.search.findings import Finished
+from forebay.search.evidence import Evidence
 from forebay.search.independence import different
-from forebay.search.measurable import check_goals, measurable
+from forebay.search.listener import Listener
+from forebay.search.measurable import Measurable
 from forebay.search.optimum import Best, Optimizing, Optimum
 from forebay.search.plan import Outcome
 from forebay.search.smallest import Search
@@ -41,21 +44,19 @@ def objective(scenario: Scenario, minimize: str | None, maximize: str | None, en
     if dot and group not in groups:
         raise InputError(_core.unknown("group", group, groups), argument)
     if known is None:
-        raise InputError(_core.unknown("metric", metric, measurable(scenario, engine, group or None)), argument)
+        raise InputError(_core.unknown("metric", metric, Measurable(scenario, engine).metrics(group or None)), argument)
     goal = Goal(f"{group}{dot}{known.goal_name}", "<=" if argument == "minimize" else ">=", 0.0)
     with naming(argument):
-        check_goals(scenario, [goal], engine, {})
+        Measurable(scenario, engine).check([goal], {})
     return goal
 
 
-def optimized(
-    finished: Finished, goal: Goal, confidence: float, known: Callable[[str], object] | None
-) -> tuple[Finished, Optimum | None]:
+def optimized(evidence: Evidence, goal: Goal, confidence: float, listener: Listener) -> tuple[Evidence, Optimum | None]:
     """Go on from a search to the best that meets its goals; without an answer there is none."""
-    search, outcome, plan = finished.search, finished.outcome, finished.search.plan
-    goals = finished.scenario.goals
+    search, outcome, plan = evidence.search, evidence.outcome, evidence.search.plan
+    goals = evidence.scenario.goals
     if goals and outcome.buffer is None:
-        return finished, None
+        return evidence, None
     if outcome.buffer is None:
         low, high, limit = plan.smallest, plan.largest, plan.ceiling
     else:
@@ -63,17 +64,13 @@ def optimized(
         low, high = outcome.buffer, max(last, missed or plan.largest)
         limit = plan.ceiling if missed is None else high
 
-    def tell(one: int, other: int) -> None:
-        if known is not None:
-            known(f"best {plan.words.between(one, other)}")
-
-    seeking = Optimizing(search, goal, goals, confidence, tell)
+    seeking = Optimizing(search, goal, goals, confidence, listener)
     best = seeking.best(low, max(low, high), outcome.buffer, limit)
     found = _confirmed(seeking, search, best, outcome)
     assert found.buffer is not None, "the first answer stays where no other is confirmed"
     values = [metric_value(goal.name, report) for report in found.confirmation]
     interval = statistics.mean_interval(values, 0.95)
-    least, most = sorted((finished.size(best.low), finished.size(best.high)), key=lambda value: value.number)
+    least, most = sorted((evidence.size(best.low), evidence.size(best.high)), key=lambda value: value.number)
     optimum = Optimum(
         goal.name,
         "minimize" if goal.sense == "<=" else "maximize",
@@ -81,9 +78,9 @@ def optimized(
         least,
         most,
         confidence,
-        tuple(sorted((finished.size(place) for place in best.near), key=lambda value: value.number)),
+        tuple(sorted((evidence.size(place) for place in best.near), key=lambda value: value.number)),
     )
-    return dataclasses.replace(finished, outcome=found), optimum
+    return dataclasses.replace(evidence, outcome=found), optimum
 
 
 def _confirmed(seeking: Optimizing, search: object, best: Best, outcome: Outcome) -> Outcome:

@@ -12,7 +12,7 @@ confirm the goals, and say what the metric is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,8 +21,9 @@ import numpy as np
 from forebay.inputs.goals import Goal, metric_value
 from forebay.results import statistics
 from forebay.results.report import Estimate, Report
-from forebay.search.observing import Observing
-from forebay.search.setting import Value
+from forebay.search.listener import SILENT, Listener
+from forebay.search.search_state import SearchState
+from forebay.search.value import Quantity
 
 __all__ = ["Best", "Optimizing", "Optimum"]
 
@@ -49,21 +50,21 @@ class Optimum:
         Which of both.
     measured : Estimate
         On the fresh replications at the answer.
-    low, high : BufferSize or Setting
+    low, high : BufferSize or Value
         Between them the best lies, of all that meet the goals, where the metric has one optimum there.
     confidence : float
         With which what lies outside was left out.
-    near : tuple of BufferSize or Setting
+    near : tuple of BufferSize or Value
         The measured ones that cannot be told apart from the best.
     """
 
     metric: str
     sense: Literal["minimize", "maximize"]
     measured: Estimate
-    low: Value
-    high: Value
+    low: Quantity
+    high: Quantity
     confidence: float
-    near: tuple[Value, ...]
+    near: tuple[Quantity, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,12 @@ class Best:
     near: tuple[int, ...]
 
 
-class Optimizing(Observing):
+class Optimizing(SearchState):
     """Closes in on an optimum.
 
     Parameters
     ----------
-    known : Observing
+    known : SearchState
         What has been seen, whose replications it goes on from.
     objective : Goal
         The metric; its margin over zero is how good it is.
@@ -99,22 +100,22 @@ class Optimizing(Observing):
         Where one is missed on average nothing is sought.
     confidence : float
         With which the best is told apart from the others.
-    tell : callable
+    listener : Listener
         Told between which numbers the best lies, whenever that changes.
     """
 
     def __init__(
         self,
-        known: Observing,
+        known: SearchState,
         objective: Goal,
         goals: Sequence[Goal],
         confidence: float,
-        tell: Callable[[int, int], None] = lambda _low, _high: None,
+        listener: Listener = SILENT,
     ) -> None:
-        super().__init__(known.measure, [objective], known.plan)
+        super().__init__(known.measure, [objective], known.plan, listener=listener)
         # Further replications at a place have numbers of their own.
         self.samples, self._taken = known.samples, known._taken
-        self.objective, self.wanted, self.tell = objective, list(goals), tell
+        self.objective, self.wanted = objective, list(goals)
         self._level = 1 - (1 - confidence) / (2 * ROUNDS * PLACES)
 
     def best(self, low: int, high: int, sure: int | None = None, limit: int | None = None) -> Best:
@@ -132,7 +133,7 @@ class Optimizing(Observing):
         replications, limit = FIRST, max(high, limit or high)
         grid = near = [low]
         for _ in range(ROUNDS):
-            self.tell(low, high)
+            self._listener.on_range(f"best {self.plan.words.between(low, high)}")
             grid = sorted({low, high, *statistics.log_spaced(low, high, min(PLACES, high - low + 1))})
             self.sample(grid, FIRST)
             near = self._near([place for place in grid if place == sure or self._allowed(place)] or grid)

@@ -1,4 +1,7 @@
-"""How hard a search looks, and what it found."""
+"""How hard a search looks, and what it found.
+
+`planning` makes the plan of a search; the searches fill the outcome.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Warning
-from forebay.search.judging import AverageJudge, Judge
+from forebay.search.goal_test import GoalTest, MeanTest
 from forebay.search.words import Words
 
 __all__ = ["LOWER_END", "Measure", "Outcome", "Plan", "without_gaps"]
@@ -48,15 +51,15 @@ class Plan:
         The first look leaves no larger factor between neighboring buffers, so that nothing hides between them.
     resolution : float
         The answer is the smallest buffer to within this fraction of itself (or one packet).
-    looks : tuple of int
-        Replications at the first and each further look.
+    analyses : tuple of int
+        Replications at the first and each further analysis.
     confirmations : int
         Buffers that may be put to the fresh replications before the search gives up.
     confidence : float
         One-sided confidence that the whole procedure keeps.
     also : tuple of int
         Buffers to measure in any case, such as those of the rules.
-    judge : Judge
+    test : GoalTest
         When goals count as met.
     floor : int
         Smallest buffer that is ever tried.
@@ -77,11 +80,11 @@ class Plan:
     ceiling: int
     gap: float = 4.0
     resolution: float = 0.05
-    looks: tuple[int, ...] = (1, 2, 4, 8, 16)
+    analyses: tuple[int, ...] = (1, 2, 4, 8, 16)
     confirmations: int = 6
     confidence: float = 0.95
     also: tuple[int, ...] = ()
-    judge: Judge = field(default_factory=AverageJudge)
+    test: GoalTest = field(default_factory=MeanTest)
     floor: int = 1
     words: Words = field(default_factory=Words)
     prior: Prior | None = None
@@ -93,15 +96,15 @@ class Plan:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
             msg = f"expected 1 <= smallest <= largest <= ceiling, found {self.smallest}, {self.largest}, {self.ceiling}"
             raise ValueError(msg)
-        least = 1 if self.judge.averages else 2
-        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < least:
-            msg = f"looks must rise from at least {least} replications, found {self.looks}"
+        least = 1 if self.test.averages else 2
+        if not self.analyses or list(self.analyses) != sorted(set(self.analyses)) or self.analyses[0] < least:
+            msg = f"analyses must rise from at least {least} replications, found {self.analyses}"
             raise ValueError(msg)
 
     @property
     def least_runs(self) -> int:
         """Runs at the answer and near it without which no confidence is reached."""
-        if not self.judge.averages:
+        if not self.test.averages:
             return 0
         return statistics.runs_for_confidence(self.confidence) if self.least is None else self.least
 
@@ -111,13 +114,13 @@ class Plan:
         Where goals are about means, no two buffers share random streams: each replication is an observation of its
         own. Else replication r has the same streams at every buffer.
         """
-        if self.judge.averages:
+        if self.test.averages:
             return (buffer << BITS) + fresh * UNSEEN + count
-        return count + (max(self.looks) if fresh else 0)
+        return count + (max(self.analyses) if fresh else 0)
 
     def is_fresh(self, number: int) -> bool:
         """Whether a replication of this number is one that the search has not seen."""
-        return bool(number & UNSEEN) if self.judge.averages else number >= max(self.looks)
+        return bool(number & UNSEEN) if self.test.averages else number >= max(self.analyses)
 
 
 @dataclass(slots=True)
@@ -143,15 +146,15 @@ class Outcome:
         not (None where all larger ones that were measured do).
     needs_at_least : tuple of (keys of goals, buffer)
         What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough, and where
-        the goals contradict each other so clearly that no edge is looked for.
+        the goals contradict each other so clearly that no threshold is looked for.
     needs_at_most : tuple of (keys of goals, buffer)
         What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
-        large, where there are no such goals, and where no edge is looked for.
+        large, where there are no such goals, and where no threshold is looked for.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)
         With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
-    islands : tuple of (int, int)
+    feasible_intervals : tuple of (int, int)
         With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
         misses some.
     notes : list of Warning
@@ -181,7 +184,7 @@ class Outcome:
     needs_at_most: tuple[tuple[str, ...], int | None] = ((), None)
     compromise: int | None = None
     gaps: tuple[tuple[int, str], ...] = ()
-    islands: tuple[tuple[int, int], ...] = ()
+    feasible_intervals: tuple[tuple[int, int], ...] = ()
     notes: list[Warning] = field(default_factory=list)
     impossible: bool = False
     between: tuple[int, int] | None = None

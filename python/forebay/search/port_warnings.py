@@ -1,7 +1,7 @@
 """Warnings about the port at the answer: high loss without a goal on it, a starved group, and a buffer of few packets.
 
-`findings.warnings` calls `port_warnings` with a finished search. Each warning says from the measured curve whether a
-larger buffer helps, so that a reader can decide without another search.
+`evidence_warnings` calls `port_warnings` with the evidence of a search. Each warning says from the measured curve
+whether a larger buffer helps, so that a reader can decide without another search.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 from forebay._core import parse_quantity
 from forebay.errors import InputError
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import Scenario
-from forebay.search.judgment import mean_of
-from forebay.search.knob import TARGET_LINK, Knob
-from forebay.search.measurements import Measurements
-from forebay.search.plan import Outcome
-from forebay.search.ranged import Ranged
+from forebay.scenario import TARGET, Scenario
+from forebay.search.evidence import Evidence
+from forebay.search.range_variable import RangeVariable
+from forebay.search.rule_verdict import mean_of
 from forebay.text.formatting import bandwidth, exactly, value
 
-__all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "Searched", "port_warnings"]
+__all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "port_warnings"]
 
 #: Share of lost packets above which a reader is warned.
 HIGH_LOSS = 0.01
@@ -31,29 +29,6 @@ HIGH_LOSS = 0.01
 STARVED = 0.1
 #: Packets below which a buffer is tiny, from this rate in bits per second on.
 FEW_PACKETS, FAST_BPS = 20, 1e9
-
-
-class Searched(Protocol):
-    """The parts of a finished search that the warnings rest on."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario of the search."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the search ended."""
-
-    @property
-    def measure(self) -> Measurements:
-        """Everything that was measured."""
-
-    @property
-    def knob(self) -> Knob | Ranged:
-        """The varied quantity."""
-
-    def named(self, packets: Sequence[int]) -> str:
-        """Buffers as part of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +41,12 @@ class _Point:
     meets_all: bool
 
 
-def port_warnings(finished: Searched) -> tuple[Warning, ...]:
+def port_warnings(evidence: Evidence) -> tuple[Warning, ...]:
     """The warnings about the port at the answer, or at the buffer nearest to all goals where the runs decide nothing.
 
     Parameters
     ----------
-    finished : Finished
+    evidence : Evidence
         A search that is over, with what it measured.
 
     Returns
@@ -79,52 +54,52 @@ def port_warnings(finished: Searched) -> tuple[Warning, ...]:
     tuple of Warning
         Of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
     """
-    outcome = finished.outcome
+    outcome = evidence.outcome
     answer = outcome.buffer
     if answer is None and not outcome.impossible:
         answer = outcome.compromise
     if answer is None:
         return ()
-    number = partial(_number, finished)
-    curve = [_point(finished, at) for at in sorted(finished.measure.buffers(), key=number)]
+    number = partial(_number, evidence)
+    curve = [_point(evidence, at) for at in sorted(evidence.measure.buffers(), key=number)]
     here = next((point for point in curve if point.at == answer), None)
     if here is None:
         return ()
     # If the range is no buffer, every other value counts.
-    larger = [point for point in curve if not _is_buffer(finished) or number(point.at) > number(answer)]
+    larger = [point for point in curve if not _is_buffer(evidence) or number(point.at) > number(answer)]
     larger = [point for point in larger if point is not here]
     return (
-        *_of_loss(finished, here, larger),
-        *_of_groups(finished, here, larger),
-        *_of_size(finished, here, larger),
+        *_of_loss(evidence, here, larger),
+        *_of_groups(evidence, here, larger),
+        *_of_size(evidence, here, larger),
     )
 
 
-def _point(finished: Searched, at: int) -> _Point:
+def _point(evidence: Evidence, at: int) -> _Point:
     """The means of all runs at one buffer."""
-    reports = finished.measure.at(at)
+    reports = evidence.measure.at(at)
     losses = [report.metrics["loss_rate"].mean for report in reports if "loss_rate" in report.metrics]
     each: dict[str, list[float]] = {}
     for group in (group for report in reports for group in report.groups if "goodput_bps" in group.metrics):
         each.setdefault(group.name, []).append(group.metrics["goodput_bps"].mean)
     goodputs = {name: fmean(found) for name, found in each.items()}
-    meets_all = all(goal.margin(mean_of(goal, reports)) >= 0 for goal in finished.scenario.goals)
+    meets_all = all(goal.margin(mean_of(goal, reports)) >= 0 for goal in evidence.scenario.goals)
     return _Point(at, fmean(losses) if losses else None, goodputs, meets_all)
 
 
-def _number(finished: Searched, at: int) -> float:
+def _number(evidence: Evidence, at: int) -> float:
     """A place of the search as the value that it stands for."""
-    return float(finished.knob.sized(finished.scenario, at).number)
+    return float(evidence.variable.sized(at).number)
 
 
-def _is_buffer(finished: Searched) -> bool:
+def _is_buffer(evidence: Evidence) -> bool:
     """Whether buffers are varied, of whatever queue."""
-    return not isinstance(finished.knob, Ranged) or finished.knob.key == TARGET_LINK.key
+    return not isinstance(evidence.variable, RangeVariable) or evidence.variable.key == TARGET
 
 
-def _more(finished: Searched) -> str:
+def _more(evidence: Evidence) -> str:
     """The alternative of a reader, at the beginning of a sentence."""
-    return "A larger buffer" if _is_buffer(finished) else "Another value"
+    return "A larger buffer" if _is_buffer(evidence) else "Another value"
 
 
 def _first(found: Iterable[_Point]) -> _Point | None:
@@ -139,13 +114,13 @@ def _goals_there(point: _Point) -> str:
 # Loss --------------------------------------------------------------------------------------------------------------
 
 
-def _of_loss(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+def _of_loss(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
     """Loss above 1 % where no goal limits the loss of the link or of every group."""
-    if here.loss is None or here.loss <= HIGH_LOSS or _loss_is_a_goal(finished.scenario):
+    if here.loss is None or here.loss <= HIGH_LOSS or _loss_is_a_goal(evidence.scenario):
         return
-    lost = f"{_lost(here.loss)} of the packets are lost at {finished.named([here.at])}."
+    lost = f"{_lost(here.loss)} of the packets are lost at {evidence.named([here.at])}."
     values = {"loss_rate": here.loss, "at": float(here.at)}
-    yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_beyond(finished, here, larger)}", values=values)
+    yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_beyond(evidence, here, larger)}", values=values)
 
 
 def _loss_is_a_goal(scenario: Scenario) -> bool:
@@ -155,16 +130,16 @@ def _loss_is_a_goal(scenario: Scenario) -> bool:
     return "loss_rate" in names or (bool(groups) and all(f"{group}.loss_rate" in names for group in groups))
 
 
-def _loss_beyond(finished: Searched, here: _Point, larger: Sequence[_Point]) -> str:
+def _loss_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
     """Whether a larger buffer lowers the loss."""
-    more, known = _more(finished), [point for point in larger if point.loss is not None]
+    more, known = _more(evidence), [point for point in larger if point.loss is not None]
     if not known or here.loss is None:
         return f"{more} was not measured."
     fine = _first(point for point in known if _loss(point) <= HIGH_LOSS)
     if fine is not None:
-        return f"{more} helps: {_lost(_loss(fine))} at {finished.named([fine.at])}{_goals_there(fine)}."
+        return f"{more} helps: {_lost(_loss(fine))} at {evidence.named([fine.at])}{_goals_there(fine)}."
     least = min(known, key=_loss)
-    lost, place = _lost(_loss(least)), finished.named([least.at])
+    lost, place = _lost(_loss(least)), evidence.named([least.at])
     if _loss(least) <= here.loss / 2:
         return f"{more} helps in part: {lost} at {place}{_goals_there(least)}."
     return f"{more} does not help: {lost} are lost at {place}{_too(least, here)}."
@@ -186,15 +161,15 @@ def _lost(share: float) -> str:
 # Groups ------------------------------------------------------------------------------------------------------------
 
 
-def _of_groups(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+def _of_groups(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
     """Groups of persistent flows that get less than a tenth of their share of the rate."""
-    for name, share_bps in _shares(finished.scenario).items():
+    for name, share_bps in _shares(evidence.scenario).items():
         found = here.goodput_bps.get(name)
         if found is None or found >= STARVED * share_bps:
             continue
         text = (
-            f"Group `{name}` gets {bandwidth(found)} at {finished.named([here.at])}, less than a tenth of its share of "
-            f"{bandwidth(share_bps)}. {_goodput_beyond(finished, name, found, share_bps, larger)}"
+            f"Group `{name}` gets {bandwidth(found)} at {evidence.named([here.at])}, less than a tenth of its share of "
+            f"{bandwidth(share_bps)}. {_goodput_beyond(evidence, name, found, share_bps, larger)}"
         )
         values = {"goodput_bps": found, "share_bps": share_bps, "at": float(here.at)}
         yield Warning(Kind.STARVED_GROUP, text, subject=name, values=values)
@@ -248,17 +223,17 @@ def _quantity(text: object, dimension: Any) -> float | None:
         return None
 
 
-def _goodput_beyond(finished: Searched, name: str, here_bps: float, share_bps: float, larger: Sequence[_Point]) -> str:
+def _goodput_beyond(evidence: Evidence, name: str, here_bps: float, share_bps: float, larger: Sequence[_Point]) -> str:
     """Whether a larger buffer gives a group more."""
-    more, known = _more(finished), [point for point in larger if name in point.goodput_bps]
+    more, known = _more(evidence), [point for point in larger if name in point.goodput_bps]
     if not known:
         return f"{more} was not measured."
     fine = _first(point for point in known if point.goodput_bps[name] >= STARVED * share_bps)
     if fine is not None:
-        got, place = bandwidth(fine.goodput_bps[name]), finished.named([fine.at])
+        got, place = bandwidth(fine.goodput_bps[name]), evidence.named([fine.at])
         return f"{more} helps: it gets {got} at {place}{_goals_there(fine)}."
     most = max(known, key=lambda point: point.goodput_bps[name])
-    got, place = bandwidth(most.goodput_bps[name]), finished.named([most.at])
+    got, place = bandwidth(most.goodput_bps[name]), evidence.named([most.at])
     if most.goodput_bps[name] >= 2 * here_bps:
         return f"{more} helps in part: it gets {got} at {place}{_goals_there(most)}."
     return f"{more} does not help: it gets at most {got}, at {place}."
@@ -267,36 +242,36 @@ def _goodput_beyond(finished: Searched, name: str, here_bps: float, share_bps: f
 # Size --------------------------------------------------------------------------------------------------------------
 
 
-def _of_size(finished: Searched, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
+def _of_size(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iterator[Warning]:
     """Fewer than 20 packets at 1 Gb/s or more: bursts that the scenario does not have may not fit."""
-    rate = finished.scenario.core.rate_bps
-    if finished.knob.key != TARGET_LINK.key or rate < FAST_BPS:
+    rate = evidence.scenario.core.rate_bps
+    if evidence.variable.key != TARGET or rate < FAST_BPS:
         return
-    packets = _number(finished, here.at)
+    packets = _number(evidence, here.at)
     if packets >= FEW_PACKETS:
         return
-    few = finished.named([here.at])
+    few = evidence.named([here.at])
     text = (
         f"{few} {'is' if few.startswith('1 ') else 'are'} few at {exactly(bandwidth(rate))}: "
-        f"bursts of network cards and hosts may be larger than in this scenario. {_room_beyond(finished, here, larger)}"
+        f"bursts of network cards and hosts may be larger than in this scenario. {_room_beyond(evidence, here, larger)}"
     )
     yield Warning(Kind.TINY_BUFFER, text, values={"packets": packets, "rate_bps": rate})
 
 
-def _room_beyond(finished: Searched, here: _Point, larger: Sequence[_Point]) -> str:
+def _room_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
     """Whether the simulated traffic fares better with more room."""
     known = [point for point in larger if point.loss is not None and point.at >= FEW_PACKETS]
     if not known or here.loss is None:
-        return f"{_more(finished)} was not measured."
+        return f"{_more(evidence)} was not measured."
     if here.loss < 1e-4:
         roomy = known[0]
-        return f"{_more(finished)} leaves room for them: {finished.named([roomy.at])}{_goals_there(roomy)}."
+        return f"{_more(evidence)} leaves room for them: {evidence.named([roomy.at])}{_goals_there(roomy)}."
     better = _first(point for point in known if _loss(point) <= here.loss / 2)
     if better is None:
         least = min(known, key=_loss)
         return (
             f"A larger buffer does not lower the loss of {_lost(here.loss)}: {_lost(_loss(least))} are lost at "
-            f"{finished.named([least.at])}{_too(least, here)}."
+            f"{evidence.named([least.at])}{_too(least, here)}."
         )
-    lost, place = _lost(_loss(better)), f"{finished.named([better.at])}{_goals_there(better)}"
+    lost, place = _lost(_loss(better)), f"{evidence.named([better.at])}{_goals_there(better)}"
     return f"A larger buffer helps: {lost} instead of {_lost(here.loss)} are lost at {place}."

@@ -5,8 +5,8 @@ the monotone regression of all margins crosses zero; the interval is then that o
 or lies between the nearest buffers that are clear, whichever says more. Its upper end is put to a few fresh
 replications, which give it whatever confidence they have.
 
-Where the atlas has such links, the first look is at both sides of where it expects the edge, and the rounds are
-smaller; where the edge lies elsewhere, everything is looked at as if nothing had been expected.
+Where the atlas has such links, the first look is at both sides of where it expects the threshold, and the rounds are
+smaller; where the threshold lies elsewhere, everything is looked at as if nothing had been expected.
 
 What a search for a confident answer does besides is left out: curves that fall again, further looks where a
 confirmation is refused, what each side of a conflict needs exactly.
@@ -22,12 +22,12 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
-from forebay.search.approach import WIDE, beginning
-from forebay.search.crossing import rises_between
+from forebay.search.bracketing import WIDE, beginning
+from forebay.search.goal_test import Verdict, attempt_share, hopeless, observations
 from forebay.search.independence import different, enough
-from forebay.search.judging import Verdict, attempt_share, hopeless, observations
-from forebay.search.observing import Observing
+from forebay.search.noisy_root import rises_between
 from forebay.search.plan import Outcome, without_gaps
+from forebay.search.search_state import SearchState
 
 __all__ = ["QUICK_CONFIDENCE", "QuickLook"]
 
@@ -40,7 +40,7 @@ COARSER = 2
 FURTHER = 2
 #: How far on either side of what is expected the first look is at, as a factor.
 BESIDE = 1.5
-#: Single replications of each further round, and where the edge was expected.
+#: Single replications of each further round, and where the threshold was expected.
 ROUNDS = (3, 4)
 EXPECTED_ROUNDS = (2, 3)
 #: Fresh replications at an answer at the first look at least, and how many answers are put to some.
@@ -48,17 +48,17 @@ FRESH = 4
 ATTEMPTS = 3
 #: Looks at an answer, in multiples of those fresh replications, each with its part of the error. Another look takes
 #: fewer replications than another answer, which has a smaller part of the error.
-LOOKS = ((1, 0.6), (2, 0.2), (4, 0.2))
+ANALYSES = ((1, 0.6), (2, 0.2), (4, 0.2))
 #: Buffers at most at which further runs may prove that there is no answer.
-LOOKS_AT_MISSES = 2
+ANALYSES_OF_MISSES = 2
 #: How much further, in the logarithm, each next one is.
 BOLD = 0.1
-#: One-sided level of the ends of what an edge may be in.
+#: One-sided level of the ends of what a threshold may be in.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class _Edge:
+class _Threshold:
     """Where goals begin to be met, in logarithms that rise towards where they are.
 
     Attributes
@@ -82,11 +82,11 @@ class _Edge:
 
 
 #: That of no goals.
-NOWHERE = _Edge(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
+NOWHERE = _Threshold(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
 
 
-class QuickLook(Observing):
-    """One look, for goals about means; its parameters are those of `Observing`."""
+class QuickLook(SearchState):
+    """One look, for goals about means; its parameters are those of `SearchState`."""
 
     #: The largest buffer up to which goals that ask for room are thought to hold on.
     _top = math.inf
@@ -106,20 +106,20 @@ class QuickLook(Observing):
             rounds = EXPECTED_ROUNDS
         room, small = sides
         needed = self._close_in(room, 1, rounds)
-        allowed = self._edge(small, -1)
+        allowed = self._threshold(small, -1)
         if small and -allowed.high < needed.high < math.inf:
-            # Whether there is room between both hangs on where the other edge is.
+            # Whether there is room between both hangs on where the other threshold is.
             allowed = self._close_in(small, -1, ROUNDS[:1])
-            needed = self._edge(room, 1)
+            needed = self._threshold(room, 1)
         outcome.binding = None if needed.goal is None else needed.goal.key
         outcome.needs_at_least = tuple(goal.key for goal in room), self._at_least(needed)
         outcome.needs_at_most = tuple(goal.key for goal in small), self._at_most(allowed, small)
         self._confirm(needed, allowed, (room, small), outcome)
         if outcome.buffer is None:
-            # Where margins have a peak, or much noise, it may do though the edges do not say so.
+            # Where margins have a peak, or much noise, it may do though the thresholds do not say so.
             nearest = self.compromise()
             self.sample([nearest], self._fresh)
-            if nearest not in self._refused and self.plan.judge.margin(self.samples[nearest], self.goals) >= 0:
+            if nearest not in self._refused and self.plan.test.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
         self._end(outcome, room)
         if outcome.buffer is None and not outcome.impossible:
@@ -130,7 +130,9 @@ class QuickLook(Observing):
     def _end(self, outcome: Outcome, room: Sequence[Goal]) -> None:
         """Conclude without an answer; say what is known about an answer, or about the nearest miss."""
         if outcome.buffer is None:
-            self.conclude(outcome, self._fresh, LOOKS_AT_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome))
+            self.conclude(
+                outcome, self._fresh, ANALYSES_OF_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome)
+            )
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
@@ -139,7 +141,7 @@ class QuickLook(Observing):
             outcome.up_to = self.upper_end(outcome.buffer)
 
     def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
-        """Look where the edge is expected, and at the largest buffer; None where it is not there."""
+        """Look where the threshold is expected, and at the largest buffer; None where it is not there."""
         plan = self.plan
         if plan.prior is None:
             return None
@@ -150,9 +152,9 @@ class QuickLook(Observing):
         self._expect(3 + 2 + sum(EXPECTED_ROUNDS) + self._fresh)
         self.sample([*ends, plan.largest, *also], 1)
         room, small = self.directions()
-        edge = self._edge(room, 1)
+        threshold = self._threshold(room, 1)
         low, high = (math.log(end) for end in ends)
-        return (room, small) if low - 1e-9 <= edge.missed and edge.met <= high + 1e-9 else None
+        return (room, small) if low - 1e-9 <= threshold.missed and threshold.met <= high + 1e-9 else None
 
     def _first_look(self) -> tuple[list[Goal], list[Goal]]:
         """Buffers far apart, and further up where none of them has enough room."""
@@ -162,9 +164,9 @@ class QuickLook(Observing):
         self._expect(len(rungs) + 2 + sum(ROUNDS) + self._fresh)
         self.sample(rungs, 1)
         room, small = self.directions()
-        while self._edge(room, 1).met == math.inf:
+        while self._threshold(room, 1).met == math.inf:
             top = max(self.samples)
-            met = [buffer for buffer in self.samples if plan.judge.margin(self.samples[buffer], room) >= 0]
+            met = [buffer for buffer in self.samples if plan.test.margin(self.samples[buffer], room) >= 0]
             if met:
                 # Goals that are missed again above it.
                 self._top = max(met)
@@ -174,39 +176,43 @@ class QuickLook(Observing):
             self.sample([min(FURTHER * top, plan.ceiling)], 1)
         return room, small
 
-    def _close_in(self, goals: Sequence[Goal], side: int, rounds: Iterable[int]) -> _Edge:
-        """Spread replications over where the edge seems to be."""
-        edge = self._edge(goals, side)
+    def _close_in(self, goals: Sequence[Goal], side: int, rounds: Iterable[int]) -> _Threshold:
+        """Spread replications over where the threshold seems to be."""
+        threshold = self._threshold(goals, side)
         for turn, count in enumerate(rounds):
-            if not math.isfinite(edge.missed) or not math.isfinite(edge.met):
+            if not math.isfinite(threshold.missed) or not math.isfinite(threshold.met):
                 break
-            ends = sorted(_buffer(side * place) for place in (edge.missed, edge.met))
+            ends = sorted(_buffer(side * place) for place in (threshold.missed, threshold.met))
             if side > 0:
-                self._known(self.plan.words.between(*ends))
+                self._listener.on_range(self.plan.words.between(*ends))
             # A second run at both ends tells the noise.
-            self.observe([*(ends if turn == 0 else ()), *self._spread(edge, side, count)])
-            edge = self._edge(goals, side)
-        return edge
+            self.observe([*(ends if turn == 0 else ()), *self._spread(threshold, side, count)])
+            threshold = self._threshold(goals, side)
+        return threshold
 
-    def _spread(self, edge: _Edge, side: int, count: int) -> Iterator[int]:
-        """Buffers evenly between the ends of what an edge may be in, and a resolution apart at least."""
+    def _spread(self, threshold: _Threshold, side: int, count: int) -> Iterator[int]:
+        """Buffers evenly between the ends of what a threshold may be in, and a resolution apart at least."""
         fine = math.log1p(self.plan.resolution)
-        low = max(min(edge.missed, edge.low), min(edge.missed, edge.at - WIDE))
-        high = min(max(edge.met, edge.high), max(edge.met, edge.at + WIDE))
-        low, high = min(low, edge.at - fine), max(high, edge.at + fine)
+        low = max(min(threshold.missed, threshold.low), min(threshold.missed, threshold.at - WIDE))
+        high = min(max(threshold.met, threshold.high), max(threshold.met, threshold.at + WIDE))
+        low, high = min(low, threshold.at - fine), max(high, threshold.at + fine)
         for step in range(1, count + 1):
             buffer = _buffer(side * (low + (high - low) * step / (count + 1)))
             yield min(max(buffer, self.plan.smallest), self.plan.ceiling)
 
-    def _edge(self, goals: Sequence[Goal], side: int) -> _Edge:
+    def _threshold(self, goals: Sequence[Goal], side: int) -> _Threshold:
         """Where the last of goals begins to be met, as seen so far."""
-        edges = [self._edge_of(goal, side) for goal in goals]
-        if not edges:
+        thresholds = [self._threshold_of(goal, side) for goal in goals]
+        if not thresholds:
             return NOWHERE
-        last = max(edges, key=lambda edge: edge.at)
-        return replace(last, low=max(edge.low for edge in edges), high=max(edge.high for edge in edges))
+        last = max(thresholds, key=lambda threshold: threshold.at)
+        return replace(
+            last,
+            low=max(threshold.low for threshold in thresholds),
+            high=max(threshold.high for threshold in thresholds),
+        )
 
-    def _edge_of(self, goal: Goal, side: int) -> _Edge:
+    def _threshold_of(self, goal: Goal, side: int) -> _Threshold:
         samples = {at: reports for at, reports in self.samples.items() if side < 0 or at <= self._top}
         seen = ((place, margin) for place, margin in observations(samples, goal))
         bound = self.plan.met_up_to.get(goal, 0)
@@ -220,7 +226,7 @@ class QuickLook(Observing):
         if missed is None:
             return NOWHERE
         if met is None:
-            return _Edge(goal, missed, math.inf, math.inf, missed, math.inf)
+            return _Threshold(goal, missed, math.inf, math.inf, missed, math.inf)
         middle = (missed + met) / 2
         placed = sorted((side * math.log(buffer), buffer) for buffer in samples)
         misses = [place for place, buffer in placed if place < met and self.misses(buffer, [goal], LEVEL)]
@@ -229,22 +235,22 @@ class QuickLook(Observing):
         line = beginning(points, middle, LEVEL)
         if line is not None and line[1] - line[0] < high - low:
             low, high = line
-        return _Edge(goal, low, high, min(max(middle, low), high), missed, met)
+        return _Threshold(goal, low, high, min(max(middle, low), high), missed, met)
 
-    def _at_least(self, needed: _Edge) -> int | None:
+    def _at_least(self, needed: _Threshold) -> int | None:
         """The smallest buffer that the goals which ask for a larger buffer need."""
         if needed.at == math.inf:
             return None
         return self.plan.smallest if needed.goal is None else _buffer(needed.at)
 
-    def _at_most(self, allowed: _Edge, small: Sequence[Goal]) -> int | None:
+    def _at_most(self, allowed: _Threshold, small: Sequence[Goal]) -> int | None:
         """The largest buffer that the goals which ask for a smaller buffer allow."""
         if not small or allowed.at == math.inf:
             return None
         return max(self.samples) if allowed.goal is None else _buffer(-allowed.at)
 
     def _confirm(
-        self, needed: _Edge, allowed: _Edge, goals: tuple[Sequence[Goal], Sequence[Goal]], outcome: Outcome
+        self, needed: _Threshold, allowed: _Threshold, goals: tuple[Sequence[Goal], Sequence[Goal]], outcome: Outcome
     ) -> None:
         """Put the upper end of what is needed, or as much of it as is allowed, to fresh replications."""
         least = self.plan.smallest
@@ -261,7 +267,7 @@ class QuickLook(Observing):
             buffer = max(buffer, least)
             if self._put_to_the_test(buffer, outcome):
                 return
-            needed, allowed = self._edge(goals[0], 1), self._edge(goals[1], -1)
+            needed, allowed = self._threshold(goals[0], 1), self._threshold(goals[1], -1)
             least = buffer + 1
 
     def _put_to_the_test(self, buffer: int, outcome: Outcome) -> bool:
@@ -269,13 +275,13 @@ class QuickLook(Observing):
 
         Further looks follow as long as the means meet every goal.
         """
-        self._known(f"confirming {self.plan.words.counted(buffer)}")
+        self._listener.on_range(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
-        for look, part in LOOKS:
-            missing = look * self._fresh - len(reports)
+        for planned, part in ANALYSES:
+            missing = planned * self._fresh - len(reports)
             self._expect(missing)
             reports += self._measured([buffer] * missing, fresh=True)
-            if self.plan.judge.margin(reports, self.goals) < 0:
+            if self.plan.test.margin(reports, self.goals) < 0:
                 break
             each, shown = self._confidences_at(buffer, reports, part)
             found = min(each.values(), default=None)
@@ -284,9 +290,9 @@ class QuickLook(Observing):
                 outcome.runs, outcome.confidences = different(reports) + self.runs_near(buffer), each
                 return True
             allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
-            if hopeless(shown, look, LOOKS[-1], allowed):
+            if hopeless(shown, planned, ANALYSES[-1], allowed):
                 break
-        # Runs that refused a buffer help to locate the edge.
+        # Runs that refused a buffer help to locate the threshold.
         self._keep(buffer, reports)
         self._refused.add(buffer)
         return False
@@ -295,9 +301,9 @@ class QuickLook(Observing):
         """How surely fresh runs at a buffer meet each goal, none where they repeat each other; and their evidence."""
         if not enough(different(reports), len(reports)):
             return {}, 0.0
-        evidence = self.plan.judge.evidence(reports, self.goals, self.worst_near(buffer, reports))
+        evidence = self.plan.test.evidence(reports, self.goals, self.worst_near(buffer, reports))
         most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
-        # Each attempt spends a part of the error probability, and each of its looks a part of that.
+        # Each attempt spends a part of the error probability, and each of its analyses a part of that.
         spent = attempt_share(len(self._refused) + 1) * part
         most = min(most, self.plan.confidence)
         found = {key: max(0.0, min(most, 1 - (1 - each) / spent)) for key, each in evidence.items()}
@@ -305,16 +311,16 @@ class QuickLook(Observing):
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
         """Between which buffers the smallest that would do lies; None where the smallest of all does."""
-        edge = self._edge(room, 1)
-        if edge.goal is None:
+        threshold = self._threshold(room, 1)
+        if threshold.goal is None:
             return None
         least, place = self.plan.smallest, math.log(answer)
-        if edge.missed >= place:
-            # The answer lies before a gap, of which the edge is the end.
+        if threshold.missed >= place:
+            # The answer lies before a gap, of which the threshold is the end.
             smaller = (buffer for buffer in self.samples if buffer < answer)
             return 1 + max((at for at in smaller if self.misses(at, room, LEVEL)), default=least - 1), answer
-        low = least if edge.low == -math.inf else math.floor(math.exp(edge.low))
-        high = answer if edge.high == math.inf else math.ceil(math.exp(edge.high))
+        low = least if threshold.low == -math.inf else math.floor(math.exp(threshold.low))
+        high = answer if threshold.high == math.inf else math.ceil(math.exp(threshold.high))
         return max(least, min(low, answer)), min(high, answer)
 
 

@@ -16,9 +16,12 @@ from dataclasses import dataclass, replace
 
 from forebay.results.report import Estimate
 from forebay.results.statistics import normal_quantile
-from forebay.search.answer import CurvePoint, JudgedGoal, NamedBuffer, Recommendation, Value
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import CurvePoint, JudgedGoal
 from forebay.search.choice import Alternative, of_all
-from forebay.search.ranged import Ranged
+from forebay.search.named_buffer import NamedBuffer
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Quantity
 
 __all__ = ["compared"]
 
@@ -140,7 +143,7 @@ def _score(answer: Recommendation) -> _Score:
     place = _place(answer)
     if place is None or _failing(answer):
         return max((_missed(goal) for goal in answer.goals.values()), key=lambda each: each.value, default=_NOTHING)
-    if isinstance(answer.knob, Ranged):
+    if isinstance(answer.variable, RangeVariable):
         ends = answer.feasible_from
         nearest = place.place if ends is None else min(ends.low.place, ends.high.place)
         return _Score(place.place, max(0.0, place.place - nearest))
@@ -170,7 +173,7 @@ def _is_delay_or_loss(name: str) -> bool:
     return "delay" in metric or metric == "loss_rate"
 
 
-def _place(answer: Recommendation) -> Value | None:
+def _place(answer: Recommendation) -> Quantity | None:
     """The answer; without one the nearest miss."""
     return answer.buffer if answer.conflict is None or answer.buffer is not None else answer.conflict.compromise
 

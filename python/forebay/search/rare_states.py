@@ -47,7 +47,12 @@ class Lengthened:
 
 
 def lengthened(scenario: Scenario) -> Lengthened:
-    """Lengthen the runs of a scenario to the cycles that it declares and that no strata stand for."""
+    """Lengthen the runs of a scenario to the cycles that it declares and that no strata stand for.
+
+    Without goals there is nothing that a state may decide.
+    """
+    if not scenario.goals:
+        return Lengthened(scenario, (), decided=True)
     warmup, measured = scenario.core.duration_s
     hidden = list(_hidden(scenario.core.random_states(), measured))
     if not hidden:

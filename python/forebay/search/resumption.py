@@ -13,7 +13,6 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 from forebay import _core
 from forebay.errors import ForebayError, Interrupted, UntrustedError
 from forebay.results.report import Report
+from forebay.search.listener import SILENT, Listener
 from forebay.storage import build, journal
 
 __all__ = ["Kept", "Resumption", "cache_directory"]
@@ -55,15 +55,15 @@ class Resumption:
     ----------
     directory : Path
         Where the files are; made when something is to be written.
-    tell : callable, optional
+    listener : Listener
         Told in a line what was found there.
     quick : bool
         Whether the call is a quick look. A quick look does not finish the search that was interrupted, so the
         replications that it finds stay for that search.
     """
 
-    def __init__(self, directory: Path, tell: Callable[[str], object] | None = None, *, quick: bool = False) -> None:
-        self._directory, self._tell, self._quick = directory, tell or (lambda _line: None), quick
+    def __init__(self, directory: Path, listener: Listener = SILENT, *, quick: bool = False) -> None:
+        self._directory, self._listener, self._quick = directory, listener, quick
         self._opened: list[Kept] = []
         self._unfinished = False
         _tidy(directory)
@@ -74,10 +74,10 @@ class Resumption:
         self._opened.append(kept)
         if kept.damaged:
             lines = "1 line" if kept.damaged == 1 else f"{kept.damaged} lines"
-            self._tell(f"ignored {lines} of {kept.path} that cannot be read")
+            self._listener.on_note(f"ignored {lines} of {kept.path} that cannot be read")
         if kept.count:
             done = "1 replication" if kept.count == 1 else f"{kept.count} replications"
-            self._tell(f"resuming: {done} done before")
+            self._listener.on_note(f"resuming: {done} done before")
         return kept
 
     def unfinished(self) -> None:

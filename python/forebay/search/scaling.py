@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from forebay.inputs.goals import parts_of_key
 from forebay.scenario import Scenario
 from forebay.search.sensitivity import listed, scaled_count, scaled_quantities, workload_kind
 
-__all__ = ["LEAST_FLOWS", "largest_factor", "scaled"]
+__all__ = ["LEAST_FLOWS", "ScaledLinks"]
 
 #: Flows of a group on a smaller link at least: with fewer the traffic is of another kind.
 LEAST_FLOWS = 12
@@ -29,40 +30,51 @@ OF_A_RATE = frozenset({"poisson", "cbr"})
 NOT_SCALED = ("shaper", "policer", "medium", "memory")
 
 
-def largest_factor(scenario: Scenario) -> int:
-    """Return the largest factor by which a scenario can be scaled down; 1 if it cannot."""
-    tables = scenario.resolved
-    links = tables["links"]
-    simple = (
-        len(links) == 1
-        and not tables.get("memories")
-        and isinstance(links[0]["rate"], str)
-        and links[0]["queue"].get("kind") == "droptail"
-        and not any(links[0].get(key) for key in NOT_SCALED)
-        and all(_scale_free(goal.key) for goal in scenario.goals)
-    )
-    if not simple:
-        return 1
-    return max(1, min((_factor_of(group) for group in tables["flows"]), default=1))
+@dataclass(frozen=True, slots=True)
+class ScaledLinks:
+    """The smaller links of one scenario.
 
-
-def scaled(scenario: Scenario, factor: int) -> Scenario:
-    """Return the scenario with a `factor`-th of the rate and of the flows.
-
-    Parameters
+    Attributes
     ----------
     scenario : Scenario
-        One link whose rate is constant.
-    factor : int
-        At most `largest_factor(scenario)`.
+        The whole link.
     """
-    tables = scenario.resolved
-    link, share = tables["links"][0], 1 / factor
-    link["rate"] = scaled_quantities(link["rate"], share)
-    packets = max(1, round(scenario.buffer.packets * share))
-    for group in tables["flows"]:
-        _scale(group, share)
-    return scenario.with_core(Scenario.of(tables, name=scenario.title or "scenario").core).with_packets(packets)
+
+    scenario: Scenario
+
+    @property
+    def largest_factor(self) -> int:
+        """The largest factor by which the scenario can be scaled down; 1 if it cannot."""
+        tables = self.scenario.resolved
+        links = tables["links"]
+        simple = (
+            len(links) == 1
+            and not tables.get("memories")
+            and isinstance(links[0]["rate"], str)
+            and links[0]["queue"].get("kind") == "droptail"
+            and not any(links[0].get(key) for key in NOT_SCALED)
+            and all(_scale_free(goal.key) for goal in self.scenario.goals)
+        )
+        if not simple:
+            return 1
+        return max(1, min((_factor_of(group) for group in tables["flows"]), default=1))
+
+    def by(self, factor: int) -> Scenario:
+        """Return the scenario with a `factor`-th of the rate and of the flows.
+
+        Parameters
+        ----------
+        factor : int
+            At most `largest_factor`.
+        """
+        tables = self.scenario.resolved
+        link, share = tables["links"][0], 1 / factor
+        link["rate"] = scaled_quantities(link["rate"], share)
+        packets = max(1, round(self.scenario.buffer.packets * share))
+        for group in tables["flows"]:
+            _scale(group, share)
+        smaller = Scenario.of(tables, name=self.scenario.title or "scenario").core
+        return self.scenario.with_core(smaller).with_packets(packets)
 
 
 def _scale_free(key: str) -> bool:

@@ -1,4 +1,7 @@
-"""How the recommended buffer moves when the number of flows, their round trips or the background are 20 % off."""
+"""A scenario whose number of flows, round trips or background is off by a factor.
+
+`variations` searches such scenarios; `scaling` scales a link by the same functions.
+"""
 
 from __future__ import annotations
 

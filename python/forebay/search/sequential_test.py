@@ -1,12 +1,12 @@
 """A test of each goal at given buffers: met, missed or undecided, with a stated error.
 
-The test knows no engine: it asks `Observing` for runs, and so is tested on systems whose answer is known. `checking.py`
-makes its verdicts part of a report.
+The test knows no engine: it asks `SearchState` for runs, and so is tested on systems whose answer is known.
+`checking.py` makes its verdicts part of a report.
 
-The runs at a buffer are looked at three times (interim analyses). Each look has its part of the error probability, and
-the parts add up to 1 (Bonferroni). Two one-sided tests share a look: one for "met", one for "missed". At most one of
-these verdicts is false, so each test has the whole error. The test ends when every goal is decided at every buffer, or
-after the last look.
+The runs at a buffer are looked at three times (interim analyses). Each analysis has its part of the error probability,
+and the parts add up to 1 (Bonferroni). Two one-sided tests share an analysis: one for "met", one for "missed". At most
+one of these verdicts is false, so each test has the whole error. The test ends when every goal is decided at every
+buffer, or after the last analysis.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.answer import Evidence, GoalVerdict
+from forebay.search.answer_parts import GoalEvidence
+from forebay.search.goal_test import Analyses, MeanTest, Replications, mean_margin, relative_margins
 from forebay.search.independence import different
-from forebay.search.judging import AverageJudge, Looks, Replications, mean_margin, relative_margins
-from forebay.search.observing import Observing
+from forebay.search.listener import SILENT, Listener
+from forebay.search.named_buffer import GoalVerdict
+from forebay.search.search_state import SearchState
 
-__all__ = ["SERIES", "GoalTest", "SequentialTest", "looks_for"]
+__all__ = ["SERIES", "GoalResult", "SequentialTest", "analyses_for"]
 
-#: Part of the error probability of each look.
+#: Part of the error probability of each analysis.
 PARTS = (0.25, 0.25, 0.5)
 #: Runs after which replications that repeat each other are taken as they are seen.
 FIRST = 8
@@ -37,7 +39,7 @@ NOTHING = Replications()
 SERIES = 1 << 61
 
 
-def looks_for(least: int, replications: int | None = None) -> Looks:
+def analyses_for(least: int, replications: int | None = None) -> Analyses:
     """Numbers of runs at which goals are judged, each with its part of the error.
 
     Parameters
@@ -53,12 +55,12 @@ def looks_for(least: int, replications: int | None = None) -> Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class GoalTest:
+class GoalResult:
     """The verdict on one goal at one buffer, its one-sided confidence, and what it rests on."""
 
     verdict: GoalVerdict
     confidence: float | None
-    evidence: Evidence
+    evidence: GoalEvidence
 
 
 class SequentialTest:
@@ -66,44 +68,44 @@ class SequentialTest:
 
     Parameters
     ----------
-    seen : Observing
+    seen : SearchState
         The runs so far; it measures more.
-    looks : sequence of (int, float)
-        Runs at each look, with its part of the error.
+    analyses : sequence of (int, float)
+        Runs at each analysis, with its part of the error.
     independent : callable
         Whether runs are observations of their own.
     derived : mapping
         By buffer the goals that hold by derivation.
     expect : callable, optional
         Called with the number of runs that are still expected.
-    known : callable, optional
-        Called with a line on what is decided.
+    listener : Listener
+        Told how many verdicts are reached.
     """
 
     def __init__(
         self,
-        seen: Observing,
-        looks: Looks,
+        seen: SearchState,
+        analyses: Analyses,
         independent: Callable[[Sequence[Report]], bool],
         derived: Mapping[int, Collection[Goal]],
         expect: Callable[[int], object] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
-        self.seen, self._looks, self._independent, self._derived = seen, looks, independent, derived
+        self.seen, self._analyses, self._independent, self._derived = seen, analyses, independent, derived
         self._expect = expect or (lambda _count: None)
-        self._known = known or (lambda _words: None)
-        #: Part of the error of the last look at each buffer.
+        self._listener = listener
+        #: Part of the error of the last analysis at each buffer.
         self._parts: dict[int, float] = {}
 
     def run(self, buffers: Sequence[int]) -> None:
-        """Look at the buffers until every goal is decided at each, or no look is left."""
-        first = min(FIRST, self._looks[0][0])
+        """Look at the buffers until every goal is decided at each, or no analysis is left."""
+        first = min(FIRST, self._analyses[0][0])
         self._sample(buffers, first)
-        for look, part in self._looks:
+        for planned, part in self._analyses:
             pending = self.pending(buffers)
             if not pending:
                 return
-            self._sample(pending, look)
+            self._sample(pending, planned)
             self._parts.update(dict.fromkeys(pending, part))
 
     def pending(self, buffers: Sequence[int]) -> list[int]:
@@ -114,7 +116,7 @@ class SequentialTest:
         samples = self.seen.samples
         self._expect(sum(max(0, runs - len(samples.get(at, NOTHING))) for at in buffers))
         self.seen.sample(buffers, runs)
-        self._known(self._progress())
+        self._listener.on_range(self._progress())
 
     def _progress(self) -> str:
         """How much is decided."""
@@ -122,37 +124,37 @@ class SequentialTest:
         decided = sum(verdict != "undecided" for verdict in verdicts)
         return f"{decided} of {len(verdicts)} verdicts reached"
 
-    def judged(self, buffer: int, goal: Goal) -> GoalTest:
-        """The verdict on a goal at a buffer after the last look there."""
+    def judged(self, buffer: int, goal: Goal) -> GoalResult:
+        """The verdict on a goal at a buffer after the last analysis there."""
         if goal in self._derived.get(buffer, ()):
-            return GoalTest("met", None, Evidence("bound", 0))
+            return GoalResult("met", None, GoalEvidence("bound", 0))
         reports = self.seen.samples.get(buffer, NOTHING)
         runs = different(reports)
         if reports and not self._independent(reports):
-            return GoalTest(_as_seen(mean_margin(goal, reports)), None, Evidence("none", runs))
+            return GoalResult(_as_seen(mean_margin(goal, reports)), None, GoalEvidence("none", runs))
         part = self._parts.get(buffer)
         if part is None:
-            return GoalTest("undecided", None, Evidence("none", runs))
+            return GoalResult("undecided", None, GoalEvidence("none", runs))
         return self._tested(buffer, goal, runs, part)
 
-    def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalTest:
-        """Test both ways, with the error that the last look at a buffer has."""
+    def _tested(self, buffer: int, goal: Goal, runs: int, part: float) -> GoalResult:
+        """Test both ways, with the error that the last analysis at a buffer has."""
         plan, reports = self.seen.plan, self.seen.samples[buffer]
-        judge, rests_on = AverageJudge(), Evidence("bootstrap", runs)
+        test, rests_on = MeanTest(), GoalEvidence("bootstrap", runs)
         needed, most = 1 - (1 - plan.confidence) * part, statistics.most_confidence(runs)
-        met = judge.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
-        missed = judge.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))
+        met = test.evidence(reports, [goal], {goal.key: self._pessimistic(buffer, goal)})[goal.key]
+        missed = test.evidence_missed(reports, goal, self._pessimistic(buffer, goal, missed=True))
 
         def confidence(evidence: float) -> float:
             return max(0.0, min(most, 1 - (1 - evidence) / part))
 
         if runs >= plan.least_runs:
             if met >= needed:
-                return GoalTest("met", confidence(met), rests_on)
+                return GoalResult("met", confidence(met), rests_on)
             if missed >= needed:
-                return GoalTest("missed", confidence(missed), rests_on)
+                return GoalResult("missed", confidence(missed), rests_on)
         side = met if mean_margin(goal, reports) >= 0 else missed
-        return GoalTest("undecided", confidence(side), rests_on)
+        return GoalResult("undecided", confidence(side), rests_on)
 
     def _pessimistic(self, buffer: int, goal: Goal, *, missed: bool = False) -> float:
         """A margin that further runs will hardly fall below; where the question is "missed", hardly exceed."""

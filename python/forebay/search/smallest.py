@@ -3,50 +3,41 @@
 The search knows nothing of engines: it asks for (buffer, replication) pairs and gets reports back, so it is tested
 on systems whose answer is known. It never asks for the same pair twice.
 
-Two ways to the edge. Where goals are about means, a replication at any buffer near the edge says where it is: single
-replications, each of random streams that no other has, are spent around it (`approach`). Where goals are about shares
-of the draws, one buffer after the other is decided between the two ends of a bracket: the judge calls goals met when
-the one-sided bound over the replications clears them, and missed when the opposite bound does; in between,
-replications are added at fixed looks, each look at its share of the error probability (Bonferroni). Replication r then
-has the same random streams at every buffer (common random numbers).
-
-What is claimed. All goals have to hold at once, which costs no correction (an intersection of one-sided tests). Because
-the search picks the buffer that looked good, its own samples flatter that buffer; the answer is therefore confirmed on
-fresh replications which the search has not seen, and the confidence that is reported comes from those alone. They are
-looked at several times, each time at a part of the error probability, and given up where they are not heading for a
-confirmation. A refused confirmation moves on to another buffer at a smaller part of the error probability; the parts
-add up to the stated level. Replications that repeat each other to the last bit are one observation: where most of the
-fresh ones do, no confidence is stated at all.
+The threshold is the buffer at which goals begin to be met. Two ways lead to it. Where goals are about means, a
+replication at any buffer near the threshold says where it is: single replications, each of random streams that no other
+has, are spent around it (`bracketing`). Where goals are about shares of the draws, one buffer after the other is
+decided between the two ends of a bracket: the test calls goals met when the one-sided bound over the replications
+clears them, and missed when the opposite bound does; in between, replications are added at fixed interim analyses, each
+at its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer
+(common random numbers).
 
 Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
 larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
 search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
 buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
-A gap is believed after all looks.
+A gap is believed after all interim analyses.
 
-What to measure next can make an answer slow, but not wrong.
+`confirmation` puts the buffers that are found to fresh runs. What to measure next can make an answer slow, but not
+wrong.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from forebay.inputs.goals import Goal
 from forebay.results import statistics
-from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
-from forebay.search.approach import Approach, beginning
-from forebay.search.crossing import Point, line_at, rises_between, slope_of
-from forebay.search.independence import different, enough
+from forebay.search.bracketing import Bracketing, beginning
+from forebay.search.confirmation import AWAY, USUAL, ConfirmingSearch
+from forebay.search.goal_test import Verdict, mean_margin, observations
 from forebay.search.interpolation import neighbors, share_between
-from forebay.search.judging import FRESH, Looks, Verdict, attempt_share, hopeless, mean_margin, observations
-from forebay.search.noisy_edge import FAR as WINDOW
-from forebay.search.noisy_edge import NOISY, Located, located
-from forebay.search.observing import Observing
+from forebay.search.listener import SILENT, Listener
+from forebay.search.noisy_root import Point, line_at, rises_between, slope_of
+from forebay.search.noisy_threshold import FAR as WINDOW
+from forebay.search.noisy_threshold import NOISY, Located, located
 from forebay.search.plan import Measure, Outcome, Plan, without_gaps
-from forebay.text.formatting import confidence as confidence_text
 
 __all__ = ["USUAL", "Search"]
 
@@ -58,28 +49,18 @@ LEAP = 1.3
 NEAREST = 4
 #: Factor between the answer and the last refusal above which the middle is tried, and how often it may be.
 FAR, BACK = 1.3, 3
-#: The same factor where the edge was located in much noise.
+#: The same factor where the threshold was located in much noise.
 NOISY_FAR = 1.2
-#: Fresh runs at most where a run tells the edge well, and where runs take real time.
-USUAL = 128
-#: Logarithm of the buffer, beyond an edge in much noise, at which a buffer is put to the test.
-AWAY = 0.12
-#: Times the fresh runs that a test of such a buffer needs on average, which it may take.
-SPARE = 2.5
-#: The first look at such a buffer is at this part of the fresh runs: fewer do not tell.
-EARLY = 1 / 8
-#: Part of the error probability of an attempt that each look then has.
-EARLY_PART = 1 / 4
-#: Part of the largest number of fresh runs that locating an edge may take.
+#: Part of the largest number of fresh runs that locating a threshold may take.
 LOCATING = 0.5
 #: Runs at a buffer that surely misses goals in much noise.
 SETTLED = 8
 #: Buffers at most at which further runs may prove that there is no answer.
-LOOKS_AT_MISSES = 4
+ANALYSES_OF_MISSES = 4
 
 
-class Search(Observing):
-    """One search; its parameters are those of `Observing`."""
+class Search(ConfirmingSearch):
+    """One search; its parameters are those of `SearchState`."""
 
     def __init__(
         self,
@@ -87,17 +68,14 @@ class Search(Observing):
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
-        super().__init__(measure, goals, plan, expect, known)
+        super().__init__(measure, goals, plan, expect, listener)
         #: The smallest buffer that ought to meet the goals which ask for room.
         self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
         self._refused_as_too_large: int | None = None
-        #: The threshold buffer of the goals that need a large one, if the noise of a run is large; else None.
-        self._located: Located | None = None
-        self._attempts = 0
 
     # Searching -----------------------------------------------------------------------------------------------
 
@@ -107,12 +85,12 @@ class Search(Observing):
         room, small = self.directions()
         outcome = Outcome()
         if self._averages and self._contradict(room, small):
-            self._known(f"no {self.plan.words.noun} seems to meet every goal")
+            self._listener.on_range(f"no {self.plan.words.noun} seems to meet every goal")
             outcome.needs_at_least = (tuple(goal.key for goal in room), None)
             outcome.needs_at_most = (tuple(goal.key for goal in small), None)
             outcome.binding = self._worst(self.compromise(), self.goals).key
         else:
-            self._look_for_the_edge(room, small, outcome)
+            self._look_for_the_threshold(room, small, outcome)
         if outcome.buffer is None:
             # The answer gives a mean with an interval at the nearest miss, and says whether replications differ.
             self.sample([self.compromise()], NEAREST)
@@ -120,18 +98,18 @@ class Search(Observing):
             runs = max(NEAREST, self.plan.least_runs)
             # Where goals are about shares of the draws, each buffer was decided by itself.
             again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
-            self.conclude(outcome, runs, LOOKS_AT_MISSES, again)
+            self.conclude(outcome, runs, ANALYSES_OF_MISSES, again)
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.runs_near(outcome.compromise)
         else:
             outcome.lower_end = self._lower_end(outcome, room)
             outcome.up_to = self.upper_end(outcome.buffer)
-            outcome.islands = tuple(self._islands(outcome.buffer))
+            outcome.feasible_intervals = tuple(self._feasible_intervals(outcome.buffer))
             outcome.gaps = tuple(self._gaps(outcome.buffer, room))
         return outcome
 
-    def _look_for_the_edge(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
+    def _look_for_the_threshold(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
         """Confirm the smallest buffer that meets the goals which ask for room; else try what else may do."""
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
@@ -140,13 +118,13 @@ class Search(Observing):
         else:
             self._confirm(enough, room, outcome)
             if outcome.buffer is None:
-                self._try_island(self._meeting(enough), room, outcome)
+                self._try_feasible_interval(self._meeting(enough), room, outcome)
         if outcome.buffer is None:
             known = set(self.samples)
             self._largest_allowed(small, outcome)
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
-            self._try_island(met, room, outcome)
+            self._try_feasible_interval(met, room, outcome)
         if outcome.buffer is None and not self._attempts:
             self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
@@ -161,20 +139,20 @@ class Search(Observing):
         plan = self.plan
         also = {buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling}
         start = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap)
-        self._expect(len(start) * plan.looks[0] + self._bisection_cost(plan.largest / plan.smallest))
+        self._expect(len(start) * plan.analyses[0] + self._bisection_cost(plan.largest / plan.smallest))
         self._rungs.update(start)
-        self.sample(start, plan.looks[0])
+        self.sample(start, plan.analyses[0])
         if self._averages:
-            self.sample(self._about_the_edge(), 2)
+            self.sample(self._about_the_threshold(), 2)
 
-    def _about_the_edge(self) -> Iterator[int]:
+    def _about_the_threshold(self) -> Iterator[int]:
         """The largest buffer, and the two between which goals that ask for room begin to be met, as it looks."""
         room, _ = self.directions()
         yield max(self.samples)
         if not room:
             return
         rising = sorted(self.samples)
-        short = [at for at in rising if self.plan.judge.margin(self.samples[at], room) < 0]
+        short = [at for at in rising if self.plan.test.margin(self.samples[at], room) < 0]
         if short:
             last = rising.index(short[-1])
             yield from rising[last : last + 2]
@@ -185,27 +163,27 @@ class Search(Observing):
             return min(self.samples)
         top = max(self.samples)
         while not self._looks_enough(top, room):
-            island = self._island(room)
-            if island is not None:
+            interval = self._feasible_below(room)
+            if interval is not None:
                 words = self.plan.words
-                text = f"goals that {words.named(island)} meet are missed again at {words.named(top)}"
-                values = {"met_at": words.value(island), "missed_at": words.value(top)}
+                text = f"goals that {words.named(interval)} meet are missed again at {words.named(top)}"
+                values = {"met_at": words.value(interval), "missed_at": words.value(top)}
                 outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
-                top = island
+                top = interval
                 break
             if top >= self.plan.ceiling:
                 return None
             top = min(2 * top, self.plan.ceiling)
-            self.sample([top], self.plan.looks[0])
-        return self._lower_edge(top, room, outcome)
+            self.sample([top], self.plan.analyses[0])
+        return self._lower_threshold(top, room, outcome)
 
     def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
         """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
-        if self._averages and self.plan.judge.margin(self.samples[top], room) >= 0:
+        if self._averages and self.plan.test.margin(self.samples[top], room) >= 0:
             return self.together(top, room) is not Verdict.MISSED
         return self.decide(top, room) is Verdict.MET
 
-    def _lower_edge(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _lower_threshold(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
         """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
         if self._averages:
             return self._approached(top, room, outcome)
@@ -223,7 +201,7 @@ class Search(Observing):
         return high
 
     def _approached(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
-        """The same from single replications about the edge."""
+        """The same from single replications about the threshold."""
         met = top
         for buffer in sorted((at for at in self.samples if at < top), reverse=True):
             verdict = self._leaning(buffer, room)
@@ -238,20 +216,20 @@ class Search(Observing):
                 return missed
         # Each refusal says that the noise is larger than it seemed.
         caution = 1 + 0.2 * self._attempts
-        edge = Approach(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
-        outcome.binding = edge.goal.key
-        self._least = edge.least
-        noisy = edge.spread > NOISY and self.plan.most_fresh > USUAL
-        found = self._locate(room, edge.at, met) if noisy else None
+        threshold = Bracketing(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
+        outcome.binding = threshold.goal.key
+        self._least = threshold.least
+        noisy = threshold.spread > NOISY and self.plan.most_fresh > USUAL
+        found = self._locate(room, threshold.at, met) if noisy else None
         # More runs may show that the noise is not that large.
         self._located = found if found is not None and found.spread > NOISY else None
         if self._located is None:
-            return min(edge.buffer, self.plan.ceiling)
+            return min(threshold.buffer, self.plan.ceiling)
         outcome.binding = self._located.goal.key
         return self._beyond(self._located)
 
     def _locate(self, room: Sequence[Goal], start: float, below: int) -> Located | None:
-        """Locate an edge of which one run tells little, above all buffers below one that surely miss goals."""
+        """Locate a threshold of which one run tells little, above all buffers below one that surely miss goals."""
         plan = self.plan
         most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
         ends = (min(self._missed_below(room, below) + 1, plan.ceiling), plan.ceiling)
@@ -265,21 +243,16 @@ class Search(Observing):
                 return buffer
         return self.plan.floor - 1
 
-    def _beyond(self, edge: Located) -> int:
-        """The buffer so far beyond an edge in much noise that the fresh runs at most should confirm it."""
+    def _beyond(self, threshold: Located) -> int:
+        """The buffer so far beyond a threshold in much noise that the fresh runs at most should confirm it."""
         plan = self.plan
-        self._least = min(max(plan.floor, math.ceil(math.exp(edge.at))), plan.ceiling)
+        self._least = min(max(plan.floor, math.ceil(math.exp(threshold.at))), plan.ceiling)
         needed = self._needed(self._attempts + 1)
-        away = max(AWAY, (needed + 1) * edge.spread / math.sqrt(plan.most_fresh))
-        return min(max(plan.floor, math.ceil(math.exp(edge.at + away))), plan.ceiling)
-
-    def _needed(self, attempt: int) -> float:
-        """Standard errors of a mean that confirm it at one look of an attempt."""
-        allowed = (1 - self.plan.confidence) * attempt_share(attempt) * EARLY_PART
-        return statistics.normal_quantile(1 - allowed)
+        away = max(AWAY, (needed + 1) * threshold.spread / math.sqrt(plan.most_fresh))
+        return min(max(plan.floor, math.ceil(math.exp(threshold.at + away))), plan.ceiling)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge; of the first look, which the edge is to lie between, what is not clear after a few by its means."""
+        """Judge; a buffer of the first look that stays unclear after a few runs is judged by its means."""
         verdict = self.together(buffer, goals)
         if verdict is not Verdict.UNCLEAR or buffer not in self._rungs:
             return verdict
@@ -287,16 +260,16 @@ class Search(Observing):
         verdict = self.together(buffer, goals)
         if verdict is not Verdict.UNCLEAR:
             return verdict
-        return Verdict.MET if self.plan.judge.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
+        return Verdict.MET if self.plan.test.margin(self.samples[buffer], goals) >= 0 else Verdict.MISSED
 
     def _between_them(self, one: int, other: int) -> None:
-        """Say how much is still expected while an edge is between two buffers."""
+        """Say how much is still expected while a threshold is between two buffers."""
         self._expect(self._bisection_cost(max(one, other) / min(one, other)))
 
     def _answer_between(self, missed: int, met: int) -> None:
-        """The same of the edge where the answer will be, and where that is."""
+        """The same of the threshold where the answer will be, and where that is."""
         self._between_them(missed, met)
-        self._known(self.plan.words.between(missed, met))
+        self._listener.on_range(self.plan.words.between(missed, met))
 
     def _met_below(self, buffer: int, goals: Sequence[Goal]) -> bool:
         """Whether a smaller buffer meets goals."""
@@ -304,14 +277,14 @@ class Search(Observing):
         return any(self.together(other, goals) is Verdict.MET for other in smaller)
 
     def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
-        """Whether a buffer does not meet goals; after all looks where smaller ones do, so that the curve would fall."""
+        """Whether a buffer does not meet goals; after all analyses if smaller ones do, so that the curve would fall."""
         if self.decide(buffer, room) is Verdict.MET:
             return False
         if self._met_below(buffer, room):
             return self._settle(buffer, room) is not Verdict.MET
         return True
 
-    def _island(self, room: Sequence[Goal]) -> int | None:
+    def _feasible_below(self, room: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
         for buffer in self._meeting(max(self.samples)):
             if self.decide(buffer, room) is Verdict.MET:
@@ -327,29 +300,29 @@ class Search(Observing):
         """Whether a buffer meets every goal; of the first look where goals are about means, whether its mean does."""
         verdict = self.together(buffer, self.goals)
         if buffer in self._rungs and self._averages and verdict is Verdict.UNCLEAR:
-            return self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+            return self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return verdict is Verdict.MET
 
-    def _try_island(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where nothing was confirmed: the first of these, which meet every goal, that does so after all looks."""
+    def _try_feasible_interval(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
+        """If nothing was confirmed, try the first of these buffers that meets every goal after all analyses."""
         for buffer in buffers:
             if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
                 break
         else:
             return
         before, needs = outcome.binding, outcome.needs_at_least
-        self._confirm(self._lower_edge(buffer, room, outcome), room, outcome)
+        self._confirm(self._lower_threshold(buffer, room, outcome), room, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
 
     def _try_peak(self, outcome: Outcome) -> None:
-        """Where nothing was put to the test: the lower edge about the largest buffer that meets every goal."""
+        """Where nothing was put to the test: the lower threshold about the largest buffer that meets every goal."""
         for buffer in self._meeting(self.plan.ceiling + 1):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
                 below = self.samples[max(smaller)]
-                room = [goal for goal in self.goals if self.plan.judge.margin(below, [goal]) < 0]
-                self._try_island([buffer], room or self.goals, outcome)
+                room = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
+                self._try_feasible_interval([buffer], room or self.goals, outcome)
                 return
 
     def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
@@ -363,14 +336,14 @@ class Search(Observing):
         if outcome.buffer is None and all(note.kind is not Kind.NO_MARGIN for note in outcome.notes):
             self._note_no_margin(outcome)
 
-    def _islands(self, answer: int) -> Iterator[tuple[int, int]]:
+    def _feasible_intervals(self, answer: int) -> Iterator[tuple[int, int]]:
         """Smaller buffers that meet every goal, each with the largest below the answer that misses some."""
         smaller = sorted((buffer for buffer in self.samples if buffer < answer), reverse=True)
         smaller = [buffer for buffer in smaller if buffer not in self._refused]
         found = {buffer: self.together(buffer, self.goals) for buffer in smaller}
         met = [buffer for buffer in smaller if found[buffer] is Verdict.MET]
         broken = None
-        # Whether there is a gap is worth all looks only above what may be an island.
+        # Whether there is a gap is worth all interim analyses only above what may be a feasible interval.
         for buffer in (buffer for buffer in smaller if met and buffer >= met[-1]):
             verdict = found[buffer]
             if verdict is Verdict.MISSED and broken is None and self._settle(buffer, self.goals) is Verdict.MISSED:
@@ -387,7 +360,7 @@ class Search(Observing):
                 yield buffer, self._worst(buffer, room).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
-        """Close in on the edge between two buffers of which only one meets the goals: `high` where `above` is MET."""
+        """Close in on the threshold between two buffers. Only `high` meets the goals if `above` is MET, else `low`."""
         steps = 0
         while not self._resolved(low, high):
             if above is Verdict.MET:
@@ -403,15 +376,16 @@ class Search(Observing):
         return low, high
 
     def _next(self, low: int, high: int, goals: Sequence[Goal], steps: int) -> int:
-        """Where to look next: next to where the margins say that the edge is, every third time in the middle."""
-        one, other = (self.plan.judge.margin(self.samples[buffer], goals) for buffer in (low, high))
+        """Where to look next: next to where the margins say that the threshold is, every third time in the middle."""
+        one, other = (self.plan.test.margin(self.samples[buffer], goals) for buffer in (low, high))
         if steps % 3 == 2 or one * other >= 0:
             return _between(low, high)
-        edge = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
-        # Half a resolution off the edge, first on the side of the end that is further away: two such looks settle it.
+        threshold = math.exp(math.log(low) + one / (one - other) * math.log(high / low))
+        # Half a resolution off the threshold, first on the side of the end that is further away: two such buffers
+        # settle it.
         away = 1 + 0.5 * self.plan.resolution
-        above, below = math.ceil(edge * away), math.floor(edge / away)
-        first, second = (above, below) if high / edge >= edge / low else (below, above)
+        above, below = math.ceil(threshold * away), math.floor(threshold / away)
+        first, second = (above, below) if high / threshold >= threshold / low else (below, above)
         for candidate in (first, second):
             if low < candidate < high:
                 return candidate
@@ -458,7 +432,7 @@ class Search(Observing):
         outcome.needs_at_most = (outcome.needs_at_most[0], low)
 
     def _allowed(self, small: Sequence[Goal]) -> int | None:
-        """The same from single replications about the edge."""
+        """The same from single replications about the threshold."""
         met = min(self.samples)
         if self.decide(met, small) is not Verdict.MET:
             return None
@@ -466,7 +440,7 @@ class Search(Observing):
             verdict = self.together(buffer, small)
             if buffer == self._refused_as_too_large or verdict is Verdict.MISSED:
                 fine = self.plan.resolution
-                return Approach(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
+                return Bracketing(self, small, buffer, met, fine, self._between_them, caution=0.0).run().buffer
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 
@@ -483,7 +457,7 @@ class Search(Observing):
                     outcome.binding = missed.key
                     return
                 buffer, largest = between, True
-            weakest = self._attempt(buffer, outcome, patient=largest)
+            weakest = self._attempt(buffer, outcome, exhaustive=largest)
             if weakest is None:
                 self._refine(buffer, room, outcome)
                 return
@@ -504,20 +478,20 @@ class Search(Observing):
         self._note_no_margin(outcome)
 
     def _refine(self, buffer: int, room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where the answer is far above the last refusal, or above the edge as it is known now: try the middle, too."""
+        """Try the middle, too, if the answer is far above the last refusal or the threshold as known now."""
         while self._averages and self._attempts < self.plan.confirmations + BACK:
             far = FAR if self._located is None else NOISY_FAR
             below = max([at for at in self._refused if at < buffer], default=0)
             if room and buffer > far * below:
-                below = max(below, self._edge_below(buffer, room, outcome))
+                below = max(below, self._threshold_below(buffer, room, outcome))
             if not 0 < far * below < buffer:
                 return
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
 
-    def _edge_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
-        """The edge below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
+    def _threshold_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
+        """The threshold below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
         slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in room]
         margins = [mean_margin(goal, outcome.confirmation) for goal in room]
         if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
@@ -534,7 +508,7 @@ class Search(Observing):
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
-        """A smaller buffer that is beyond the edge, too, and that the goals which ask for little allow."""
+        """A smaller buffer that is beyond the threshold, too, and that the goals which ask for little allow."""
         allowed = self._allowed(small) if self._averages else None
         if allowed is None or not self._least <= allowed < buffer:
             return None
@@ -568,127 +542,27 @@ class Search(Observing):
         ends = neighbors(self.samples, buffer)
         if ends is None or self.together(ends[1], [goal]) is not Verdict.MISSED:
             return False
-        low, high = (self.plan.judge.margin(self.samples[at], [goal]) for at in ends)
+        low, high = (self.plan.test.margin(self.samples[at], [goal]) for at in ends)
         return low + share_between(*ends, buffer) * (high - low) < 0
-
-    def confirms(self, buffer: int, outcome: Outcome) -> bool:
-        """Whether fresh replications confirm another buffer, at the next part of the error probability."""
-        return self._attempt(buffer, outcome, patient=True) is None
-
-    def _attempt(self, buffer: int, outcome: Outcome, *, patient: bool) -> str | None:
-        """Spend the next part of the error probability on a buffer; the goal that is not confirmed, if any.
-
-        The sum of all parts stays below the whole error probability.
-        """
-        self._attempts += 1
-        needed = 1 - (1 - self.plan.confidence) * attempt_share(self._attempts)
-        weakest = self._put_to_the_test(buffer, needed, outcome, patient=patient)
-        if weakest is not None:
-            self._refused.add(buffer)
-        return weakest
-
-    @property
-    def spent(self) -> bool:
-        """Whether as many buffers were put to the test as may be."""
-        return self._attempts >= self.plan.confirmations
-
-    def _put_to_the_test(self, buffer: int, needed: float, outcome: Outcome, *, patient: bool) -> str | None:
-        """Confirm a buffer on fresh replications, or name the goal that they do not confirm and note it.
-
-        Where no larger buffer will do better all looks are taken.
-        """
-        judge, near = self.plan.judge, self.runs_near(buffer) if self._averages else 0
-        self._known(f"confirming {self.plan.words.counted(buffer)}")
-        reports: list[Report] = []
-        allowed = 1 - needed
-        looks = self._looks_at(buffer, needed, near)
-        for look, part in looks:
-            # Each look has its part of the error.
-            needed = 1 - allowed * part
-            self._expect(look - len(reports))
-            reports += self._measured([buffer] * (look - len(reports)), fresh=True)
-            worst = self.worst_near(buffer, reports) if self._averages else {}
-            evidence = judge.evidence(reports, self.goals, worst)
-            weakest = min(self.goals, key=lambda goal: (evidence[goal.key], judge.margin(reports, [goal]))).key
-            independent = different(reports)
-            runs = independent + near
-            stated = partial(self._stated, part=attempt_share(self._attempts) * part, runs=runs)
-            if enough(independent, len(reports)):
-                confirmed = evidence[weakest] >= needed and runs >= self.plan.least_runs
-                confidence = stated(evidence[weakest])
-            else:
-                # Hardly more than one observation: what it says is all there is, and nothing says how surely.
-                confirmed, confidence = judge.margin(reports, self.goals) >= 0, None
-            if confirmed:
-                outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, confidence
-                carried = {} if confidence is None else evidence
-                outcome.confidences = {key: stated(each) for key, each in carried.items()}
-                outcome.runs = runs
-                return None
-            if confidence is None or (not patient and hopeless(evidence[weakest], look, looks[-1], allowed)):
-                break
-        if self._averages:
-            # Runs that have refused a buffer are no longer fresh, but help to locate the edge.
-            self._keep(buffer, reports)
-        outcome.notes.append(self._refusal(buffer, len(reports), weakest, (evidence[weakest], needed)))
-        return weakest
-
-    def _stated(self, evidence: float, *, part: float, runs: int) -> float:
-        """The confidence of evidence that spends a part of the error, limited by the number of runs."""
-        confidence = 1 - (1 - evidence) / part
-        return min(confidence, statistics.most_confidence(runs)) if self._averages else confidence
-
-    def _looks_at(self, buffer: int, needed: float, near: int) -> Looks:
-        """Numbers of fresh runs after which to look; the last number carries the confidence that was asked for."""
-        looks = self.plan.judge.confirmations(len(self.samples.get(buffer, ())), needed, self._most_fresh())
-        if self._located is not None:
-            late = [look for look, _ in looks if look >= EARLY * looks[-1][0]]
-            looks = tuple((look, 1 / len(late)) for look in late)
-        (last, part), least = looks[-1], self.plan.least_runs - near
-        return (*looks[:-1], (max(last, least), part)) if self._averages else looks
-
-    def _most_fresh(self) -> int:
-        """Fresh runs at most: in much noise those that a buffer next to the edge needs, if that is affordable."""
-        most, usual = self.plan.most_fresh, min(USUAL, self.plan.most_fresh)
-        if self._located is None:
-            return usual
-        wanted = SPARE * (self._needed(self._attempts) * self._located.spread / AWAY) ** 2
-        return next((count for count in FRESH if usual <= count <= most and count >= wanted), most)
 
     def _within(self, goal: Goal, buffer: int) -> list[Point]:
         """Logarithm of the buffer and margin of each run within reach of a buffer, from which slopes are told."""
         near = {at: reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= WINDOW}
         return list(observations(near, goal))
 
-    def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
-        """The warning about a buffer that fresh replications did not confirm, with the confidence found and needed."""
-        (confidence, needed), words = found, self.plan.words
-        text = (
-            f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
-            f"`{goal}`: their confidence is {confidence_text(confidence, 2)}, and {100 * needed:.5g} % is needed"
-        )
-        values = {
-            words.key: words.value(buffer),
-            "replications": replications,
-            "confidence": confidence,
-            "needed": needed,
-            "attempt": self._attempts,
-        }
-        return Warning(Kind.REFUSED, text, subject=goal, values=values)
-
     def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
         last = self._attempts >= self.plan.confirmations - 1
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
-            # The runs that refused the buffer help to locate the edge, too.
+            # The runs that refused the buffer help to locate the threshold, too.
             start = math.log(buffer) if self._located is None else self._located.at
             found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located
             if self._located is not None:
                 return max(math.ceil(buffer * (1 + self.plan.resolution)), self._beyond(self._located))
         if self._averages and self._attempts > 2:
-            # The edge is less well known than it seemed, and less so with every refusal.
+            # The threshold is less well known than it seemed, and less so with every refusal.
             return self._leapt(buffer)
         if self._averages:
             met = [at for at in self.samples if at > buffer and self.together(at, room) is Verdict.MET]
@@ -711,11 +585,11 @@ class Search(Observing):
     def _bisection_cost(self, ratio: float) -> int:
         """Replications that narrowing a bracket of this ratio and confirming the answer usually takes."""
         steps = math.log(max(ratio, 1 + self.plan.resolution)) / math.log1p(self.plan.resolution)
-        return math.ceil(math.log2(max(steps, 1.0)) * 1.5 * self.plan.looks[0]) + 8
+        return math.ceil(math.log2(max(steps, 1.0)) * 1.5 * self.plan.analyses[0]) + 8
 
     def _worst(self, buffer: int, goals: Sequence[Goal]) -> Goal:
         """The goal that is least certain at a buffer."""
-        found = self.plan.judge.confidences(self.samples[buffer], goals)
+        found = self.plan.test.confidences(self.samples[buffer], goals)
         return min(goals, key=lambda goal: (found[goal.key], goal.margin(self.mean(buffer, goal))))
 
 

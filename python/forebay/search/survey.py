@@ -15,17 +15,17 @@ from typing import Protocol
 from forebay.inputs.goals import Goal, distinct
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.judging import Verdict, mean_margin, relative_margins
+from forebay.search.goal_test import Verdict, mean_margin, relative_margins
 
 __all__ = ["BUDGET", "CONFIDENCE", "STEPS", "Lattice", "Place", "Seen", "Survey"]
 
 #: Steps of the lattice over each range, and of the first look.
 STEPS, COARSE = 16, 4
 #: Replications at a place: at first, and where it is not clear.
-LOOKS = (2, 4, 8)
+ANALYSES = (2, 4, 8)
 #: Replications in all.
 BUDGET = 400
-#: One-sided confidence of a verdict over all looks, and how many places around one tell its noise.
+#: One-sided confidence of a verdict over all interim analyses, and how many places around one tell its noise.
 CONFIDENCE, AROUND = 0.95, 8
 
 #: Steps along both axes.
@@ -72,15 +72,19 @@ class Survey:
         At least one.
     budget : int
         Replications at most; the first look is made in any case.
-    tell : callable, optional
+    expect : callable, optional
         Told how many replications there will be at most.
     """
 
     def __init__(
-        self, measure: Lattice, goals: Sequence[Goal], budget: int = BUDGET, tell: Callable[[int], object] | None = None
+        self,
+        measure: Lattice,
+        goals: Sequence[Goal],
+        budget: int = BUDGET,
+        expect: Callable[[int], object] | None = None,
     ) -> None:
         self.measure, self.goals, self.budget = measure, distinct(goals), budget
-        self.tell = tell or (lambda _count: None)
+        self.expect = expect or (lambda _count: None)
         self.samples: dict[Place, list[Report]] = {}
         #: Whether the boundary is as fine as the lattice.
         self.complete = False
@@ -109,12 +113,12 @@ class Survey:
     def _settle(self, places: Iterable[Place], *, always: bool = False) -> bool:
         """Measure places, those that are not clear more often; False where the budget does not go so far."""
         asked = sorted(set(places))
-        for count in LOOKS:
+        for count in ANALYSES:
             unclear = [at for at in asked if at not in self.samples or self.seen(at).verdict is Verdict.UNCLEAR]
             missing = [at for at in unclear for _ in range(len(self.samples.get(at, ())), count)]
-            if self.spent + len(missing) > self.budget and not (always and count == LOOKS[0]):
+            if self.spent + len(missing) > self.budget and not (always and count == ANALYSES[0]):
                 return False
-            self.tell(self.budget - self.spent)
+            self.expect(self.budget - self.spent)
             self._sample(missing)
         return True
 
@@ -134,7 +138,7 @@ class Survey:
             margin = mean_margin(goal, self.samples[place])
             variance, degrees = self._noise(place, goal)
             error = math.sqrt(variance / len(self.samples[place]))
-            limit = statistics.student_quantile(1 - (1 - CONFIDENCE) / len(LOOKS), degrees) * error if error else 0.0
+            limit = statistics.student_quantile(1 - (1 - CONFIDENCE) / len(ANALYSES), degrees) * error if error else 0.0
             found.append(Seen(verdict, goal, margin, error))
             if margin < 0 and margin <= -limit:
                 verdict = Verdict.MISSED

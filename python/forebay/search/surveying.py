@@ -1,4 +1,7 @@
-"""The map of two settings: a lattice over their ranges, surveyed by simulation."""
+"""The map of two settings: a lattice over their ranges, surveyed by simulation.
+
+The function behind `forebay.feasible_map`; `survey` decides where to measure.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +19,15 @@ from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search import findings
+from forebay.search.buffer_variable import BufferVariable
 from forebay.search.feasible import FeasibleMap, MapPoint
-from forebay.search.measurements import Measurements
+from forebay.search.goals import Goals
+from forebay.search.listener import Callbacks
+from forebay.search.measurements import Means, Measurements
+from forebay.search.options import Execution
 from forebay.search.plan import BITS
-from forebay.search.ranged import Ranged
-from forebay.search.recommendation import varied_key, with_checked_goals
-from forebay.search.resumption import Resumption
+from forebay.search.question import varied
+from forebay.search.range_variable import RangeVariable
 from forebay.search.survey import BUDGET, CONFIDENCE, STEPS, Place, Seen, Survey
 from forebay.search.unmeasured import of_assumptions
 from forebay.text.formatting import clock_time
@@ -39,12 +44,12 @@ class Plane:
 
     Attributes
     ----------
-    first, second : Ranged
+    first, second : RangeVariable
         The keys and their ranges.
     """
 
-    first: Ranged
-    second: Ranged
+    first: RangeVariable
+    second: RangeVariable
 
     @property
     def identity(self) -> str:
@@ -60,17 +65,21 @@ class Plane:
         """Every place is measured by itself."""
         return number
 
-    def core(self, scenario: _core.Scenario, number: int) -> _core.Scenario:
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario in which both keys are varied."""
+        return self.first.scenario
+
+    def apply(self, number: int) -> Scenario:
         """The scenario with both values."""
-        steps = divmod(number - 1, STEPS + 1)
-        for knob, step in zip((self.first, self.second), steps, strict=True):
-            scenario = knob.core(scenario, lattice(knob, step))
-        return scenario
+        first, second = divmod(number - 1, STEPS + 1)
+        changed = dataclasses.replace(self.second, scenario=self.first.apply(lattice(self.first, first)))
+        return changed.apply(lattice(self.second, second))
 
 
-def lattice(knob: Ranged, step: int) -> int:
+def lattice(variable: RangeVariable, step: int) -> int:
     """The number of the search at a step of the lattice."""
-    first, last = knob.range.first, knob.range.last
+    first, last = variable.range.first, variable.range.last
     return round(first * math.exp(math.log(last / first) * step / STEPS))
 
 
@@ -113,43 +122,40 @@ def feasible_map(
         raise InputError(f"{told}; allowed: an engine that simulates, or a sweep", "engine")
     if len(over) != 2:
         raise InputError(f"found {len(over)}; allowed: two keys, each with its range", "over")
-    assumed = scenario.assumed
-    scenario = with_checked_goals(scenario, list(goals), engine)
-    first, second = (_range(scenario, text) for text in over)
+    execution = Execution(engine, jobs, resume=resume, listener=Callbacks(progress, tell))
+    target = BufferVariable(Goals.of(goals).added_to(scenario, engine))
+    first, second = (_range(target, text) for text in over)
     if first.key == second.key:
         raise InputError(f"found `{first.key}` twice; allowed: each key once", "over")
-    plane = Plane(first, second)
-    resumption = None if resume is None else Resumption(resume, tell)
-    with resumption or nullcontext():
-        found = _surveyed(
-            scenario, plane, Measurements(scenario, engine, jobs, progress, knob=plane, resumption=resumption)
-        )
+    with execution.open() as means:
+        found = _surveyed(Plane(first, second), means)
     found = dataclasses.replace(found, cost=dataclasses.replace(found.cost, wall_s=time.perf_counter() - started))
-    return found.resting_on(of_assumptions(assumed))
+    return found.resting_on(of_assumptions(scenario.assumed))
 
 
-def _range(scenario: Scenario, text: str) -> Ranged:
+def _range(target: BufferVariable, text: str) -> RangeVariable:
     """A range; of a buffer without one from a packet to the largest that is tried."""
-    found = varied_key(scenario, text, largest="=" not in text, resolution=FINE)
-    assert isinstance(found, Ranged), "a buffer's largest is sought over a range"
+    found = varied(target, text, largest="=" not in text, resolution=FINE)
+    assert isinstance(found, RangeVariable), "a buffer's largest is sought over a range"
     return dataclasses.replace(found, range=dataclasses.replace(found.range, mirrored=False))
 
 
-def _surveyed(scenario: Scenario, plane: Plane, measure: Measurements) -> FeasibleMap:
+def _surveyed(plane: Plane, means: Means) -> FeasibleMap:
     """Survey a plane; both ends of both ranges are known to be valid, their corners are tried first."""
+    measure = Measurements(plane, means)
     for number in (1, STEPS + 1, plane.numbered((STEPS, 0)), plane.numbered((STEPS, STEPS))):
         try:
-            plane.core(scenario.core, number)
+            plane.apply(number)
         except InputError as error:
             raise InputError(f"at a corner of both ranges: {error.text}", "over") from None
 
     def measured(pairs: Sequence[tuple[Place, int]]) -> list[Report]:
         return measure([((number := plane.numbered(place)), (number << BITS) + count) for place, count in pairs])
 
-    survey = Survey(measured, scenario.goals, tell=measure.expect)
+    survey = Survey(measured, plane.scenario.goals, expect=measure.expect)
     seen = survey.run()
     return FeasibleMap(
-        scenario=scenario,
+        scenario=plane.scenario,
         over=(plane.first, plane.second),
         goals=tuple(survey.goals),
         points=_points(plane, survey, seen),

@@ -1,4 +1,7 @@
-"""The trade-off between two metrics over all measured buffers: which of them nothing beats."""
+"""The trade-off between two metrics over all measured buffers: which of them nothing beats.
+
+`recommendation` asks for it when an answer is there; nothing is simulated.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from forebay import _core
 from forebay.errors import InputError
 from forebay.results.metric import find, key_among
 from forebay.results.report import Estimate
-from forebay.search.answer import Front, FrontPoint, Recommendation
+from forebay.search.answer import Recommendation
+from forebay.search.answer_parts import Front, FrontPoint
 
 __all__ = ["front", "metric_pair"]
 

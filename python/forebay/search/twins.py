@@ -14,10 +14,10 @@ from forebay.measurement.twin import Twin, in_phase, twin_of, varied
 from forebay.results.warning import Kind, Warning
 
 if TYPE_CHECKING:
-    from forebay import _core
     from forebay.inputs.goals import Goal
     from forebay.results.report import Report
-    from forebay.search.measurements import Measurements, Turned
+    from forebay.scenario import Scenario
+    from forebay.search.measurements import Measurements, Variable
 
 __all__ = ["VariedHosts", "one_message", "twin_at"]
 
@@ -31,22 +31,27 @@ OF_PHASES = frozenset({Kind.PHASE_EFFECT, Kind.TIED_ROUND_TRIPS, Kind.SIMULTANEO
 
 @dataclass(frozen=True, slots=True)
 class VariedHosts:
-    """The change of another `knob`, with hosts that vary."""
+    """The change of another `variable`, with hosts that vary."""
 
-    knob: Turned
+    variable: Variable
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that the other variable varies."""
+        return self.variable.scenario
 
     @property
     def identity(self) -> str:
         """The name of the runs among those of an interrupted search."""
-        return f"{self.knob.identity} with varied hosts"
+        return f"{self.variable.identity} with varied hosts"
 
     def snapped(self, place: int, /) -> int:
         """The number that stands for the same value."""
-        return self.knob.snapped(place)
+        return self.variable.snapped(place)
 
-    def core(self, scenario: _core.Scenario, place: int, /) -> _core.Scenario:
+    def apply(self, place: int, /) -> Scenario:
         """The scenario with the value for which a number stands, and with hosts that vary."""
-        return varied(self.knob.core(scenario, place))
+        return self.scenario.with_core(varied(self.variable.apply(place).core))
 
 
 def twin_at(
@@ -63,7 +68,7 @@ def twin_at(
         The number of the buffer in the search.
     reports : sequence of Report
         The runs.
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The value for which the number stands.
     goals : sequence of Goal
         Goals of the search.
@@ -76,20 +81,20 @@ def twin_at(
     if not simulates_hosts(measure.engine) or not in_phase(reports):
         return None, None
     chosen = {id(report) for report in reports}
-    place = measure.knob.snapped(place)
+    place = measure.variable.snapped(place)
     pairs = sorted(pair for pair, report in measure.reports.items() if pair[0] == place and id(report) in chosen)
     if len(pairs) < FEWEST:
         return None, None
-    beside = measure.beside(VariedHosts(measure.knob))
+    beside = measure.beside(VariedHosts(measure.variable))
     beside.expect(len(pairs))
     try:
         beside(pairs)
     except TimeoutError:
         # The runs that ended in time count.
-        if measure.resumption is not None:
-            measure.resumption.unfinished()
+        if measure.means.resumption is not None:
+            measure.means.resumption.unfinished()
     theirs = beside.at(place)
-    scenario = measure.knob.core(measure.scenario.core, place)
+    scenario = measure.variable.apply(place).core
     twin = twin_of(scenario, buffer, reports, theirs, goals) if len(theirs) >= FEWEST else None
     return twin, beside
 

@@ -1,4 +1,7 @@
-"""How a search speaks of the numbers that it tries."""
+"""How a search speaks of the numbers that it tries.
+
+Searches take the words from their `Plan`, for notes and for the listener.
+"""
 
 from __future__ import annotations
 

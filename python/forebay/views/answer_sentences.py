@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from forebay.results.report import BufferSize
 from forebay.results.statistics import runs_for_confidence
 from forebay.results.warning import Kind
-from forebay.search.knob import TARGET_LINK
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting
+from forebay.scenario import TARGET
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Value
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.goal_table import goal_rows, measured_at, places
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
     from forebay.results.report import Estimate
     from forebay.results.warning import Warning
-    from forebay.search.answer import JudgedGoal, Miss, Recommendation, Value
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import JudgedGoal, Miss
+    from forebay.search.value import Quantity
     from forebay.views.goal_table import Place
 
 __all__ = [
@@ -87,9 +89,9 @@ _WEIGHT = (
 _REASONS = (Kind.TIME_OVER, Kind.NO_MARGIN, Kind.RARE_STATE, Kind.SHORT_RUN, Kind.REFUSED)
 
 
-def brief(buffer: Value) -> str:
+def brief(buffer: Quantity) -> str:
     """A buffer in packets, with bytes and time at the link's rate in parentheses."""
-    if isinstance(buffer, Setting):
+    if isinstance(buffer, Value):
         return buffer.words
     size, time = (
         formatting.exactly(text) for text in (formatting.size(buffer.bytes), formatting.duration(buffer.seconds))
@@ -112,8 +114,14 @@ def recommended(answer: Recommendation) -> str:
     assert answer.buffer is not None, "without a buffer nothing is recommended"
     of = whose(answer)
     place = f" for the buffer{of}" if of else ""
-    name = f"{answer.knob.key} = " if isinstance(answer.knob, Ranged) and answer.knob.key != TARGET_LINK.key else ""
-    in_bytes = isinstance(answer.buffer, BufferSize) and answer.knob.is_target and not answer.scenario.core.packet_limit
+    name = (
+        f"{answer.variable.key} = "
+        if isinstance(answer.variable, RangeVariable) and answer.variable.key != TARGET
+        else ""
+    )
+    in_bytes = (
+        isinstance(answer.buffer, BufferSize) and answer.variable.is_target and not answer.scenario.core.packet_limit
+    )
     size = _in_bytes(answer.buffer) if in_bytes and isinstance(answer.buffer, BufferSize) else brief(answer.buffer)
     return f"We recommend {name}{size}{place}{chosen(answer)}."
 
@@ -173,11 +181,11 @@ def _lower(text: str) -> str:
 
 def _who(answer: Recommendation) -> str:
     buffer = answer.buffer
-    return "This value" if buffer is None or isinstance(buffer, Setting) else count(buffer)
+    return "This value" if buffer is None or isinstance(buffer, Value) else count(buffer)
 
 
-def _single(buffer: Value) -> bool:
-    return isinstance(buffer, Setting) or round(buffer.packets) == 1
+def _single(buffer: Quantity) -> bool:
+    return isinstance(buffer, Value) or round(buffer.packets) == 1
 
 
 def is_quick(answer: Recommendation) -> bool:
@@ -206,7 +214,7 @@ def metrics_there(answer: Recommendation) -> str:
     assert answer.buffer is not None
     metrics = answer_metrics(answer)
     # If a range is varied, the scenario's own value differs from the answer.
-    buffers = not isinstance(answer.knob, Ranged)
+    buffers = not isinstance(answer.variable, RangeVariable)
     told: list[str] = []
     for name in ALWAYS:
         found = metrics.get(name)
@@ -221,13 +229,17 @@ def decisive(answer: Recommendation) -> Iterator[str]:
     """The goal that decides the answer, and the end of the range in which the goals are met."""
     assert answer.buffer is not None
     upper = answer.feasible_up_to
-    largest = answer.knob.largest
+    largest = answer.variable.largest
     if answer.binding_goal is None:
-        end = "this end of the range" if isinstance(answer.knob, Ranged) else "the smallest buffer"
+        end = "this end of the range" if isinstance(answer.variable, RangeVariable) else "the smallest buffer"
         yield f"All goals are met at {end}, so that no goal decides."
     else:
         goal = _met_last(answer, answer.goals[answer.binding_goal])
-        grow = ("values rise", "values fall") if isinstance(answer.knob, Ranged) else ("buffers grow", "buffers shrink")
+        grow = (
+            ("values rise", "values fall")
+            if isinstance(answer.variable, RangeVariable)
+            else ("buffers grow", "buffers shrink")
+        )
         if goal is not None:
             yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
@@ -245,7 +257,11 @@ def decisive(answer: Recommendation) -> Iterator[str]:
 
 def _met_last(answer: Recommendation, binding: JudgedGoal) -> JudgedGoal | None:
     """The goal that is met last; not a goal that the smallest buffer meets, which only fresh runs refused."""
-    if isinstance(answer.knob, Ranged) or binding.at_smallest is None or binding.at_smallest.verdict != "met":
+    if (
+        isinstance(answer.variable, RangeVariable)
+        or binding.at_smallest is None
+        or binding.at_smallest.verdict != "met"
+    ):
         return binding
     last = {}
     for goal in answer.goals.values():
@@ -279,7 +295,7 @@ def configured(answer: Recommendation) -> str:
     return f"The runs do not decide whether {who} meet{verb} {what}{runs}.{more}"
 
 
-def _own_words(buffer: Value) -> str:
+def _own_words(buffer: Quantity) -> str:
     """The configured buffer as the subject of a sentence."""
     return f"the configured {count(buffer)}"
 
@@ -325,7 +341,7 @@ def why_none(answer: Recommendation) -> Iterator[str]:
 
 
 def _noun(answer: Recommendation) -> str:
-    return "value" if isinstance(answer.knob, Ranged) else "buffer"
+    return "value" if isinstance(answer.variable, RangeVariable) else "buffer"
 
 
 def _open(answer: Recommendation) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forebay.results.report import BufferSize
-from forebay.search.knob import TARGET_LINK
+from forebay.scenario import TARGET
 from forebay.text import formatting
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def what_changes(answer: Recommendation) -> Iterator[str]:
     buffer = answer.buffer
     if buffer is None:
         return
-    if isinstance(buffer, BufferSize) and answer.knob.key == TARGET_LINK.key:
+    if isinstance(buffer, BufferSize) and answer.variable.key == TARGET:
         yield from in_time(buffer, answer.scenario)
     at = answer.at(buffer)
     drain = None if at is None else at.estimate(DRAIN)

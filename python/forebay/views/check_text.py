@@ -26,8 +26,9 @@ from forebay.views.wording import count, difference, rate_of_link, sign, thresho
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.search.answer import GoalVerdict, SearchCost
+    from forebay.search.answer_parts import SearchCost
     from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport
+    from forebay.search.named_buffer import GoalVerdict
 
 __all__ = ["answer_line", "check_text", "goal_words", "size_words"]
 

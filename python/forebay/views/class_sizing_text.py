@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.results.warning import Warning
-    from forebay.search.answer import SearchCost
-    from forebay.search.class_sizing import ClassSize, ClassSizing
+    from forebay.search.answer_parts import SearchCost
+    from forebay.search.class_answer import ClassSize, ClassSizing
 
 __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "sentence"]
 

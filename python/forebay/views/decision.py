@@ -14,7 +14,9 @@ from forebay.views import wording
 
 if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
-    from forebay.search.answer import CurvePoint, Recommendation, Value
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint
+    from forebay.search.value import Quantity
 
 __all__ = ["ENOUGH", "Measured", "Span", "State", "is_exact", "likely", "may_meet", "measured"]
 
@@ -137,7 +139,7 @@ def may_meet(answer: Recommendation) -> Span | None:
     return _span(*answer.between, "may meet all goals")
 
 
-def _span(low: Value, high: Value, name: str) -> Span:
+def _span(low: Quantity, high: Quantity, name: str) -> Span:
     if low.number > high.number:
         low, high = high, low
     return Span(low.number, high.number, name, wording.interval_words(low, high))

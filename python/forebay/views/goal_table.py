@@ -9,19 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from forebay.search.answer import GoalAt
+from forebay.search.answer_parts import GoalAt
 from forebay.text import formatting
 
 if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
     from forebay.results.report import Estimate
-    from forebay.search.answer import (
-        CurvePoint,
-        GoalVerdict,
-        Miss,
-        Recommendation,
-        Value,
-    )
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint, Miss
+    from forebay.search.named_buffer import GoalVerdict
+    from forebay.search.value import Quantity
 
 __all__ = ["GoalRow", "Place", "Region", "goal_rows", "measured_at", "places", "region", "verdict_cell"]
 
@@ -65,19 +62,19 @@ class Region:
         one from `low` to `high` only. "scattered": at some, in no order. "missed_up_to": missed at `high` and every
         smaller one, and undecided at others. "missed_from": the same at `low` and every larger one. "unknown": the ends
         are not decided.
-    low, high : BufferSize, Setting or None
+    low, high : BufferSize, Value or None
         The ends, which were measured and decided.
     best : GoalAt or None
         The measured buffer that comes nearest, if the goal is met at none.
-    missed : BufferSize, Setting or None
+    missed : BufferSize, Value or None
         For "from" the largest measured buffer that surely misses the goal, for "up_to" the smallest one.
     """
 
     shape: Shape
-    low: Value | None = None
-    high: Value | None = None
+    low: Quantity | None = None
+    high: Quantity | None = None
     best: GoalAt | None = None
-    missed: Value | None = None
+    missed: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +85,14 @@ class Place:
     ----------
     roles : tuple of str
         The roles of the buffer: "smallest", "nearest" or "largest".
-    buffer : BufferSize or Setting
+    buffer : BufferSize or Value
         The buffer.
     goals : tuple of GoalAt or None
         Each goal at the buffer, in the order of the rows; None if nothing is known.
     """
 
     roles: tuple[str, ...]
-    buffer: Value
+    buffer: Quantity
     goals: tuple[GoalAt | None, ...]
 
 
@@ -221,7 +218,7 @@ def measured_at(goal: Goal, point: CurvePoint) -> GoalAt | None:
     return GoalAt(point.buffer, measured, _verdict(goal, measured), point.replications)
 
 
-def _nearest(answer: Recommendation, miss: Miss, buffer: Value) -> GoalAt:
+def _nearest(answer: Recommendation, miss: Miss, buffer: Quantity) -> GoalAt:
     """A goal at the nearest miss; for goals about a share of the draws, only the search's verdict counts."""
     point = answer.at(buffer)
     if point is not None and miss.goal.key in point.goals and answer.fraction is None:

@@ -42,16 +42,18 @@ def draw_map(found: FeasibleMap) -> Figure:
         below=canvas.legend_height(len(handles), 4),
     )
     with canvas.style():
-        for knob, set_scale in zip(found.over, (axis.set_xscale, axis.set_yscale), strict=True):
-            set_scale("log" if knob.range.by_decades else "linear")
+        for variable, set_scale in zip(found.over, (axis.set_xscale, axis.set_yscale), strict=True):
+            set_scale("log" if variable.range.by_decades else "linear")
         _shade(axis, found)
         for verdict, (color, marker, _) in KINDS.items():
             points = [point for point in found.points if point.verdict == verdict]
             axis.plot(*_places(points), marker, color=color, markersize=3.2, linestyle="none", zorder=3, clip_on=False)
-        (x, y) = (f"{knob.key} ({unit})" if (unit := knob.unit_words) else knob.key for knob in found.over)
+        (x, y) = (
+            f"{variable.key} ({unit})" if (unit := variable.unit_words) else variable.key for variable in found.over
+        )
         axis.set_xlabel(x)
         canvas.title_axis(axis, y, HEIGHT)
-        first, second = (knob.range for knob in found.over)
+        first, second = (variable.range for variable in found.over)
         axis.set_xlim(first.low, first.high)
         axis.set_ylim(second.low, second.high)
         axis.set_axisbelow(True)

@@ -52,7 +52,7 @@ def where_it_holds(found: FeasibleMap) -> str:
 
 
 def _table(found: FeasibleMap) -> Table:
-    first, second = (knob.key for knob in found.over)
+    first, second = (variable.key for variable in found.over)
     title = f"Where {second} meets every goal"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in (first, "missed at", "met from", "to", "missed at"):

@@ -13,7 +13,7 @@ from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.check_report import CheckReport
-from forebay.search.class_sizing import ClassSizing
+from forebay.search.class_answer import ClassSizing
 from forebay.search.feasible import FeasibleMap
 from forebay.sweeps.sweeping import Sweep
 from forebay.text import formatting

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from forebay.results.report import BufferSize
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.charts import (
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forebay.results.report import Estimate
-    from forebay.search.answer import CurvePoint, JudgedRule, Recommendation, Value
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import CurvePoint, JudgedRule
+    from forebay.search.value import Quantity
 
 __all__ = ["decision_strip", "horizontal", "metric_chart", "rule_strip", "shown_metrics", "trade_chart"]
 
@@ -145,7 +147,7 @@ def trade_chart(answer: Recommendation) -> TradeChart:
         axis_title(name, max(point.measured[name].mean for point in points)) for name in names
     )
 
-    def meeting(buffer: Value, measured: Mapping[str, Estimate], kind: str, name: str = "") -> Meeting:
+    def meeting(buffer: Quantity, measured: Mapping[str, Estimate], kind: str, name: str = "") -> Meeting:
         told = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, measured[key])}" for key in names)
         y, x = (measured[key].mean for key in names)
         head = f"{name}: " if name else ""
@@ -179,8 +181,8 @@ def _answer(answer: Recommendation) -> Named | None:
 
 def horizontal(answer: Recommendation) -> Horizontal:
     """The horizontal axis that all charts of an answer share."""
-    if isinstance(answer.knob, Ranged):
-        return Horizontal(wording.axis(answer), by_decades=answer.knob.range.by_decades)
+    if isinstance(answer.variable, RangeVariable):
+        return Horizontal(wording.axis(answer), by_decades=answer.variable.range.by_decades)
     last = answer.points[-1].buffer
     assert isinstance(last, BufferSize), "a buffer is varied unless a range is"
     return Horizontal(wording.axis(answer), 1e3 * last.seconds / last.packets)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay.results.warning import Kind
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.answer_sentences import (
@@ -56,16 +56,10 @@ from forebay.views.wording import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.search.answer import (
-        Alternative,
-        Front,
-        JudgedGoal,
-        JudgedRule,
-        Recommendation,
-        SearchCost,
-        Value,
-        Variation,
-    )
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import Front, JudgedGoal, JudgedRule, SearchCost, Variation
+    from forebay.search.choice import Alternative
+    from forebay.search.value import Quantity
 
 __all__ = ["Detail", "recommendation_text"]
 
@@ -110,7 +104,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     return Group(
         *parts,
         *_warnings(answer, detail),
-        Paragraph(_cost(answer.cost, "value" if isinstance(answer.knob, Ranged) else "buffer"), "dim"),
+        Paragraph(_cost(answer.cost, "value" if isinstance(answer.variable, RangeVariable) else "buffer"), "dim"),
     )
 
 
@@ -254,7 +248,7 @@ def _with_configured(answer: Recommendation) -> Iterator[RenderableType]:
     sizes = [size_cells(own.buffer)[0] for _, own in found]
     styles = ["red" if own.verdict == "missed" else "" for _, own in found]
     yield Text()
-    yield Paragraph(f"With the configured {'value' if isinstance(answer.knob, Ranged) else 'buffer'}:")
+    yield Paragraph(f"With the configured {'value' if isinstance(answer.variable, RangeVariable) else 'buffer'}:")
     yield Wrapped(
         Grid(
             [*keys, Column(heading, sizes)],
@@ -284,8 +278,8 @@ def _words_of(alternative: Alternative) -> str:
 
 
 def _formulas(answer: Recommendation) -> Iterator[RenderableType]:
-    """The formulas of rules of thumb that no catalog explains."""
-    for rule in answer.rules if isinstance(answer.knob, Ranged) else ():
+    """The formulas of rules for parameters that no catalog explains."""
+    for rule in answer.rules if isinstance(answer.variable, RangeVariable) else ():
         yield Paragraph(f"{rule.name}: {rule.notes[0]}", "dim")
 
 
@@ -304,7 +298,7 @@ def _brief(answer: Recommendation) -> tuple[str, ...]:
     return tuple(heading for heading in headings(answer) if heading != "size")
 
 
-def _brief_cells(buffer: Value) -> list[str]:
+def _brief_cells(buffer: Quantity) -> list[str]:
     packets, *others = size_cells(buffer)
     return [packets, *others[1:]]
 
@@ -345,13 +339,13 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
     at = None if answer.buffer is None else answer.at(answer.buffer)
     if at is None:
         return
-    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
+    noun = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
     over = "draws of what is uncertain" if answer.uncertain else "replications"
     held = (
         f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
     )
     yield Paragraph(f"The {noun} is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
-    beyond = not isinstance(answer.knob, Ranged) and sent_bps(answer.scenario, at.metrics) is not None
+    beyond = not isinstance(answer.variable, RangeVariable) and sent_bps(answer.scenario, at.metrics) is not None
     marks = {GOODPUT: MARK} if beyond else {}
     yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics), marks)
     for name, metrics in at.groups.items():

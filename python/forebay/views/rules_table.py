@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from forebay.inputs.goals import parts_of_key
+from forebay.scenario import TARGET
 from forebay.search.interpolation import on_curve
-from forebay.search.knob import TARGET_LINK
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Value
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.answer_sentences import ALWAYS, answer_metrics
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.results.report import Estimate
-    from forebay.search.answer import JudgedRule, NamedBuffer, Recommendation, Value
-    from forebay.search.judgment import Judgment
+    from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import JudgedRule
+    from forebay.search.named_buffer import NamedBuffer
+    from forebay.search.rule_verdict import RuleVerdict
+    from forebay.search.value import Quantity
 
 __all__ = ["cell", "headings", "metric_keys", "own_verdict", "rules_table", "short", "size_cells"]
 
@@ -46,10 +49,10 @@ class _Row:
     """A buffer with a name: the metrics there, and for a rule its verdict."""
 
     name: str
-    buffer: Value
+    buffer: Quantity
     measured: Mapping[str, Estimate]
     interpolated: bool = False
-    judgment: Judgment | None = None
+    judgment: RuleVerdict | None = None
     style: str = ""
     verdict: str = ""
 
@@ -93,14 +96,14 @@ def metric_keys(answer: Recommendation) -> list[str]:
 
 def headings(answer: Recommendation) -> tuple[str, ...]:
     """The headings of the columns with the size of a buffer."""
-    if isinstance(answer.knob, Ranged):
-        return (answer.knob.key.rpartition(".")[2],)
+    if isinstance(answer.variable, RangeVariable):
+        return (answer.variable.key.rpartition(".")[2],)
     return ("packets", "size", "time", "BDP")
 
 
-def size_cells(buffer: Value) -> list[str]:
+def size_cells(buffer: Quantity) -> list[str]:
     """Packets, bytes, time and bandwidth-delay products; for another setting its value."""
-    if isinstance(buffer, Setting):
+    if isinstance(buffer, Value):
         return [buffer.words]
     bdp = "–" if buffer.bdp is None else f"{buffer.bdp:.3g}"
     return [f"{buffer.packets:,.0f}", formatting.size(buffer.bytes), formatting.duration(buffer.seconds), bdp]
@@ -117,7 +120,11 @@ def cell(answer: Recommendation, name: str, measured: Mapping[str, Estimate], *,
     if found is None:
         return "–"
     text = formatting.estimate(name, found) if interval else formatting.value(name, found.mean)
-    marked = name == GOODPUT and not isinstance(answer.knob, Ranged) and sent_bps(answer.scenario, measured) is not None
+    marked = (
+        name == GOODPUT
+        and not isinstance(answer.variable, RangeVariable)
+        and sent_bps(answer.scenario, measured) is not None
+    )
     return f"{text} {MARK}" if marked else text
 
 
@@ -130,7 +137,7 @@ def _rules(answer: Recommendation, *, applies: bool) -> list[_Row]:
     return [_of_rule(answer, rule, rule.buffer) for rule in answer.rules if rule.buffer and rule.applies == applies]
 
 
-def _of_rule(answer: Recommendation, rule: JudgedRule, buffer: Value) -> _Row:
+def _of_rule(answer: Recommendation, rule: JudgedRule, buffer: Quantity) -> _Row:
     point = on_curve(answer.points, buffer) if rule.measured else None
     groups = {} if point is None else point.groups
     measured = {
@@ -189,10 +196,10 @@ def _which(answer: Recommendation) -> str:
     """The buffer of whose multiples a rule's value is given, in words."""
     if answer.optimum is not None:
         return "the best"
-    return "allowed" if answer.knob.largest else "needed"
+    return "allowed" if answer.variable.largest else "needed"
 
 
-def _words(found: Judgment, which: str) -> str:
+def _words(found: RuleVerdict, which: str) -> str:
     """Whether a rule applies, and how its value compares with the simulation."""
     if not found.applies or not found.found:
         return found.verdict
@@ -205,7 +212,7 @@ def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
     whole = answer.scenario.core.bdp_packets
     rule = next((rule for rule in answer.rules if rule.name == "bdp" and rule.name in shown), None)
     buffer = None if rule is None else rule.buffer
-    if answer.knob.key != TARGET_LINK.key or not whole or buffer is None or isinstance(buffer, Setting):
+    if answer.variable.key != TARGET or not whole or buffer is None or isinstance(buffer, Value):
         return
     share = buffer.packets / whole
     if abs(share - 1) > 0.01:

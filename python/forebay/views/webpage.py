@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forebay.results.report import BufferSize
 from forebay.search.interpolation import on_curve
-from forebay.search.ranged import Ranged
+from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
@@ -24,10 +24,12 @@ from forebay.views.shapes import Drawing, Size
 from forebay.views.traffic import quantity, traffic_table
 
 if TYPE_CHECKING:
+    from forebay.configuration import configuring
     from forebay.inputs.goals import Goal
     from forebay.results.report import Estimate
-    from forebay.search import answer as answers
+    from forebay.search import answer_parts as parts
     from forebay.search.answer import Recommendation
+    from forebay.search.value import Quantity
     from forebay.views.charts import Chart, Point
     from forebay.views.goal_table import GoalRow
     from forebay.views.opening import Opening
@@ -78,12 +80,12 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
         The whole document.
     """
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
-    ranged = isinstance(answer.knob, Ranged)
+    ranged = isinstance(answer.variable, RangeVariable)
     found = opening(answer)
     page = Page(
         title=heading.title,
         link=heading.link,
-        kind=f"Recommendation of {answer.knob.key}" if ranged else "Router buffer recommendation",
+        kind=f"Recommendation of {answer.variable.key}" if ranged else "Router buffer recommendation",
         noun="value" if ranged else "buffer",
         opening=found,
         goals=_goals(answer) if answer.feasible else _misses(answer),
@@ -278,7 +280,7 @@ def _below_goals(answer: Recommendation) -> tuple[str, ...]:
     return tuple(filter(None, (nearest(answer) if answer.buffer is None else "", draws_held(answer))))
 
 
-def _held(goal: answers.JudgedGoal) -> str:
+def _held(goal: parts.JudgedGoal) -> str:
     return "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
 
 
@@ -287,7 +289,7 @@ def _held(goal: answers.JudgedGoal) -> str:
 
 def _pictures(answer: Recommendation) -> Pictures:
     strip, decision = rule_strip(answer), decision_strip(answer)
-    ranged = isinstance(answer.knob, Ranged)
+    ranged = isinstance(answer.variable, RangeVariable)
     against = wording.axis(answer) if ranged else "the buffer in packets"
     # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
     left = max(strip.size(WIDE).left, decision.size(WIDE).left)
@@ -346,11 +348,11 @@ def _curve(answer: Recommendation) -> Table:
         )
         for point in answer.points
     ]
-    varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.knob.key,)
+    varied = ("packets", "time") if isinstance(answer.points[0].buffer, BufferSize) else (answer.variable.key,)
     return Table((*varied, "runs", *map(wording.metric_title, names)), tuple(rows))
 
 
-def _cells(buffer: answers.Value) -> tuple[str, ...]:
+def _cells(buffer: Quantity) -> tuple[str, ...]:
     if isinstance(buffer, BufferSize):
         return f"{buffer.packets:,.0f}", formatting.duration(buffer.seconds)
     return (wording.count(buffer),)
@@ -371,7 +373,7 @@ def _rules(answer: Recommendation) -> Rules:
     return Rules(_spread(rules), applying, others, silent)
 
 
-def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
+def _spread(rules: Sequence[parts.JudgedRule]) -> Spread | None:
     """The spread of the rules that apply, given in the order of their buffers; None if they are fewer than two."""
     applying = [rule.buffer for rule in rules if rule.applies and rule.buffer is not None]
     if len(applying) < 2:
@@ -379,14 +381,14 @@ def _spread(rules: Sequence[answers.JudgedRule]) -> Spread | None:
     return Spread(str(len(applying)), _short(applying[0]), wording.count(applying[-1]))
 
 
-def _short(buffer: answers.Value) -> str:
+def _short(buffer: Quantity) -> str:
     """A buffer in packets, without the noun."""
     return f"{buffer.packets:,.0f}" if isinstance(buffer, BufferSize) else wording.count(buffer)
 
 
-def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answers.Value) -> SizingRule:
+def _sizing_rule(answer: Recommendation, rule: parts.JudgedRule, buffer: Quantity) -> SizingRule:
     title, summary = _explained(rule.name)
-    if isinstance(answer.knob, Ranged) and not summary:
+    if isinstance(answer.variable, RangeVariable) and not summary:
         title = rule.notes[0]
     return SizingRule(
         name=rule.name,
@@ -399,7 +401,7 @@ def _sizing_rule(answer: Recommendation, rule: answers.JudgedRule, buffer: answe
     )
 
 
-def _silent_model(rule: answers.JudgedRule) -> SilentModel:
+def _silent_model(rule: parts.JudgedRule) -> SilentModel:
     why = "it applies but asks for no buffer under these goals" if rule.applies else rule.why
     return SilentModel(rule.name, _explained(rule.name)[0], why)
 
@@ -416,7 +418,7 @@ def _explained(name: str) -> tuple[str, str]:
     return told.title, told.summary
 
 
-def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[str]:
+def _judged(answer: Recommendation, at: parts.CurvePoint | None) -> Iterable[str]:
     """The verdict on each goal at a measured buffer, or at one between two of them."""
     if at is None:
         return
@@ -430,7 +432,7 @@ def _judged(answer: Recommendation, at: answers.CurvePoint | None) -> Iterable[s
         yield f"{wording.metric_title(key)} {about}{formatting.estimate(key, estimate)} ({verdict})"
 
 
-def _there(answer: Recommendation, at: answers.CurvePoint, goal: Goal, estimate: Estimate) -> str:
+def _there(answer: Recommendation, at: parts.CurvePoint, goal: Goal, estimate: Estimate) -> str:
     """The verdict on a goal at a buffer: with the number of runs if they are few, probable between two buffers."""
     if goal.key in at.goals:
         return at.goals[goal.key].verdict
@@ -458,7 +460,7 @@ def _alternatives(answer: Recommendation) -> Table:
     return Table((*answer.choice, wording.varied(answer), *titles, "beside the best"), tuple(rows))
 
 
-def _sensitivity(entries: Iterable[answers.Variation]) -> Table:
+def _sensitivity(entries: Iterable[parts.Variation]) -> Table:
     rows = []
     for entry in entries:
         buffer, goal = entry.recommendation, entry.binding_goal
@@ -471,7 +473,7 @@ def _sensitivity(entries: Iterable[answers.Variation]) -> Table:
     return Table(("what", "buffer", "decided by"), tuple(rows))
 
 
-def _front(front: answers.Front) -> Table:
+def _front(front: parts.Front) -> Table:
     names = front.metrics
     rows = [
         Row(
@@ -486,7 +488,7 @@ def _front(front: answers.Front) -> Table:
     return Table(("buffer", *map(wording.metric_title, names)), tuple(rows))
 
 
-def _configuration(found: answers.Configuration) -> Configuration:
+def _configuration(found: configuring.Configuration) -> Configuration:
     return Configuration(found.system, "\n".join(found.lines), (*found.notes, *found.quirks), found.source)
 
 
@@ -495,7 +497,7 @@ def _method(answer: Recommendation) -> Method:
     return Method(
         engine=answer.engine,
         replications=formatting.counted(cost.replications, "replication"),
-        buffers=formatting.counted(cost.buffers, "value" if isinstance(answer.knob, Ranged) else "buffer"),
+        buffers=formatting.counted(cost.buffers, "value" if isinstance(answer.variable, RangeVariable) else "buffer"),
         data_packets=formatting.counted(cost.data_packets, "data packet"),
         warmup=quantity(run["warmup"]),
         measured=quantity(run["measure"]),

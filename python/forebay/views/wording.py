@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forebay.inputs.goals import parts_of_key
-from forebay.search.ranged import Ranged
-from forebay.search.setting import Setting
+from forebay.search.range_variable import RangeVariable
+from forebay.search.value import Value
 from forebay.text import formatting
 from forebay.text.formatting import counted
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
-    from forebay.search.answer import Recommendation, Value
+    from forebay.search.answer import Recommendation
     from forebay.search.optimum import Optimum
+    from forebay.search.value import Quantity
 
 __all__ = [
     "around",
@@ -95,16 +96,16 @@ def goal_phrase(goal: Goal) -> str:
     return f"{what} is {sense} {threshold(goal.name, goal.threshold)}"
 
 
-def count(buffer: Value) -> str:
+def count(buffer: Quantity) -> str:
     """A buffer in packets, or another setting."""
-    if isinstance(buffer, Setting):
+    if isinstance(buffer, Value):
         return buffer.words
     return counted(round(buffer.packets), "packet")
 
 
-def packets(buffer: Value) -> str:
+def packets(buffer: Quantity) -> str:
     """A buffer in packets and as a time."""
-    if isinstance(buffer, Setting):
+    if isinstance(buffer, Value):
         return buffer.words
     return f"{count(buffer)} ({formatting.duration(buffer.seconds)})"
 
@@ -115,9 +116,9 @@ def rate_of_link(scenario: Scenario) -> str:
     return f"{rate} (average)" if scenario.core.rate_changes else rate
 
 
-def sizes(buffer: Value) -> str:
+def sizes(buffer: Quantity) -> str:
     """A buffer in every unit."""
-    if isinstance(buffer, Setting):
+    if isinstance(buffer, Value):
         return buffer.words
     bdp = "" if buffer.bdp is None else f" = {buffer.bdp:.3g} BDP"
     return f"{count(buffer)} = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
@@ -125,21 +126,21 @@ def sizes(buffer: Value) -> str:
 
 def whose(answer: Recommendation) -> str:
     """The owner of the sized buffer, in words; empty if it is the target link."""
-    if isinstance(answer.knob, Ranged):
+    if isinstance(answer.variable, RangeVariable):
         return ""
-    link, of_class = answer.knob.place
+    link, of_class = answer.variable.place
     parts = [*([f" of class “{of_class}”"] if of_class else []), *([f" of link “{link}”"] if link else [])]
     return "".join(parts)
 
 
 def subject(answer: Recommendation) -> str:
     """The quantity that the answer sets, at the beginning of a line."""
-    return answer.knob.key if isinstance(answer.knob, Ranged) else f"Buffer{whose(answer)}"
+    return answer.variable.key if isinstance(answer.variable, RangeVariable) else f"Buffer{whose(answer)}"
 
 
 def found(answer: Recommendation) -> str:
     """The request in words: the smallest or largest value, or the value with the best metric."""
-    of = f"value of {answer.knob.key}" if isinstance(answer.knob, Ranged) else f"buffer{whose(answer)}"
+    of = f"value of {answer.variable.key}" if isinstance(answer.variable, RangeVariable) else f"buffer{whose(answer)}"
     if answer.optimum is None:
         return f"{extreme(answer)} {of}"
     which = "lowest" if answer.optimum.sense == "minimize" else "highest"
@@ -148,7 +149,7 @@ def found(answer: Recommendation) -> str:
 
 def varied(answer: Recommendation) -> str:
     """The quantity that the answer sets, as the head of a column."""
-    return answer.knob.key if isinstance(answer.knob, Ranged) else "buffer"
+    return answer.variable.key if isinstance(answer.variable, RangeVariable) else "buffer"
 
 
 def chosen(answer: Recommendation) -> str:
@@ -181,35 +182,35 @@ def best(found: Optimum) -> str:
     )
 
 
-def bare(value: Value) -> str:
+def bare(value: Quantity) -> str:
     """A value without its unit, where a second one with the unit follows."""
-    return value.bare if isinstance(value, Setting) else f"{round(value.packets):,}"
+    return value.bare if isinstance(value, Value) else f"{round(value.packets):,}"
 
 
-def interval_words(low: Value, high: Value) -> str:
+def interval_words(low: Quantity, high: Quantity) -> str:
     """Two values as an interval: "427 to 494 packets"."""
     return count(high) if low.number == high.number else f"{bare(low)} to {count(high)}"
 
 
 def extreme(answer: Recommendation) -> str:
     """The word for the requested value among those that meet the goals."""
-    return "largest" if answer.knob.largest else "smallest"
+    return "largest" if answer.variable.largest else "smallest"
 
 
 def nothing_meets(answer: Recommendation) -> str:
     """The quantity of which no value meets the goals, at the beginning of a sentence."""
-    if not isinstance(answer.knob, Ranged):
+    if not isinstance(answer.variable, RangeVariable):
         return "No buffer"
-    low, high = (answer.knob.setting(end) for end in (answer.knob.range.low, answer.knob.range.high))
-    return f"No {answer.knob.key} from {low.bare} to {high.words}"
+    low, high = (answer.variable.value_of(end) for end in (answer.variable.range.low, answer.variable.range.high))
+    return f"No {answer.variable.key} from {low.bare} to {high.words}"
 
 
 def axis(answer: Recommendation) -> str:
     """The title of the horizontal axis of pictures, with the unit; packets for a buffer."""
-    if not isinstance(answer.knob, Ranged):
+    if not isinstance(answer.variable, RangeVariable):
         return "buffer (packets)"
-    unit = answer.knob.unit_words
-    return f"{answer.knob.key} ({unit})" if unit else answer.knob.key
+    unit = answer.variable.unit_words
+    return f"{answer.variable.key} ({unit})" if unit else answer.variable.key
 
 
 def standing(answer: Recommendation) -> str:
@@ -219,10 +220,10 @@ def standing(answer: Recommendation) -> str:
         meeting = " of those that meet every goal" if answer.goals else ""
         return f"where {metric_title(answer.optimum.metric)} was found to be {which}{meeting}"
     if answer.gaps:
-        return f"the {'upper' if answer.knob.largest else 'lower'} end of a range in which every goal is met"
+        return f"the {'upper' if answer.variable.largest else 'lower'} end of a range in which every goal is met"
     if answer.islands:
-        what = "value" if isinstance(answer.knob, Ranged) else "buffer"
-        beyond = "smaller" if answer.knob.largest else "larger"
+        what = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
+        beyond = "smaller" if answer.variable.largest else "larger"
         return f"the {extreme(answer)} from which on every {beyond} measured {what} meets the goals that it helps"
     verb = "that was found to meet" if closeness(answer) else "that meets"
     return f"the {extreme(answer)} {verb} every goal"
@@ -233,7 +234,7 @@ def minimum(answer: Recommendation) -> str:
     least = answer.feasible_from
     if least is None or answer.buffer is None or answer.optimum is not None:
         return ""
-    which = "maximum" if answer.knob.largest else "minimum"
+    which = "maximum" if answer.variable.largest else "minimum"
     interval = f"{interval_words(least.low, least.high)} ({100 * least.confidence:g} % interval)"
     return f"The true {which} is probably {interval}."
 
@@ -247,7 +248,7 @@ def closeness(answer: Recommendation) -> str:
     return "" if buffer.place <= max(nearest * (1 + answer.resolution), 1.0) else minimum(answer)
 
 
-def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Value], str]) -> Iterator[str]:
+def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Quantity], str]) -> Iterator[str]:
     """The buffers at which each goal of a conflict is met, without a period.
 
     Every sentence is derived from the measured buffers (`goal_table`): a goal that all of them meet is not mentioned.
@@ -264,8 +265,8 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[V
 
     found = [(row, region(answer, row)) for row in goal_rows(answer)]
     shapes = {each.shape for _, each in found}
-    noun = "value" if isinstance(answer.knob, Ranged) else "buffer"
-    if {"from", "up_to"} <= shapes and not isinstance(answer.knob, Ranged):
+    noun = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
+    if {"from", "up_to"} <= shapes and not isinstance(answer.variable, RangeVariable):
         yield "some goals need a larger buffer, others a smaller one"
     for row, each in found:
         name = title(row.key)
@@ -300,8 +301,8 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     if answer.gaps:
         gap = answer.gaps[0]
         measured = formatting.estimate(parts_of_key(gap.goal)[0], gap.measured)
-        beyond = "values" if isinstance(answer.knob, Ranged) else "buffers"
-        side = "Smaller" if answer.knob.largest else "Larger"
+        beyond = "values" if isinstance(answer.variable, RangeVariable) else "buffers"
+        side = "Smaller" if answer.variable.largest else "Larger"
         others = len(answer.gaps) - 1
         more = "" if not others else f" (and at {others} more of the measured {beyond})"
         what = goal_title(gap.goal)
@@ -318,7 +319,7 @@ def around(answer: Recommendation) -> tuple[str, ...]:
 
 def _intervals(answer: Recommendation) -> Iterator[str]:
     """Feasible intervals apart from the answer's own: below it, or above it if the largest was requested."""
-    ordered = sorted(answer.islands, key=lambda island: island.buffer.number)
+    ordered = sorted(answer.islands, key=lambda interval: interval.buffer.number)
     while ordered:
         first = last = ordered.pop(0)
         # Neighbors belong together if no measured buffer lies between them.
@@ -329,18 +330,18 @@ def _intervals(answer: Recommendation) -> Iterator[str]:
         yield f"All goals are also met {where} {between}, but not at {packets(last.missed_at)}."
 
 
-def _parted(answer: Recommendation, low: Value, high: Value) -> bool:
+def _parted(answer: Recommendation, low: Quantity, high: Quantity) -> bool:
     """Whether a measured buffer lies between two."""
     return any(low.number < point.buffer.number < high.number for point in answer.points)
 
 
 def _to(answer: Recommendation) -> str:
     """The direction away from the answer."""
-    return "down to" if answer.knob.largest else "up to"
+    return "down to" if answer.variable.largest else "up to"
 
 
 def _several(answer: Recommendation) -> str:
-    return "values" if isinstance(answer.knob, Ranged) else "buffers"
+    return "values" if isinstance(answer.variable, RangeVariable) else "buffers"
 
 
 def _capital(text: str) -> str:

@@ -1,8 +1,9 @@
-"""The edge where the noise of a run is large: located from many runs, without a bracket.
+"""The threshold where the noise of a run is large: located from many runs, without a bracket.
 
-`Approach` closes in on an edge between two buffers that seem clear after few runs. With heavy tails one run in twenty
-seems clear on the wrong side, so that such a bracket may not contain the edge. `smallest.py` therefore locates the edge
-again wherever the noise of one run, divided by the slope of the margin, moves it by more than `NOISY`.
+`Bracketing` closes in on a threshold between two buffers that seem clear after few runs. With heavy tails one
+run in twenty seems clear on the wrong side, so that such a bracket may not contain the threshold. `smallest.py`
+therefore locates the threshold again wherever the noise of one run, divided by the slope of the margin, moves it
+by more than `NOISY`.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ from typing import Protocol
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.crossing import Crossing, Noise, crossing, slope_of
-from forebay.search.judging import relative_margins
+from forebay.search.goal_test import relative_margins
+from forebay.search.noisy_root import Noise, NoisyRoot, noisy_root, slope_of
 
 __all__ = ["NOISY", "Located", "located"]
 
-#: Standard deviation of one run, as a part of the logarithm of the buffer, above which few runs do not tell the edge.
+#: Standard deviation of one run, as a part of the logarithm of the buffer, above which few runs do not tell the
+#: threshold.
 NOISY = 0.5
 #: Logarithm of the buffer within which margins count as a line, and within which their slope is told.
 NEAR, FAR = 0.25, 1.0
 #: Runs of one round: a part of those that are near, between these.
 PART, LEAST, MOST = 0.5, 8, 128
-#: Runs near the edge without which its error is not known: the few runs of a heavy tail look alike.
+#: Runs near the threshold without which its error is not known: the few runs of a heavy tail look alike.
 ENOUGH = 32
-#: The buffers of a round, from the edge, on the logarithm of the buffer.
+#: The buffers of a round, from the threshold, on the logarithm of the buffer.
 BESIDE = 0.12
 
 
@@ -54,7 +56,7 @@ class Located:
     goal : Goal
         The goal that is met last.
     at : float
-        The edge.
+        The threshold.
     error : float
         Its standard error.
     spread : float
@@ -70,7 +72,7 @@ class Located:
 def located(
     observed: Observed, goals: Sequence[Goal], start: float, *, error: float, most: int, ends: tuple[int, int]
 ) -> Located | None:
-    """Locate an edge from runs on both sides of it.
+    """Locate a threshold from runs on both sides of it.
 
     Parameters
     ----------
@@ -79,9 +81,9 @@ def located(
     goals : sequence of Goal
         Goals that ask for a large buffer.
     start : float
-        Logarithm of the buffer where the edge seems to be.
+        Logarithm of the buffer where the threshold seems to be.
     error : float
-        Standard error of the edge, on the logarithm of the buffer, that is wanted.
+        Standard error of the threshold, on the logarithm of the buffer, that is wanted.
     most : int
         Runs at most.
     ends : tuple of (int, int)
@@ -95,7 +97,7 @@ def located(
     low, high = (math.log(end) for end in ends)
     at, taken = min(max(start, low), high), 0
     while True:
-        found = [each for goal in goals if (each := _crossing(observed, goal, at)) is not None]
+        found = [each for goal in goals if (each := _root(observed, goal, at)) is not None]
         if not found:
             return None
         last = max(found, key=lambda each: each.at)
@@ -113,7 +115,7 @@ def located(
         taken += max(count, 2)
 
 
-def _crossing(observed: Observed, goal: Goal, at: float) -> Located | None:
+def _root(observed: Observed, goal: Goal, at: float) -> Located | None:
     """Where the line through the margins near a place crosses zero; None where margins do not rise."""
     slopes = (slope_of(_points(observed, goal, at, within)) or 0.0 for within in (FAR, 2 * FAR, math.inf))
     # A few runs in much noise may fall. Runs at buffers further away tell better whether margins rise.
@@ -123,7 +125,7 @@ def _crossing(observed: Observed, goal: Goal, at: float) -> Located | None:
     points = _points(observed, goal, at, NEAR)
     if not points:
         return Located(goal, at, math.inf, math.inf)
-    found: Crossing = crossing(points, slope, observed.noise(goal, round(math.exp(at))))
+    found: NoisyRoot = noisy_root(points, slope, observed.noise(goal, round(math.exp(at))))
     return Located(goal, found.at, found.error, found.spread)
 
 

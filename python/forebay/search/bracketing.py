@@ -1,10 +1,10 @@
-"""The edge between a buffer that misses goals and one that meets them, from single replications about it.
+"""The threshold between a buffer that misses goals and one that meets them, from single replications about it.
 
-Where goals are about means, a replication at one buffer says as much of the edge as one at the buffer beside it: the
-margins near the edge lie about a line, and each observation moves where that line crosses zero. So no buffer has to be
-decided by itself; observations are spent in pairs around where the edge is thought to be, until its standard error is
-a part of the resolution. Where nothing is random, or the curve has a step, the two buffers that are known to lie on
-either side close in on it instead.
+Where goals are about means, a replication at one buffer says as much of the threshold as one at the buffer
+beside it: the margins near the threshold lie about a line, and each observation moves where that line crosses
+zero. So no buffer has to be decided by itself; observations are spent in pairs around where the threshold is
+thought to be, until its standard error is a part of the resolution. Where nothing is random, or the curve has a step,
+the two buffers that are known to lie on either side close in on it instead.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from typing import Protocol
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.crossing import Crossing, Noise, crossing, zero_between
-from forebay.search.judging import Verdict, mean_margin, relative_margins
+from forebay.search.goal_test import Verdict, mean_margin, relative_margins
+from forebay.search.noisy_root import Noise, NoisyRoot, noisy_root, zero_between
 
-__all__ = ["SURE", "WIDE", "Approach", "Edge", "Observed", "beginning"]
+__all__ = ["SURE", "WIDE", "Bracketing", "Observed", "Threshold", "beginning"]
 
 #: Logarithm of the buffer within which margins count as a line.
 NEAR = 0.25
 #: The same between buffers that tell how steep the margins are.
 FAR = 1.0
-#: The same that the answer is at most beyond the edge, unless the resolution is coarser.
+#: The same that the answer is at most beyond the threshold, unless the resolution is coarser.
 LEAP = 0.15
-#: Part of the resolution that the edge's standard error may have, how many observations near it that needs at least,
-#: and how many are made at most.
+#: Part of the resolution that the threshold's standard error may have, how many observations near it that needs
+#: at least, and how many are made at most.
 CERTAIN = 1.0
 LEAST, MOST = 4, 12
-#: Logarithm of the buffer within which a line tells in the end where the edge is, and the one-sided level of the ends
-#: of its interval. It is stated at `LOWER_END`: the search stops where it seems to know, and margins have tails.
+#: Logarithm of the buffer within which a line tells in the end where the threshold is, and the one-sided level
+#: of the ends of its interval. It is stated at `LOWER_END`: the search stops where it seems to know, and margins have
+#: tails.
 WIDE = 0.4
 SURE = 0.99
 
@@ -55,21 +56,21 @@ class Observed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Threshold:
     """Where goals begin to be met.
 
     Attributes
     ----------
     buffer : int
-        The one next to the edge that ought to meet them and be confirmed, in packets.
+        The one next to the threshold that ought to meet them and be confirmed, in packets.
     least : int
-        The one half a resolution beyond where the edge is thought to be.
+        The one half a resolution beyond where the threshold is thought to be.
     missed : int
         The nearest one that is known to miss one.
     goal : Goal
         The one that is met last.
     at : float
-        Logarithm of the buffer where the edge is thought to be.
+        Logarithm of the buffer where the threshold is thought to be.
     spread : float
         Standard deviation of one run around the curve, on the logarithm of the buffer.
     """
@@ -104,24 +105,24 @@ def beginning(points: Sequence[tuple[float, float]], start: float, level: float 
     return found
 
 
-class Approach:
-    """Closes in on an edge.
+class Bracketing:
+    """Closes in on a threshold.
 
     Parameters
     ----------
     observed : Observed
         The search.
     goals : sequence of Goal
-        Those that are met on one side of the edge.
+        Those that are met on one side of the threshold.
     missed, met : int
         Buffers on either side; `met` may be the smaller one.
     resolution : float
-        How well the edge is to be known, as a fraction of the buffer.
-    tell : callable
-        Told the two ends whenever they have moved.
+        How well the threshold is to be known, as a fraction of the buffer.
+    narrowed : callable
+        Called with the two ends whenever they have moved.
     caution : float
-        How many times as far as usual the answer is to be from the edge for the noise of what will confirm it; 0 where
-        nothing will.
+        How many times as far as usual the answer is to be from the threshold for the noise of what will confirm
+        it; 0 where nothing will.
     """
 
     def __init__(
@@ -131,38 +132,38 @@ class Approach:
         missed: int,
         met: int,
         resolution: float,
-        tell: Callable[[int, int], None] = lambda _missed, _met: None,
+        narrowed: Callable[[int, int], None] = lambda _missed, _met: None,
         caution: float = 1.0,
     ) -> None:
-        self.observed, self.goals, self.tell = observed, goals, tell
+        self.observed, self.goals, self.narrowed = observed, goals, narrowed
         self.missed, self.met, self.caution = missed, met, caution
         self.side = 1 if met > missed else -1
         #: On the logarithmic scale.
         self.fine = math.log1p(resolution)
         self.near = max(NEAR, 2 * self.fine)
 
-    def run(self) -> Edge:
-        """Observe until the edge is known well enough."""
+    def run(self) -> Threshold:
+        """Observe until the threshold is known well enough."""
         alike = 0
         twice = [at for at in (self.missed, self.met) if len(self.observed.samples[at]) == 1]
         self.observed.observe(twice)
         step = 0
         while True:
             self._tighten()
-            self.tell(self.missed, self.met)
-            goal, found, count = self._crossing()
+            self.narrowed(self.missed, self.met)
+            goal, found, count = self._root()
             if self._resolved():
-                return Edge(self.met, self.met, self.missed, goal, abs(found.at), found.spread)
-            # As long as all between the ends is clear, they close in on the edge by themselves.
+                return Threshold(self.met, self.met, self.missed, goal, abs(found.at), found.spread)
+            # As long as all between the ends is clear, they close in on the threshold by themselves.
             if (2 * step >= MOST and self._inside()) or (count >= LEAST and self._certain(found)):
                 buffer = self._beyond(found, self._confirmable(found))
                 least = self._beyond(found, self.fine / 2)
-                return Edge(buffer, least, self.missed, goal, abs(found.at), found.spread)
+                return Threshold(buffer, least, self.missed, goal, abs(found.at), found.spread)
             missed, met = self.missed, self.met
             halve = alike > 1 or (step % 3 == 2 and found.error > self.near)
             self.observed.observe(list(self._next(found, halve=halve)))
             self._tighten()
-            # Where only one end moves, and again, the edge is not where the line has it.
+            # Where only one end moves, and again, the threshold is not where the line has it.
             alike = alike + 1 if (missed == self.missed) != (met == self.met) else 0
             step += 1
 
@@ -190,35 +191,36 @@ class Approach:
         low, high = sorted((self.missed, self.met))
         return high - low <= 1 or math.log(high / low) <= self.fine
 
-    def _certain(self, found: Crossing) -> bool:
-        """Whether the edge is known well enough, and blurred by noise: what is clear on both sides may be a step."""
+    def _certain(self, found: NoisyRoot) -> bool:
+        """Whether the threshold is known well and blurred by noise: what is clear on both sides may be a step."""
         return found.error <= CERTAIN * self.fine and bool(self._inside())
 
-    def _crossing(self) -> tuple[Goal, Crossing, int]:
+    def _root(self) -> tuple[Goal, NoisyRoot, int]:
         """The goal that is met last, where, and from how many observations nearby."""
         missed = [goal for goal in self.goals if self._mean(self.missed, goal) < 0]
-        found = [(goal, *self._crossing_of(goal)) for goal in missed or self.goals]
+        found = [(goal, *self._root_of(goal)) for goal in missed or self.goals]
         return max(found, key=lambda each: each[1].at)
 
-    def _crossing_of(self, goal: Goal) -> tuple[Crossing, int]:
+    def _root_of(self, goal: Goal) -> tuple[NoisyRoot, int]:
         ends = [self._place(at) for at in (self.missed, self.met)]
         low, high = (self._mean(at, goal) for at in (self.missed, self.met))
         where = ends[0] - low / (high - low) * (ends[1] - ends[0]) if high > low else ends[0]
-        found = Crossing(min(max(where, ends[0]), ends[1]), math.inf, math.inf)
+        found = NoisyRoot(min(max(where, ends[0]), ends[1]), math.inf, math.inf)
         slope = self._slope(goal)
         count = 0
-        # The edge decides which buffers are near, and the near buffers decide where the edge is.
+        # The threshold decides which buffers are near, and the near buffers decide where the threshold
+        # is.
         for _ in range(3):
             points = self._points(goal, found.at)
             if not points:
                 break
             count = len(points)
-            fitted = crossing(points, slope, self.observed.noise(goal, round(math.exp(abs(found.at)))))
+            fitted = noisy_root(points, slope, self.observed.noise(goal, round(math.exp(abs(found.at)))))
             found = replace(fitted, at=min(max(fitted.at, ends[0]), ends[1]))
         return found, count
 
     def _slope(self, goal: Goal) -> float:
-        """How fast margins rise about the edge, between buffers far enough apart for noise not to say so."""
+        """How fast margins rise about the threshold, between buffers far enough apart for noise not to say so."""
         places = sorted((self._place(at), at) for at in self.observed.samples)
         first, last = (places.index((self._place(at), at)) for at in (self.missed, self.met))
         while places[last][0] - places[first][0] < FAR and (first > 0 or last < len(places) - 1):
@@ -236,8 +238,8 @@ class Approach:
         near = [(x, reports) for x, reports in placed if abs(x - at) <= self.near]
         return [(x, margin) for x, reports in near for margin in relative_margins(goal, reports)]
 
-    def _next(self, found: Crossing, *, halve: bool) -> Iterator[int]:
-        """A pair about the edge, or about the middle between the ends."""
+    def _next(self, found: NoisyRoot, *, halve: bool) -> Iterator[int]:
+        """A pair about the threshold, or about the middle between the ends."""
         low, high = self._place(self.missed), self._place(self.met)
         width = high - low
         at = (low + high) / 2 if halve else found.at
@@ -250,14 +252,14 @@ class Approach:
     def _outward(self, place: float) -> int:
         return max(1, round(math.exp(self.side * place)))
 
-    def _confirmable(self, found: Crossing) -> float:
-        """How far beyond the edge about ten replications will say that goals are met."""
+    def _confirmable(self, found: NoisyRoot) -> float:
+        """How far beyond the threshold about ten replications will say that goals are met."""
         fine = self.fine
         noise = self.caution * min(1.1 * found.spread, max(0.8 * fine, 0.6 * found.spread))
         return max(fine / 2, min(max(found.error / 2, noise), LEAP))
 
-    def _beyond(self, found: Crossing, away: float) -> int:
-        """The buffer so far beyond the edge."""
+    def _beyond(self, found: NoisyRoot, away: float) -> int:
+        """The buffer so far beyond the threshold."""
         exact = math.exp(self.side * min(found.at + away, self._place(self.met) + FAR))
         if self.side > 0:
             return max(math.ceil(exact - 1e-9), self.missed + 1)

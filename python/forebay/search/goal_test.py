@@ -19,10 +19,10 @@ from forebay.results.report import Report
 from forebay.search.independence import different, enough, outcomes
 
 __all__ = [
-    "AverageJudge",
-    "Judge",
+    "GoalTest",
+    "MeanTest",
     "Replications",
-    "ShareJudge",
+    "ShareTest",
     "Verdict",
     "attempt_share",
     "hopeless",
@@ -34,11 +34,12 @@ __all__ = [
 
 Reports = Sequence[Report]
 #: Numbers of replications, each with its part of the error probability; the parts add up to 1.
-Looks = tuple[tuple[int, float], ...]
+Analyses = tuple[tuple[int, float], ...]
 
-#: Fresh replications after which is looked whether a mean meets its goal; each look has an equal part of the error.
+#: Fresh replications after which is looked whether a mean meets its goal; each analysis has an equal part of the error.
 FRESH = (8, 16, 32, 64, 128, 256, 512, 1024)
-#: Part of what the last look needs that it has to be heading for: else further replications are not worth their while.
+#: Part of what the last analysis needs that it has to be heading for: else further replications are not worth their
+#: while.
 HEADING = 0.8
 
 
@@ -119,7 +120,7 @@ Worst = Mapping[str, float]
 NONE_WORSE: Worst = {}
 
 
-class Judge(Protocol):
+class GoalTest(Protocol):
     """Decides whether replications support goals that have to hold together."""
 
     @property
@@ -138,7 +139,7 @@ class Judge(Protocol):
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
 
-    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
+    def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
         """Numbers of fresh replications after which to look if they confirm; the search took `seen`.
 
         `most` is the largest number that is worth its cost.
@@ -146,7 +147,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AverageJudge:
+class MeanTest:
     """A goal is about the mean over replications: the Bayesian bootstrap with a pessimistic observation."""
 
     @property
@@ -189,15 +190,15 @@ class AverageJudge:
         """The smallest margin of a mean, relative to its threshold."""
         return min(mean_margin(goal, reports) for goal in goals)
 
-    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
+    def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
         """Few where the margin is clear, more where it is not."""
         del seen, confidence
-        looks = [count for count in FRESH if count <= most]
-        return tuple((count, 1 / len(looks)) for count in looks)
+        analyses = [count for count in FRESH if count <= most]
+        return tuple((count, 1 / len(analyses)) for count in analyses)
 
 
 @dataclass(frozen=True, slots=True)
-class ShareJudge:
+class ShareTest:
     """All goals have to hold at once in at least a share of the replications: exact binomial bounds.
 
     Attributes
@@ -249,7 +250,7 @@ class ShareJudge:
         """Share of the replications beyond the wanted one."""
         return self.held(reports, goals) / len(reports) - self.share
 
-    def confirmations(self, seen: int, confidence: float, most: int) -> Looks:
+    def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
         """At least twice as many as would do if none of them failed."""
         del most
         return ((max(seen, 2 * statistics.replications_for_share(self.share, confidence)), 1.0),)
@@ -260,10 +261,10 @@ def _as_seen(margin: float) -> Verdict:
     return Verdict.MET if margin >= 0 else Verdict.MISSED
 
 
-def hopeless(confidence: float, look: int, last: tuple[int, float], allowed: float) -> bool:
-    """Whether the replications will hardly be enough at the last look."""
+def hopeless(confidence: float, planned: int, last: tuple[int, float], allowed: float) -> bool:
+    """Whether the replications will hardly be enough at the last analysis."""
     normal = statistics.normal_quantile
     if not 0 < confidence < 1:
         return confidence <= 0
-    heading = normal(confidence) * math.sqrt(last[0] / look)
+    heading = normal(confidence) * math.sqrt(last[0] / planned)
     return heading < HEADING * normal(1 - allowed * last[1])

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.approach import CERTAIN, MOST, Approach
-from forebay.search.crossing import (
+from forebay.search.bracketing import CERTAIN, MOST, Bracketing
+from forebay.search.goal_test import Replications, Verdict, mean_margin, observations
+from forebay.search.noisy_root import (
     DOUBT,
     MOST_DOUBT,
     Noise,
     Point,
-    crossing,
     line_at,
+    noisy_root,
     rises_between,
     scatter,
     zero_between,
 )
-from forebay.search.judging import Replications, Verdict, mean_margin, observations
-from forebay.search.observing import Observing
 from forebay.search.plan import Plan
+from forebay.search.search_state import SearchState
 
 NONE = Noise(0.0, 0)
 slopes = st.floats(0.01, 100.0)
@@ -45,7 +45,7 @@ def test_a_line_without_noise_is_found_whatever_was_thought_of_its_slope(
 ) -> None:
     if max(at) - min(at) < 0.01:
         return
-    found = crossing([(x, slope * (x - zero)) for x in at], slope * wrong, NONE)
+    found = noisy_root([(x, slope * (x - zero)) for x in at], slope * wrong, NONE)
     assert found.at == pytest.approx(zero, abs=1e-6)
     assert found.spread == pytest.approx(0.0, abs=1e-6)
     assert found.error == pytest.approx(0.0, abs=1e-5)
@@ -53,20 +53,20 @@ def test_a_line_without_noise_is_found_whatever_was_thought_of_its_slope(
 
 @given(slopes, st.floats(-0.5, 0.5), places)
 def test_one_observation_is_a_step_along_the_slope_from_afar(slope: float, margin: float, at: float) -> None:
-    found = crossing([(at, margin)], slope, Noise((0.1 * slope) ** 2, 3))
+    found = noisy_root([(at, margin)], slope, Noise((0.1 * slope) ** 2, 3))
     assert found.at == pytest.approx(at - margin / slope)
     assert found.spread == pytest.approx(0.1)
-    # The slope is known to half of itself only: what lies far from the crossing says less of it.
+    # The slope is known to half of itself only: what lies far from the root says less of it.
     assert found.error == pytest.approx(math.hypot(0.1, DOUBT * margin / slope))
 
 
 def test_the_stated_error_is_that_of_many_fits() -> None:
-    """Over 2000 samples of six observations the crossing scatters as the fit says that it does."""
+    """Over 2000 samples of six observations the root scatters as the fit says that it does."""
     draw = np.random.default_rng(5)
     slope, noise = 2.0, 0.1
     at = [-0.1, -0.1, 0.0, 0.0, 0.1, 0.1]
     found = [
-        crossing([(x, slope * (x - 0.02) + noise * draw.normal()) for x in at], slope, Noise(noise**2, 4))
+        noisy_root([(x, slope * (x - 0.02) + noise * draw.normal()) for x in at], slope, Noise(noise**2, 4))
         for _ in range(2000)
     ]
     scattered = float(np.std([each.at for each in found]))
@@ -78,7 +78,7 @@ def test_the_stated_error_is_that_of_many_fits() -> None:
 def test_a_slope_seen_nearby_outweighs_the_one_from_afar_as_noise_lets_it() -> None:
     """Two observations on a line of slope 3 that is zero at a third; with slope 1 through their middle it is at 0."""
     points = [(0.0, -1.0), (1.0, 2.0)]
-    found = [crossing(points, 1.0, Noise(variance, 50)).at for variance in (0.0, 0.05, 0.5, 1e6)]
+    found = [noisy_root(points, 1.0, Noise(variance, 50)).at for variance in (0.0, 0.05, 0.5, 1e6)]
     assert found[0] == pytest.approx(1 / 3)
     assert found == sorted(found, reverse=True)
     assert found[1] > 0.2 > found[2] > 0.01
@@ -209,9 +209,9 @@ class Draws:
         ]
 
 
-def anew(search: Observing) -> Observing:
+def anew(search: SearchState) -> SearchState:
     """Another one that has seen the same, of which it has computed nothing."""
-    other = Observing(search.measure, search.goals, search.plan)
+    other = SearchState(search.measure, search.goals, search.plan)
     other.samples = {at: Replications(reports) for at, reports in search.samples.items()}
     return other
 
@@ -224,8 +224,8 @@ buffers = st.lists(st.sampled_from([1, 40, 45, 50, 51, 60, 75, 300, 2000]), min_
 )
 def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, list[int]]], seed: int) -> None:
     """However replications come: one by one, several at once, by another search on the same ones, or all anew."""
-    search = Observing(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
-    other = Observing(search.measure, MARGINS, search.plan)
+    search = SearchState(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
+    other = SearchState(search.measure, MARGINS, search.plan)
     for how, at in [("observe", [40, 60]), *steps]:
         other.samples = search.samples
         if how == "keep":
@@ -249,7 +249,7 @@ def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, l
                 assert mean_margin(goal, search.samples[place]) == mean_margin(goal, reports)
 
 
-# The approach ----------------------------------------------------------------------------------------------------
+# Bracketing ----------------------------------------------------------------------------------------------------
 
 
 class Seen:
@@ -289,31 +289,31 @@ def test_without_noise_the_edge_is_closed_in_on_by_few_pairs(zero: float, side: 
     low, high = max(1, int(zero / 2.3)), math.ceil(zero * 1.7)
     missed, met = (low, high)[::side]
     seen = Seen(zero, 0.1 * side, 0.0, (low, high))
-    edge = Approach(seen, [GOAL], missed, met, 0.05).run()
-    within = sorted((zero, edge.buffer))
-    assert side * (edge.buffer - zero) >= 0, "on the side on which the goal is met"
+    threshold = Bracketing(seen, [GOAL], missed, met, 0.05).run()
+    within = sorted((zero, threshold.buffer))
+    assert side * (threshold.buffer - zero) >= 0, "on the side on which the goal is met"
     assert within[1] - within[0] <= max(1.0, 0.05 * zero)
-    assert edge.buffer == edge.least
-    assert side * (zero - edge.missed) > 0
+    assert threshold.buffer == threshold.least
+    assert side * (zero - threshold.missed) > 0
     assert sum(map(len, seen.batches[1:])) <= 2 + 6
 
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_through_noise_the_edge_is_as_sure_as_asked_or_the_observations_are_spent(side: int) -> None:
-    """The edge lies within 3 of its errors; more caution is further away, none at all the nearest."""
+    """The threshold lies within 3 of its errors; more caution is further away, none at all the nearest."""
     for seed in range(20):
         for noise in (0.003, 0.01):
             seen = Seen(100.0, 0.1 * side, noise, (40, 250), seed)
             missed, met = (40, 250)[::side]
-            edge = Approach(seen, [GOAL], missed, met, 0.05, caution=1.0).run()
+            threshold = Bracketing(seen, [GOAL], missed, met, 0.05, caution=1.0).run()
             spent = sum(map(len, seen.batches[2:]))
             assert spent <= MOST + 2
             error = max(CERTAIN * math.log(1.05), 10 * noise / math.sqrt(max(4, spent)))
-            away = side * math.log(edge.least / 100)
+            away = side * math.log(threshold.least / 100)
             assert -3 * error <= away <= 3 * error + 2 * math.log(1.05) + 0.02
-            assert side * edge.buffer >= side * edge.least
+            assert side * threshold.buffer >= side * threshold.least
             # As far again as one observation scatters, but for a resolution that is coarser.
-            assert side * math.log(edge.buffer / edge.least) <= max(0.05, 15 * noise)
+            assert side * math.log(threshold.buffer / threshold.least) <= max(0.05, 15 * noise)
 
 
 def test_a_step_is_bisected() -> None:
@@ -327,8 +327,8 @@ def test_a_step_is_bisected() -> None:
 
     for step in (101, 333, 777, 1599):
         seen = Step(step, 1.0, 0.0, (100, 1600))
-        edge = Approach(seen, [GOAL], 100, 1600, 0.01).run()
-        assert step <= edge.buffer <= step * 1.011 + 1
+        threshold = Bracketing(seen, [GOAL], 100, 1600, 0.01).run()
+        assert step <= threshold.buffer <= step * 1.011 + 1
         assert len(seen.batches) <= 16
 
 
@@ -349,6 +349,6 @@ def test_the_goal_that_is_met_last_is_named() -> None:
 
     fair = Goal("jain_index", ">=", 0.0)
     for goals in ([GOAL, fair], [fair, GOAL]):
-        edge = Approach(Two(0, 0, 0, (60, 240)), goals, 60, 240, 0.05).run()
-        assert edge.goal == GOAL
-        assert 120 <= edge.buffer <= 126
+        threshold = Bracketing(Two(0, 0, 0, (60, 240)), goals, 60, 240, 0.05).run()
+        assert threshold.goal == GOAL
+        assert 120 <= threshold.buffer <= 126

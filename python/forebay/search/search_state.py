@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
 from forebay.results.report import Report
-from forebay.search.approach import NEAR, SURE
-from forebay.search.crossing import Noise, Point, scatter
+from forebay.search.bracketing import NEAR, SURE
+from forebay.search.goal_test import MeanTest, Replications, Verdict, mean_margin
 from forebay.search.independence import different, enough
-from forebay.search.judging import AverageJudge, Replications, Verdict, mean_margin
+from forebay.search.listener import SILENT, Listener
+from forebay.search.noisy_root import Noise, Point, scatter
 from forebay.search.plan import Measure, Outcome, Plan
 
-__all__ = ["Observing"]
+__all__ = ["SearchState"]
 
 #: One-sided level at which a margin is clear while the search goes on; what it leads to is confirmed.
 CLEAR = 0.95
@@ -39,7 +40,7 @@ PROOFS, MOST_OF_A_PROOF = 6, 4
 NOTHING = Replications()
 
 
-class Observing:
+class SearchState:
     """Replications at buffers, and what they say of the goals.
 
     Parameters
@@ -49,11 +50,11 @@ class Observing:
     goals : sequence of Goal
         At least one.
     plan : Plan
-        Where and how often to look, and who judges.
+        Where and how often to look, and which test decides.
     expect : callable, optional
         Told how many replications are still expected, whenever that estimate changes.
-    known : callable, optional
-        Told what is known of the answer so far, as in "between 40 and 90 packets", whenever that changes.
+    listener : Listener
+        Told what is known of the answer so far, whenever that changes.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class Observing:
         goals: Sequence[Goal],
         plan: Plan,
         expect: Callable[[int], None] | None = None,
-        known: Callable[[str], object] | None = None,
+        listener: Listener = SILENT,
     ) -> None:
         if not goals:
             msg = "a search needs at least one goal"
@@ -76,15 +77,15 @@ class Observing:
         self.goals = tuple(distinct(goals))
         self.plan = plan
         self._expect = expect or (lambda _count: None)
-        self._known = known or (lambda _words: None)
+        self._listener = listener
         self.samples: dict[int, Replications] = {}
         #: Buffers that fresh replications did not confirm.
         self._refused: set[int] = set()
         #: Whether one replication is an observation of the margin.
-        self._averages = plan.judge.averages
+        self._averages = plan.test.averages
         #: Replications so far by buffer and whether they were fresh.
         self._taken: Counter[tuple[int, bool]] = Counter()
-        self._level = 1 - (1 - plan.confidence) / len(plan.looks)
+        self._level = 1 - (1 - plan.confidence) / len(plan.analyses)
         self._following = _Following({})
         #: The scatter of margins that it was asked for, which are often the same although others were seen elsewhere.
         self._scatters: dict[tuple[_Placed, ...], Noise] = {}
@@ -138,7 +139,7 @@ class Observing:
         total, degrees = nearby.variance * nearby.degrees, nearby.degrees
         if degrees >= ENOUGH:
             return nearby
-        margin, far = self.plan.judge.margin, []
+        margin, far = self.plan.test.margin, []
         # Noise changes with the margin rather than the buffer: towards all of a link's rate, or no loss, it vanishes.
         here = margin(self.samples[buffer], [goal]) if buffer in self.samples else 0.0
         for at, reports in self.samples.items():
@@ -184,20 +185,20 @@ class Observing:
             return Verdict.MET
         if self._averages:
             return self._apart(buffer, goals)
-        return self.plan.judge.verdict(self.samples[buffer], goals, self._level)
+        return self.plan.test.verdict(self.samples[buffer], goals, self._level)
 
     def _apart(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
         """Whether mean margins are further from 0 than the noise that was measured nearby explains."""
         reports, verdict = self.samples[buffer], Verdict.MET
         if level is None:
-            level = self._level if len(reports) >= max(self.plan.looks) else CLEAR
+            level = self._level if len(reports) >= max(self.plan.analyses) else CLEAR
         for goal in goals:
             if self.derived(buffer, goal):
                 continue
             noise = self.noise(goal, buffer)
             if not noise.degrees:
                 return Verdict.UNCLEAR
-            margin = self.plan.judge.margin(reports, [goal])
+            margin = self.plan.test.margin(reports, [goal])
             error = math.sqrt(noise.variance / len(reports))
             limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
             if margin < 0 and margin <= -limit:
@@ -265,13 +266,13 @@ class Observing:
         reports = self.samples.get(buffer, NOTHING)
         if not reports or self.derived(buffer, goal):
             return False
-        judge = self.plan.judge
-        if not isinstance(judge, AverageJudge) or not enough(different(reports), len(reports)):
-            return judge.verdict(reports, [goal], level) is Verdict.MISSED
+        test = self.plan.test
+        if not isinstance(test, MeanTest) or not enough(different(reports), len(reports)):
+            return test.verdict(reports, [goal], level) is Verdict.MISSED
         if len(reports) < FEWEST or self.runs_near(buffer) < self.plan.least_runs:
             return False
         best = self.worst_near(buffer, reports, missed=True)[goal.key]
-        return judge.evidence_missed(reports, goal, best) >= level
+        return test.evidence_missed(reports, goal, best) >= level
 
     def left(self, level: float | None) -> list[tuple[int, int]]:
         """Intervals of buffers that no goal excludes, in rising order.
@@ -349,7 +350,7 @@ class Observing:
             if at is None or at in looked or len(looked) >= rounds:
                 break
             looked.add(at)
-            self._known(self.plan.words.between(left[0][0], left[-1][1]))
+            self._listener.on_range(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
         outcome.between = self.undecided()
 
@@ -413,12 +414,12 @@ class Observing:
 
     def _smallest_clear(self, buffers: Sequence[int]) -> int:
         """The smallest of some buffers whose margin is at least half of the largest margin of them."""
-        margins = {at: self.plan.judge.margin(self.samples[at], self.goals) for at in buffers}
+        margins = {at: self.plan.test.margin(self.samples[at], self.goals) for at in buffers}
         return min(at for at, margin in margins.items() if 2 * margin >= max(margins.values()))
 
     def _seems_met(self, buffer: int) -> bool:
         """Whether the means of some runs at a buffer meet every goal."""
-        met = self.plan.judge.margin(self.samples[buffer], self.goals) >= 0
+        met = self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return met and not self.misses(buffer, self.goals)
 
     def _most_telling(self, left: Sequence[tuple[int, int]]) -> int:
@@ -428,13 +429,13 @@ class Observing:
         if left[-1][1] > top and all(low > top or high > top for low, high in left):
             return self.plan.ceiling
         if inside:
-            return max(sorted(inside), key=lambda at: self.plan.judge.margin(self.samples[at], self.goals))
+            return max(sorted(inside), key=lambda at: self.plan.test.margin(self.samples[at], self.goals))
         low, high = max(left, key=lambda ends: ends[1] / ends[0])
         return min(max(round(math.sqrt(low * high)), low), high)
 
     def decide(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge, with more replications for as long as the decision is unclear."""
-        for replications in self.plan.looks:
+        for replications in self.plan.analyses:
             self.sample([buffer], replications)
             verdict = self.together(buffer, goals)
             if verdict is not Verdict.UNCLEAR:
@@ -442,9 +443,9 @@ class Observing:
         return Verdict.UNCLEAR
 
     def _settle(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
-        """Judge after all looks; replications that only repeat each other need no more of them."""
+        """Judge after all interim analyses; replications that only repeat each other need no more of them."""
         if enough(different(self.samples[buffer]), len(self.samples[buffer])):
-            self.sample([buffer], max(self.plan.looks))
+            self.sample([buffer], max(self.plan.analyses))
         return self.together(buffer, goals)
 
     def directions(self) -> tuple[list[Goal], list[Goal]]:
@@ -488,7 +489,7 @@ class Observing:
         known = sorted(self.samples)
         if between is not None:
             known = [at for at in known if between[0] <= at <= between[1]] or known
-        return max(known, key=lambda buffer: self.plan.judge.margin(self.samples[buffer], self.goals))
+        return max(known, key=lambda buffer: self.plan.test.margin(self.samples[buffer], self.goals))
 
 
 #: Logarithm of a buffer, and the margin of each replication there.

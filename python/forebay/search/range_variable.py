@@ -1,22 +1,25 @@
-"""A key of the scenario that a search varies between two ends: `KEY=LOW..HIGH`."""
+"""A key of the scenario that a search varies between two ends: `KEY=LOW..HIGH`.
+
+It holds its scenario as `buffer_variable` does, and `value` has the scale on which the search moves.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
 from forebay.scenario import Scenario
-from forebay.search.setting import Range, Setting, unit_words
+from forebay.search.value import Range, Value, unit_words
 from forebay.search.words import Words, listed
 from forebay.text.quantity import scale_of
 
-__all__ = ["Named", "Ranged", "at_key", "ranged"]
+__all__ = ["RangeVariable", "RangeWords", "at_key", "range_variable"]
 
 _RANGE = re.compile(r"^(?P<low>[^:]+?)\.\.(?P<high>[^:]+)$")
 #: Tables that say what is asked, and how it is simulated, rather than what is there.
@@ -24,11 +27,13 @@ ASKED = ("goal", "run", "trace", "fluid", "title")
 
 
 @dataclass(frozen=True, slots=True)
-class Ranged:
+class RangeVariable:
     """A key that is varied.
 
     Attributes
     ----------
+    scenario : Scenario
+        The scenario that has it.
     key : str
         As in `--set`: "link.queue.threshold", "flows.bulk.initial_window", "link.rate".
     ends : str
@@ -43,6 +48,7 @@ class Ranged:
         Which number of the search stands for which value.
     """
 
+    scenario: Scenario = field(repr=False, compare=False)
     key: str
     ends: str
     unit: str
@@ -67,7 +73,7 @@ class Ranged:
 
     @property
     def unit_words(self) -> str:
-        """The unit of `Setting.number`, as an axis has it."""
+        """The unit of `Value.number`, as an axis has it."""
         return unit_words(self.unit)
 
     @property
@@ -75,21 +81,18 @@ class Ranged:
         """The identity of its numbers, different from that of others."""
         return f"{self.asked}{' largest' if self.largest else ''} {self.range.digits}"
 
-    def turned(self, scenario: Scenario, place: int) -> Scenario:
+    def apply(self, place: int) -> Scenario:
         """The scenario with the value for which a number stands."""
-        return scenario.with_core(self.core(scenario.core, place))
+        core = self.scenario.core.with_overrides([("over", self.key, self.at(place).text)])
+        return self.scenario.with_core(core)
 
-    def core(self, scenario: _core.Scenario, place: int) -> _core.Scenario:
-        """The same as the core has it."""
-        return scenario.with_overrides([("over", self.key, self.at(place).text)])
-
-    def sized(self, _scenario: Scenario, place: int) -> Setting:
-        """The value for which a number stands."""
+    def sized(self, place: int) -> Value:
+        """The value for which a number stands, as a buffer has a size."""
         return self.at(place)
 
-    def at(self, place: int) -> Setting:
-        """The same, whatever the scenario."""
-        return self.setting(self.range.number(place))
+    def at(self, place: int) -> Value:
+        """The value for which a number stands."""
+        return self.value_of(self.range.number(place))
 
     def snapped(self, place: int) -> int:
         """The number that stands for the same value, one for each value."""
@@ -100,24 +103,24 @@ class Ranged:
         whole = self.range.number(to)
         return self.range.number(place) / whole if whole else None
 
-    def setting(self, number: float) -> Setting:
+    def value_of(self, number: float) -> Value:
         """A value, whether or not in the range."""
         place = self.range.place(number) if number > 0 or not self.range.by_decades else math.nan
-        return Setting(number * self.factor, self.base, f"{_written(number)}{self.unit}", number, place)
+        return Value(number * self.factor, self.base, f"{_written(number)}{self.unit}", number, place)
 
-    def nearest(self, number: float) -> Setting:
+    def nearest(self, number: float) -> Value:
         """A value as the key takes it, to three digits, whether or not in the range."""
-        return self.setting(float(round(number) if self.range.whole else f"{number:.3g}"))
+        return self.value_of(float(round(number) if self.range.whole else f"{number:.3g}"))
 
-    def within(self, text: str) -> Setting | None:
+    def within(self, text: str) -> Value | None:
         """A value such as "65p", where it is of the same kind as the ends and between them."""
         found = scale_of([text, f"1{self.unit}"])
         if found is None or found.unit != self.base:
             return None
         number = _near(found.numbers[0] / self.factor)
-        return self.setting(number) if self.range.low <= number <= self.range.high else None
+        return self.value_of(number) if self.range.low <= number <= self.range.high else None
 
-    def read(self, scenario: Scenario, text: str) -> int:
+    def read(self, text: str) -> int:
         """The number of a value that the user wants to see.
 
         Raises
@@ -125,56 +128,59 @@ class Ranged:
         InputError
             Where it is none, or not in the range.
         """
-        scenario.changed(("also", self.key, text))
+        self.scenario.changed(("also", self.key, text))
         found = self.within(text)
         if found is None:
             raise InputError(f"{self.key}: found `{text}`; allowed: from {self.ends.replace('..', ' to ')}", "also")
         return round(found.place)
 
-    def configured(self, scenario: Scenario) -> Setting | None:
+    @property
+    def configured(self) -> Value | None:
         """The scenario's value there, if it is one value in the range."""
-        found = {str(value) for value in at_key(scenario.resolved, self.key)}
+        found = {str(value) for value in at_key(self.scenario.resolved, self.key)}
         return self.within(found.pop()) if len(found) == 1 else None
 
 
-class Named(Words):
+class RangeWords(Words):
     """How a search speaks of the values of a range.
 
     Parameters
     ----------
-    knob : Ranged
+    variable : RangeVariable
         What is varied.
     """
 
     noun = "value"
     key = "setting"
 
-    def __init__(self, knob: Ranged) -> None:
-        self.knob = knob
+    def __init__(self, variable: RangeVariable) -> None:
+        self.variable = variable
 
     def named(self, *places: int) -> str:
         """One or some values as part of a sentence."""
-        values = list(dict.fromkeys(self.knob.at(place) for place in places))
+        values = list(dict.fromkeys(self.variable.at(place) for place in places))
         told = (
-            values[0].words if len(values) == 1 else f"{listed(value.bare for value in values)} {self.knob.unit_words}"
+            values[0].words
+            if len(values) == 1
+            else f"{listed(value.bare for value in values)} {self.variable.unit_words}"
         )
-        return f"{self.knob.key} = {told.rstrip()}"
+        return f"{self.variable.key} = {told.rstrip()}"
 
     def counted(self, place: int) -> str:
         """One value."""
-        return self.knob.at(place).words
+        return self.variable.at(place).words
 
     def between(self, one: int, other: int) -> str:
         """The range between two values, from the lower one, in words."""
-        low, high = sorted((self.knob.at(one), self.knob.at(other)), key=lambda setting: setting.number)
+        low, high = sorted((self.variable.at(one), self.variable.at(other)), key=lambda setting: setting.number)
         return f"between {low.bare} and {high.words}"
 
     def value(self, place: int) -> float:
         """One in the base unit."""
-        return self.knob.at(place).value
+        return self.variable.at(place).value
 
 
-def ranged(scenario: Scenario, text: str, *, largest: bool, resolution: float) -> Ranged:
+def range_variable(scenario: Scenario, text: str, *, largest: bool, resolution: float) -> RangeVariable:
     """Read `KEY=LOW..HIGH`.
 
     Parameters
@@ -214,7 +220,7 @@ def ranged(scenario: Scenario, text: str, *, largest: bool, resolution: float) -
     digits = 1 + max(2, math.ceil(-math.log10(resolution)))
     ends_in_unit = (_near(low / factor), _near(high / factor))
     whole = unit == "p" or _takes_whole(scenario, key, unit, ends_in_unit)
-    return Ranged(key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
+    return RangeVariable(scenario, key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
 
 
 def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, float]) -> bool:

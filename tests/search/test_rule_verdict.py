@@ -13,7 +13,7 @@ from forebay.results.report import Report
 from forebay.rules import Assumption, Holds, Rule, rules
 from forebay.scenario import Scenario
 from forebay.search.interpolation import on_curve, share_between
-from forebay.search.judgment import Judgment, Miss, worst_miss
+from forebay.search.rule_verdict import Miss, RuleVerdict, worst_miss
 from tests.support.paths import ROOT
 
 SMALL = """
@@ -76,20 +76,20 @@ def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_was_asked_for() ->
 @pytest.mark.parametrize(
     ("judgment", "words"),
     [
-        (Judgment(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, utilization 30 points off"),
-        (Judgment(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
-        (Judgment(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
-        (Judgment(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
+        (RuleVerdict(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, utilization 30 points off"),
+        (RuleVerdict(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
+        (RuleVerdict(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
+        (RuleVerdict(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
         (
-            Judgment(True, 0.6, True, Miss("utilization", 0.31, "points")),
+            RuleVerdict(True, 0.6, True, Miss("utilization", 0.31, "points")),
             "applies to 60 %, utilization 0.31 points off",
         ),
-        (Judgment(True, 0.999, False), "applies to over 99 %"),
-        (Judgment(True, 1.0), "applies"),
-        (Judgment(False, 0.5, True, Miss("utilization", 30.0, "points")), "does not apply"),
+        (RuleVerdict(True, 0.999, False), "applies to over 99 %"),
+        (RuleVerdict(True, 1.0), "applies"),
+        (RuleVerdict(False, 0.5, True, Miss("utilization", 30.0, "points")), "does not apply"),
     ],
 )
-def test_the_words_are_short_and_true(judgment: Judgment, words: str) -> None:
+def test_the_words_are_short_and_true(judgment: RuleVerdict, words: str) -> None:
     assert judgment.words == words
     assert judgment.to_dict()["words"] == words
 

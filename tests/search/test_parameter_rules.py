@@ -1,4 +1,4 @@
-"""Rules of thumb for settings: by hand from their formulas, where they apply, and measured beside the answer."""
+"""Rules for parameters: by hand from their formulas, where they apply, and measured beside the answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from forebay import Scenario, _core, recommend
 from forebay.rules import rules
-from forebay.search.ranged import ranged
-from forebay.search.thumbs import RULES, Thumb, thumbs
+from forebay.search.parameter_rules import RULES, ParameterRule, parameter_rules
+from forebay.search.range_variable import range_variable
 from tests.support.scenarios import SMALL
 
 #: 10 Gb/s, 84 µs, packets of 1,500 bytes: 833,333 packets a second and 70 of them in a round trip.
@@ -38,24 +38,24 @@ utilization = ">= 95%"
 """
 
 
-def found(text: str, over: str, *changes: str) -> dict[str, Thumb]:
+def found(text: str, over: str, *changes: str) -> dict[str, ParameterRule]:
     scenario = Scenario.parse(text, overrides=changes)
-    return {thumb.name: thumb for thumb in thumbs(scenario, ranged(scenario, over, largest=False, resolution=0.05))}
+    return {rule.name: rule for rule in parameter_rules(range_variable(scenario, over, largest=False, resolution=0.05))}
 
 
-def values(told: dict[str, Thumb]) -> dict[str, float]:
-    return {name: thumb.value for name, thumb in told.items()}
+def values(told: dict[str, ParameterRule]) -> dict[str, float]:
+    return {name: rule.value for name, rule in told.items()}
 
 
 def test_marking_thresholds_are_shares_of_a_round_trip() -> None:
     told = found(SWITCH, "link.queue.threshold=5p..500p")
     assert values(told) == pytest.approx({"dctcp-seventh": 10, "dctcp-1g": 20, "dctcp-10g": 65, "ecn-bdp": 70})
-    assert {name for name, thumb in told.items() if thumb.applies} == {"dctcp-seventh", "dctcp-10g"}
+    assert {name for name, rule in told.items() if rule.applies} == {"dctcp-seventh", "dctcp-10g"}
     assert (told["dctcp-seventh"].share, told["ecn-bdp"].share) == (0.75, 0.25)
     assert told["dctcp-1g"].against == "made for 1 Gb/s"
     assert told["ecn-bdp"].against == "75 % of the flows that react do not halve at a mark"
     classic = found(SWITCH, "link.queue.threshold=5p..500p", "flows.bulk.cca=cubic")
-    assert {name for name, thumb in classic.items() if thumb.applies} == {"ecn-bdp"}
+    assert {name for name, rule in classic.items() if rule.applies} == {"ecn-bdp"}
     in_time = found(SWITCH, "link.queue.threshold=10us..1ms")
     assert values(in_time)["dctcp-seventh"] == pytest.approx(84e-6 / 7)
     assert values(in_time)["dctcp-10g"] == pytest.approx(65 * 1.2e-6)
@@ -138,7 +138,7 @@ def test_of_a_buffer_they_are_the_sizing_rules() -> None:
     asked = {rule.name: rule for rule in rules(scenario.core) if rule.packets is not None}
     in_packets = found(SMALL, "link.buffer=1p..100p")
     assert values(in_packets) == {name: max(1, round(rule.packets)) for name, rule in asked.items()}
-    assert {name: thumb.applies for name, thumb in in_packets.items()} == {n: r.applies for n, r in asked.items()}
+    assert {name: rule.applies for name, rule in in_packets.items()} == {n: r.applies for n, r in asked.items()}
     in_time = values(found(SMALL, "link.buffer=1ms..400ms"))
     assert in_time == pytest.approx({name: packets * 0.004 for name, packets in values(in_packets).items()})
 

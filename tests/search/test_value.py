@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.search.setting import SPAN, Range, Setting
+from forebay.search.value import SPAN, Range, Value
 
 RANGES = st.builds(
     lambda low, factor, digits, mirrored: Range(low, low * factor, digits, mirrored=mirrored),
@@ -103,5 +103,5 @@ def test_a_step_is_finer_than_any_resolution_and_a_value_has_few_digits(found: R
     ],
 )
 def test_a_value_is_said_as_people_write_it(text: str, number: float, words: str) -> None:
-    assert Setting(0.0, "", text, number, 1.0).words == words
-    assert Setting(7.0, "s", text, number, 1.0).to_dict() == {"value": 7.0, "unit": "s", "text": text}
+    assert Value(0.0, "", text, number, 1.0).words == words
+    assert Value(7.0, "s", text, number, 1.0).to_dict() == {"value": 7.0, "unit": "s", "text": text}

@@ -1,56 +1,57 @@
-"""The time budget of an answer: until it is confident, about a second, or a number of seconds."""
+"""The time budget of an answer: until it is confident, about a second, or a number of seconds.
+
+`searching` gives it a question; it begins searches and ends them, and returns the evidence.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Protocol
 
-from forebay import _core
 from forebay.errors import InputError
-from forebay.inputs.goals import parts_of_key
 from forebay.measurement.run_time import run_time
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
-from forebay.search.findings import Finished
-from forebay.search.judging import Verdict
+from forebay.search.evidence import Evidence
+from forebay.search.goal_test import Verdict
 from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, keys_of_room
-from forebay.search.observing import Observing
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
-from forebay.search.scaling import largest_factor, scaled
+from forebay.search.scaling import ScaledLinks
+from forebay.search.search_state import SearchState
+from forebay.search.shorter_runs import ShorterRuns
 from forebay.search.smallest import Search
 from forebay.text.formatting import counted, duration
 
-__all__ = ["Patience", "shorter"]
+__all__ = ["Beginner", "TimeBudget"]
 
-#: Makes a search of a kind that has not begun, of a scenario, which ends with a `TimeoutError` when `time.monotonic`
-#: says so.
-Begin = Callable[[Callable[..., Observing], Scenario, float | None], Finished]
-
-#: Packets of one run of a quick look where that measures for less than the scenario says, and the least part of what it
-#: says that is measured. The warm-up stays: what it leaves out is not the link's behavior.
-PACKETS = 1e6
-LEAST_PART = 0.25
-#: Packets of the one run that any time is enough for.
-BRIEF_PACKETS = 1e5
 #: Parts of the time that `within` allows: smaller links are asked if a quick look takes more than the first, and a
 #: search on a smaller link ends after the second.
 MOST_OF_THE_TIME, MOST_OF_A_RUNG = 0.5, 0.25
-#: Metrics that are about all of the measured time at once, and another number where that is shorter.
-WHOLE = frozenset({"jain_index", "synchronization"})
+
+
+class Beginner(Protocol):
+    """Begins the searches of one question."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the question."""
+
+    def begin(self, kind: Callable[..., SearchState], looked: Scenario, until: float | None) -> Evidence:
+        """Make a search that has not begun: its kind, the scenario that it simulates, and when it times out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """For how long an answer is waited.
+class TimeBudget:
+    """How much time an answer may take.
 
     Attributes
     ----------
@@ -63,72 +64,73 @@ class Patience:
     quick: bool = False
     within: float | None = None
 
-    def check(self, **others: object) -> None:
-        """Refuse what cannot be kept, and other options that ask for more patience, where they are asked for."""
+    def __post_init__(self) -> None:
+        """Refuse what cannot be kept."""
         if self.within is not None and self.quick:
             raise InputError("found it beside `quick`; allowed: one of them", "within")
         if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
+
+    def refuse_beside(self, **others: object) -> None:
+        """Refuse other options that ask for more time, where they are asked for."""
         for name, asked in others.items():
-            if asked is not None and not self.patient:
+            if asked is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"
                 raise InputError(f"found it beside `{beside}`; allowed: one of them", name)
 
-    def shared(self, searches: int) -> Patience:
+    def shared(self, searches: int) -> TimeBudget:
         """The share of each of several searches."""
-        return self if self.within is None else Patience(within=self.within / searches)
+        return self if self.within is None else TimeBudget(within=self.within / searches)
 
     @property
-    def patient(self) -> bool:
+    def unlimited(self) -> bool:
         """Whether it is waited for as long as it takes."""
         return not self.quick and self.within is None
 
-    def wait(
-        self, begin: Begin, scenario: Scenario, resumption: Resumption | None, at_once: int | None = None
-    ) -> Finished:
+    def search(self, question: Beginner, resumption: Resumption | None, at_once: int | None = None) -> Evidence:
         """Search for so long.
 
         Parameters
         ----------
-        begin : Begin
-            Makes searches.
-        scenario : Scenario
-            What is asked about.
+        question : Beginner
+            Makes searches of the scenario that is asked about.
         resumption : Resumption or None
             Told where there is more to do.
         at_once : int, optional
             Packet-level runs that are made at the same time; None where smaller links say nothing of the answer.
         """
-        if self.patient:
+        scenario = question.scenario
+        if self.unlimited:
             # Without goals there is nothing to search for.
-            return _over(begin(Search if scenario.goals else Observing, scenario, None))
+            return _over(question.begin(Search if scenario.goals else SearchState, scenario, None))
         until = None if self.within is None else time.monotonic() + self.within
+        short = ShorterRuns(scenario).quick
         if self.within is not None and at_once is not None:
-            run_s = run_time(shorter(scenario)).seconds / at_once
+            run_s = run_time(short).seconds / at_once
             if RUNS * run_s > MOST_OF_THE_TIME * self.within:
-                return _climbed(begin, scenario, resumption, _Climb(self.within, run_s, at_once))
-        look = begin(QuickLook, shorter(scenario), until)
-        found: Finished | None = None
+                return _climbed(question, resumption, _Climb(self.within, run_s, at_once))
+        look = question.begin(QuickLook, short, until)
+        found: Evidence | None = None
         search = look
         with suppress(TimeoutError):
-            found = _quick(look, scenario)
+            found = _quick(look, question)
             if until is None:
                 return found
-            search = begin(Search, scenario, until)
+            search = question.begin(Search, scenario, until)
             return _over(search)
         if resumption is not None:
             resumption.unfinished()
-        return _undecided(search, found, begin)
+        return _undecided(search, found, question)
 
 
-def _over(search: Finished) -> Finished:
+def _over(search: Evidence) -> Evidence:
     return dataclasses.replace(search, outcome=search.search.run())
 
 
-def _quick(look: Finished, scenario: Scenario) -> Finished:
+def _quick(look: Evidence, question: Beginner) -> Evidence:
     """Take a quick look and say that it is one."""
     found = _over(look)
-    measured, whole = look.scenario.core.duration_s[1], scenario.core.duration_s[1]
+    measured, whole = look.scenario.core.duration_s[1], question.scenario.core.duration_s[1]
     less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
     replications = counted(found.measure.runs, "run")
     text = f"a quick look, {replications}{less}: run without --quick to confirm"
@@ -149,12 +151,13 @@ class _Climb:
     at_once: int
 
 
-def _climbed(begin: Begin, scenario: Scenario, resumption: Resumption | None, climb: _Climb) -> Finished:
+def _climbed(question: Beginner, resumption: Resumption | None, climb: _Climb) -> Evidence:
     """Search a scenario whose runs are too long for a quick look: by smaller links, then by runs of the whole one."""
-    until, short = time.monotonic() + climb.within, shorter(scenario)
-    guess = extrapolated([*_rungs(begin, short, climb)])
+    until, scenario = time.monotonic() + climb.within, question.scenario
+    short = ShorterRuns(scenario).quick
+    guess = extrapolated([*_rungs(question, short, climb)])
     ladder = partial(Ladder, guess=guess, at_once=climb.at_once)
-    search = begin(ladder, short, until)
+    search = question.begin(ladder, short, until)
     found = dataclasses.replace(search, outcome=Outcome(confidence=None, between=search.search.undecided()))
     try:
         narrowed = found.search
@@ -164,21 +167,22 @@ def _climbed(begin: Begin, scenario: Scenario, resumption: Resumption | None, cl
         again = Guess(
             low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, keys_of_room(narrowed)
         )
-        search = begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
+        search = question.begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
         over = _over(search)
     except TimeoutError:
         if resumption is not None:
             resumption.unfinished()
-        over = _undecided(search, found, begin)
+        over = _undecided(search, found, question)
     if guess is not None:
         over.outcome.notes.append(_scaled_note(guess))
     return over
 
 
-def _rungs(begin: Begin, scenario: Scenario, climb: _Climb) -> Iterator[Rung]:
+def _rungs(question: Beginner, scenario: Scenario, climb: _Climb) -> Iterator[Rung]:
     """Searches on smaller links, each within its share of the time."""
-    for factor in factors(largest_factor(scenario), climb.run_s, climb.within):
-        look = begin(ScaledLook, scaled(scenario, factor), time.monotonic() + MOST_OF_A_RUNG * climb.within)
+    links = ScaledLinks(scenario)
+    for factor in factors(links.largest_factor, climb.run_s, climb.within):
+        look = question.begin(ScaledLook, links.by(factor), time.monotonic() + MOST_OF_A_RUNG * climb.within)
         assert isinstance(look.search, ScaledLook), "it was begun as one"
         with suppress(TimeoutError):
             look.search.run()
@@ -188,7 +192,7 @@ def _rungs(begin: Begin, scenario: Scenario, climb: _Climb) -> Iterator[Rung]:
             yield rung
 
 
-def _measured(search: Finished) -> dict[int, list[Report]]:
+def _measured(search: Evidence) -> dict[int, list[Report]]:
     """Everything that a search has measured, by buffer."""
     return {at: search.measure.at(at) for at in search.measure.buffers()}
 
@@ -203,16 +207,16 @@ def _scaled_note(guess: Guess) -> Warning:
     return Warning(Kind.SCALED, text, values={"low_packets": guess.low, "high_packets": guess.high})
 
 
-def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finished:
+def _undecided(search: Evidence, found: Evidence | None, question: Beginner) -> Evidence:
     """The result when the time is over: the buffers between which the answer lies.
 
     Parameters
     ----------
-    search : Finished
+    search : Evidence
         The search that was interrupted: a quick look or a whole one.
-    found : Finished or None
+    found : Evidence or None
         The quick look before it, where that ended.
-    begin : Begin
+    question : Beginner
         Makes a search of the few packets that any time is enough for, where not a single run ended.
     """
     outcome, runs = Outcome(confidence=None), search.measure.runs
@@ -231,7 +235,7 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
         if found is not None and found.measure.reports:
             search = found
         else:
-            search = begin(Observing, briefest(search.scenario), None)
+            search = question.begin(SearchState, ShorterRuns(search.scenario).briefest, None)
             search.search.run()
     seen = search.search
     seen.look_at(_measured(search))
@@ -249,7 +253,7 @@ def _undecided(search: Finished, found: Finished | None, begin: Begin) -> Finish
     return dataclasses.replace(search, search=seen, outcome=outcome)
 
 
-def _with_those_met(between: tuple[int, int], seen: Observing) -> tuple[int, int]:
+def _with_those_met(between: tuple[int, int], seen: SearchState) -> tuple[int, int]:
     """An interval that begins at a smaller buffer where the runs there meet every goal as far as they say."""
     met = [at for at in seen.samples if seen.together(at, seen.goals) is Verdict.MET]
     low = min([between[0], *met])
@@ -262,36 +266,3 @@ def _common(one: tuple[int, int] | None, other: tuple[int, int]) -> tuple[int, i
         return other
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else one
-
-
-def briefest(scenario: Scenario) -> Scenario:
-    """The scenario with as little time as a few packets take, for figures where nothing else is known."""
-    warmup, measured = scenario.core.duration_s
-    share = min(1.0, BRIEF_PACKETS / (scenario.packets_per_second * (warmup + measured)))
-    return scenario.changed(f"run.warmup={share * warmup:.9g}s", f"run.measure={share * measured:.9g}s")
-
-
-def shorter(scenario: Scenario) -> Scenario:
-    """The scenario with as much less of measured time as a quick look can do without."""
-    warmup, measured = scenario.core.duration_s
-    if (
-        any(parts_of_key(goal.key)[0].rpartition(".")[2] in WHOLE for goal in scenario.goals)
-        or _latest(scenario) > warmup
-    ):
-        return scenario
-    enough = max(LEAST_PART * measured, PACKETS / scenario.packets_per_second - warmup)
-    return scenario if enough >= measured else scenario.changed(f"run.measure={enough:.9g}s")
-
-
-def _latest(scenario: Scenario) -> float:
-    """The latest time, in seconds, that says when a group begins or ends."""
-    groups = scenario.resolved["flows"]
-    return max((_last(group.get(key)) for group in groups for key in ("start", "stop")), default=0.0)
-
-
-def _last(law: Any) -> float:
-    """The largest time in a law."""
-    if isinstance(law, str):
-        return _core.parse_quantity(law, "time")
-    parts = law.values() if isinstance(law, Mapping) else law if isinstance(law, Sequence) else ()
-    return max(map(_last, parts), default=0.0)

@@ -1,4 +1,7 @@
-"""The verdict on a rule: whether it applies to a link, and how the simulation judges its buffer."""
+"""The verdict on a rule: whether it applies to a link, and how the simulation judges its buffer.
+
+`findings` makes it from the evidence, for each rule of an answer.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import Any, Literal
 from forebay.inputs.goals import Goal, distinct, metric_value, parts_of_key
 from forebay.results.metric import unit_of
 from forebay.results.report import Report
-from forebay.search.judging import ShareJudge
+from forebay.search.goal_test import ShareTest
 from forebay.text import formatting
 
-__all__ = ["Judgment", "Miss", "mean_of", "worst_miss", "worst_of"]
+__all__ = ["Miss", "RuleVerdict", "mean_of", "worst_miss", "worst_of"]
 
 Unit = Literal["points", "s", "%"]
 
@@ -55,7 +58,7 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
+class RuleVerdict:
     """Whether a rule applies, and what the simulation says of its buffer.
 
     Attributes
@@ -135,7 +138,7 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
     missed = worst_of({goal.key: goal.margin(mean_of(goal, reports)) for goal in goals}, goals)
     if missed is not None or share is None:
         return missed
-    held = ShareJudge(share).held(reports, goals) / len(reports)
+    held = ShareTest(share).held(reports, goals) / len(reports)
     return Miss(FRACTION, 100 * (share - held), "points") if held < share else None
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forebay.results.report import BufferSize
 
-__all__ = ["Range", "Setting", "Value", "unit_words"]
+__all__ = ["Quantity", "Range", "Value", "unit_words"]
 
 #: Ratio of the ends of a range from which on it is logarithmic.
 DECADE = 10.0
@@ -28,7 +28,7 @@ _SHOWN = {"p": "packets", "us": "µs", "bps": "b/s", "kbps": "kb/s", "Mbps": "Mb
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Value:
     """One value of a key.
 
     Attributes
@@ -68,7 +68,7 @@ class Setting:
 
 
 #: The varied quantity of a search: a buffer, or another setting.
-Value = BufferSize | Setting
+Quantity = BufferSize | Value
 
 
 def unit_words(unit: str) -> str:

@@ -1,31 +1,38 @@
-"""The varied buffer of a search: of the target link, of another link, or of a class at one."""
+"""The varied buffer of a search: of the target link, of another link, or of a class at one.
+
+A variable holds its scenario; `dataclasses.replace(variable, scenario=...)` binds it to another one. The stages of a
+search ask it for scenarios with a number of packets (`apply`), and for the sizes of buffers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from forebay import _core
 from forebay.errors import InputError
 from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
 
-__all__ = ["TARGET_LINK", "Knob", "knob"]
+__all__ = ["BufferVariable"]
 
 #: A buffer that no scenario has: two keys whose scenarios are the same with it name the same buffer.
 MARK = 999_983
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class BufferVariable:
     """A buffer by its key.
 
     Attributes
     ----------
+    scenario : Scenario
+        The scenario that has it.
     key : str
         As in `--set`: "link.buffer", "link.queue.classes.voice.buffer", "links.uplink.buffer".
     """
 
+    scenario: Scenario = field(repr=False, compare=False)
     key: str = TARGET
 
     @property
@@ -54,21 +61,18 @@ class Knob:
         where, _, within = self.key.removesuffix(".buffer").partition(".queue.classes.")
         return where.removeprefix("links.") if where.startswith("links.") else None, within or None
 
-    def turned(self, scenario: Scenario, packets: int) -> Scenario:
+    def apply(self, packets: int) -> Scenario:
         """The scenario with this buffer, in packets; every other buffer stays."""
-        return scenario.with_core(self.core(scenario.core, packets))
+        return self.scenario.with_core(self.scenario.core.with_buffer(self.key, packets))
 
-    def core(self, scenario: _core.Scenario, packets: int) -> _core.Scenario:
-        """The same as the core has it."""
-        return scenario.with_buffer(self.key, packets)
-
-    def size(self, scenario: Scenario) -> BufferSize:
+    @property
+    def size(self) -> BufferSize:
         """The buffer that the scenario has there, in packets of those that wait there."""
-        return BufferSize(**scenario.core.buffer_of(self.key))
+        return BufferSize(**self.scenario.core.buffer_of(self.key))
 
-    def sized(self, scenario: Scenario, packets: int) -> BufferSize:
+    def sized(self, packets: int) -> BufferSize:
         """The buffer, given in packets, in every unit."""
-        return self.size(self.turned(scenario, packets))
+        return replace(self, scenario=self.apply(packets)).size
 
     def snapped(self, packets: int) -> int:
         """Every number of packets is a buffer of its own."""
@@ -78,47 +82,39 @@ class Knob:
         """How many times another buffer one is."""
         return packets / to
 
-    def read(self, scenario: Scenario, text: str) -> int:
+    def read(self, text: str) -> int:
         """A buffer such as "5ms" in whole packets there, at least one."""
-        return max(1, round(self.size(scenario.changed(("also", self.key, text))).packets))
+        changed = replace(self, scenario=self.scenario.changed(("also", self.key, text)))
+        return max(1, round(changed.size.packets))
 
-    def scale(self, scenario: Scenario) -> float:
+    @property
+    def scale(self) -> float:
         """Packets of one bandwidth-delay product there, or of a second of queue where there is no such product."""
-        if self.is_target and scenario.core.bdp_packets is not None:
-            return scenario.core.bdp_packets
-        size = self.sized(scenario, MARK)
+        core = self.scenario.core
+        if self.is_target and core.bdp_packets is not None:
+            return core.bdp_packets
+        size = self.sized(MARK)
         return size.packets / (size.seconds if size.bdp is None else size.bdp)
 
+    def named(self, over: str) -> BufferVariable:
+        """Find the buffer of the same scenario that a key names; links and classes may be numbered.
 
-#: The varied buffer unless another one is asked for.
-TARGET_LINK = Knob()
-
-
-def knob(scenario: Scenario, over: str) -> Knob:
-    """Find the buffer that a key names.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        Which has it.
-    over : str
-        Its key; links and classes may be numbered.
-
-    Raises
-    ------
-    InputError
-        Names the keys of all buffers in which something waits.
-    """
-    keys: Sequence[str] = scenario.core.buffer_keys
-    if over in keys:
-        return Knob(over)
-    try:
-        meant = scenario.core.with_buffer(over, MARK).sha256
-    except InputError:
-        told = _core.unknown("buffer", over, list(keys))
-        raise InputError(f"{told}; of another key a range, as in KEY=LOW..HIGH", "over") from None
-    for key in keys:
-        if scenario.core.with_buffer(key, MARK).sha256 == meant:
-            return Knob(key)
-    allowed = ", ".join(keys)
-    raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")
+        Raises
+        ------
+        InputError
+            Names the keys of all buffers in which something waits.
+        """
+        core = self.scenario.core
+        keys: Sequence[str] = core.buffer_keys
+        if over in keys:
+            return replace(self, key=over)
+        try:
+            meant = core.with_buffer(over, MARK).sha256
+        except InputError:
+            told = _core.unknown("buffer", over, list(keys))
+            raise InputError(f"{told}; of another key a range, as in KEY=LOW..HIGH", "over") from None
+        for key in keys:
+            if core.with_buffer(key, MARK).sha256 == meant:
+                return replace(self, key=key)
+        allowed = ", ".join(keys)
+        raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")

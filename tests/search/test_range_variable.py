@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -16,28 +17,29 @@ import pytest
 from forebay import InputError, Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
+from forebay.search.options import Precision
 from forebay.search.plan import Outcome
-from forebay.search.ranged import Named, Ranged, ranged
-from forebay.search.recommendation import _plan_of_range, _Terms
+from forebay.search.planning import Named, plan_of
+from forebay.search.range_variable import RangeVariable, RangeWords, range_variable
 from forebay.search.smallest import Search
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
 STEP = SMALL.replace('buffer = "20p"', 'buffer = "60p"\nqueue  = { kind = "codel" }').replace("30s", "8s")
 SCENARIO = Scenario.parse(STEP)
-TERMS = _Terms(0.95, 0.05, None, None)
+PRECISION = Precision()
 
 
 class System:
     """Something whose mean metrics are known functions of a key's value, seen through noise."""
 
     def __init__(
-        self, knob: Ranged, means: Mapping[str, Callable[[float], float]], noise: float, seed: int = 1
+        self, variable: RangeVariable, means: Mapping[str, Callable[[float], float]], noise: float, seed: int = 1
     ) -> None:
-        self.knob, self.means, self.noise, self.seed = knob, means, noise, seed
+        self.variable, self.means, self.noise, self.seed = variable, means, noise, seed
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        return [self.report(self.knob.at(place).number, replication) for place, replication in pairs]
+        return [self.report(self.variable.at(place).number, replication) for place, replication in pairs]
 
     def report(self, value: float, replication: int) -> Report:
         metrics = {}
@@ -47,16 +49,16 @@ class System:
         return Report.of({"engine": "test", "metrics": metrics, "groups": []})
 
     def searched(self, *goals: Goal) -> Outcome:
-        plan = _plan_of_range(SCENARIO, self.knob, [], TERMS)
+        plan = plan_of(self.variable, Named(), PRECISION)
         return Search(self, goals, plan).run()
 
     def value(self, place: int | None) -> float:
         assert place is not None
-        return self.knob.at(place).number
+        return self.variable.at(place).number
 
 
-def knob(text: str, *, largest: bool = False, resolution: float = 0.05) -> Ranged:
-    return ranged(SCENARIO, text, largest=largest, resolution=resolution)
+def variable(text: str, *, largest: bool = False, resolution: float = 0.05) -> RangeVariable:
+    return range_variable(SCENARIO, text, largest=largest, resolution=resolution)
 
 
 #: Two decades of times, whole packets over two decades, and a range that is not logarithmic.
@@ -81,7 +83,7 @@ def falling(edge: float, width: float) -> Callable[[float], float]:
 @pytest.mark.parametrize("kind", RANGES)
 @pytest.mark.parametrize("largest", [False, True])
 def test_finds_both_edges_without_noise(kind: str, largest: bool) -> None:
-    found = knob(RANGES[kind], largest=largest)
+    found = variable(RANGES[kind], largest=largest)
     low, high = EDGES[kind]
     means = {"utilization": rising(low, low / 2), "jain_index": falling(high, high / 4)}
     system = System(found, means, 0.0)
@@ -106,7 +108,7 @@ def test_finds_both_edges_without_noise(kind: str, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 def test_claims_hold_as_often_as_stated(kind: str, largest: bool) -> None:
     """Over 120 noisy searches at most 5 % of the answers miss a goal (three standard errors allowed)."""
-    found = knob(RANGES[kind], largest=largest)
+    found = variable(RANGES[kind], largest=largest)
     low, high = EDGES[kind]
     means = {"utilization": rising(low, low / 2), "jain_index": falling(high, high / 4)}
     wrong = answered = 0
@@ -128,7 +130,7 @@ def test_claims_hold_as_often_as_stated(kind: str, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 def test_a_peak_is_found_from_either_side(largest: bool) -> None:
     """A metric that is good enough between 12 and 27 ms only: each side's edge is the answer."""
-    found = knob(RANGES["decades"], largest=largest)
+    found = variable(RANGES["decades"], largest=largest)
     peak = System(found, {"jain_index": lambda value: 1 - 0.2 * math.log(value / 18) ** 2}, 0.0)
     reach = math.exp(math.sqrt(0.03 / 0.2))
     outcome = peak.searched(Goal("jain_index", ">=", 0.97))
@@ -141,7 +143,7 @@ def test_a_peak_is_found_from_either_side(largest: bool) -> None:
 
 def test_where_goals_contradict_clearly_the_first_look_is_enough() -> None:
     """Between 10 and 50 ms neither goal is met: no edge is looked for, and the sides only name their goals."""
-    found = knob(RANGES["decades"])
+    found = variable(RANGES["decades"])
     system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(10.0, 5.0)}, 0.0)
     outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
     assert outcome.impossible
@@ -153,7 +155,7 @@ def test_where_goals_contradict_clearly_the_first_look_is_enough() -> None:
 
 def test_where_goals_nearly_hold_together_both_sides_say_what_they_need() -> None:
     """To within a fifth."""
-    found = knob(RANGES["decades"])
+    found = variable(RANGES["decades"])
     system = System(found, {"utilization": rising(50.0, 20.0), "jain_index": falling(47.0, 5.0)}, 0.0)
     outcome = system.searched(Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9))
     assert outcome.impossible
@@ -174,7 +176,7 @@ def test_a_rule_far_beyond_the_range_is_named_without_a_simulation() -> None:
 @pytest.mark.parametrize("kind", RANGES)
 def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
     for largest in (False, True):
-        found = knob(RANGES[kind], largest=largest)
+        found = variable(RANGES[kind], largest=largest)
         for seed in range(30):
             # Edges at the very ends, where a step beyond is near: those of the goals, and far from the answer.
             near, far = found.range.low * 1.01, found.range.high * 0.99
@@ -190,7 +192,7 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
                 return system(pairs)
 
             goals = [Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9)][: 1 + seed % 3]
-            Search(watched, goals, _plan_of_range(SCENARIO, found, [], TERMS)).run()
+            Search(watched, goals, plan_of(found, Named(), PRECISION)).run()
             assert found.range.first <= min(places)
             assert max(places) <= found.range.last
 
@@ -199,14 +201,15 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
 
 
 def test_values_are_put_where_they_are_asked_for() -> None:
-    found = knob("link.queue.target=1ms..100ms")
+    found = variable("link.queue.target=1ms..100ms")
     place = round(found.range.place(7.0))
-    assert found.turned(SCENARIO, place).resolved["links"][0]["queue"]["target"] == "7ms"
-    setting = found.sized(SCENARIO, place)
+    assert found.apply(place).resolved["links"][0]["queue"]["target"] == "7ms"
+    setting = found.sized(place)
     assert (setting.value, setting.unit, setting.text) == (pytest.approx(0.007), "s", "7ms")
-    assert found.read(SCENARIO, "7000us") == place
-    assert found.configured(SCENARIO) == found.setting(5.0), "CoDel's own target"
-    assert found.configured(SCENARIO.changed("link.queue.target=200ms")) is None
+    assert found.read("7000us") == place
+    assert found.configured == found.value_of(5.0), "CoDel's own target"
+    beyond = SCENARIO.changed("link.queue.target=200ms")
+    assert dataclasses.replace(found, scenario=beyond).configured is None
 
 
 @pytest.mark.parametrize(
@@ -224,16 +227,16 @@ def test_values_are_put_where_they_are_asked_for() -> None:
     ],
 )
 def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decades: bool, base: str) -> None:
-    found = knob(text)
+    found = variable(text)
     assert (found.range.whole, found.range.by_decades, found.base) == (whole, by_decades, base)
     assert found.asked == text
     for place in (found.range.first, round(math.sqrt(found.range.first * found.range.last)), found.range.last):
         value = found.at(place)
-        assert SCENARIO.changed(f"{found.key}={value.text}").core.sha256 == found.turned(SCENARIO, place).core.sha256
+        assert SCENARIO.changed(f"{found.key}={value.text}").core.sha256 == found.apply(place).core.sha256
         assert found.within(value.text) == value
     low, high = text.partition("=")[2].split("..")
-    assert SCENARIO.changed(f"{found.key}={low}").core.sha256 == found.turned(SCENARIO, found.range.first).core.sha256
-    assert SCENARIO.changed(f"{found.key}={high}").core.sha256 == found.turned(SCENARIO, found.range.last).core.sha256
+    assert SCENARIO.changed(f"{found.key}={low}").core.sha256 == found.apply(found.range.first).core.sha256
+    assert SCENARIO.changed(f"{found.key}={high}").core.sha256 == found.apply(found.range.last).core.sha256
 
 
 @pytest.mark.parametrize(
@@ -270,8 +273,8 @@ def test_what_lies_beyond_the_range_is_not_measured(also: str) -> None:
 
 
 def test_words_are_those_of_the_values() -> None:
-    found = knob("link.queue.target=1ms..100ms", largest=True)
-    words = Named(found)
+    found = variable("link.queue.target=1ms..100ms", largest=True)
+    words = RangeWords(found)
     five, seven = (round(found.range.place(value)) for value in (5.0, 7.0))
     assert words.named(five) == "link.queue.target = 5 ms"
     assert words.named(seven, five) == "link.queue.target = 7, 5 ms"

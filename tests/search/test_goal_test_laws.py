@@ -16,9 +16,9 @@ from forebay.inputs.goals import Goal
 from forebay.results import statistics
 from forebay.results.metric import unit_of
 from forebay.results.report import Report
+from forebay.search.goal_test import MeanTest, ShareTest, Verdict
 from forebay.search.independence import Step, different, enough, in_step, outcomes
-from forebay.search.judging import AverageJudge, ShareJudge, Verdict
-from forebay.search.judgment import Judgment, Miss, worst_miss
+from forebay.search.rule_verdict import Miss, RuleVerdict, worst_miss
 from tests.support.tiers import examples
 
 HIGH, LOW = Goal("utilization", ">=", 0.5), Goal("loss_rate", "<=", 0.1)
@@ -53,13 +53,13 @@ def test_all_have_to_clear_the_bound_and_one_is_enough_to_miss(drawn: list[tuple
     reports = split(drawn)
     independent = len(set(drawn))
     assume(2 * independent > len(drawn))
-    judge = AverageJudge()
-    p_values = list(judge.evidence(reports, [HIGH, LOW]).values())
-    missed = [judge.evidence_missed(reports, goal) for goal in (HIGH, LOW)]
+    test = MeanTest()
+    p_values = list(test.evidence(reports, [HIGH, LOW]).values())
+    missed = [test.evidence_missed(reports, goal) for goal in (HIGH, LOW)]
     most = statistics.most_confidence(independent)
-    assert list(judge.confidences(reports, [HIGH, LOW]).values()) == [min(most, p_value) for p_value in p_values]
+    assert list(test.confidences(reports, [HIGH, LOW]).values()) == [min(most, p_value) for p_value in p_values]
     cleared = min(level, most)
-    found = judge.verdict(reports, [HIGH, LOW], level)
+    found = test.verdict(reports, [HIGH, LOW], level)
     if max(missed) >= cleared:
         assert found is Verdict.MISSED
     elif min(p_values) >= cleared:
@@ -67,7 +67,7 @@ def test_all_have_to_clear_the_bound_and_one_is_enough_to_miss(drawn: list[tuple
     else:
         assert found is Verdict.UNCLEAR
     for goal, met, miss in zip((HIGH, LOW), p_values, missed, strict=True):
-        alone = judge.verdict(reports, [goal], level)
+        alone = test.verdict(reports, [goal], level)
         assert (alone is Verdict.MET) == (met >= cleared > miss)
         assert (alone is Verdict.MISSED) == (miss >= cleared)
 
@@ -77,29 +77,29 @@ def test_one_goal_that_is_clear_does_not_speak_for_another() -> None:
     other = Goal("loss_rate", ">=", 0.5)
     for losses, verdict in ((clear, Verdict.MET), (near, Verdict.UNCLEAR), (missed, Verdict.MISSED)):
         for goals in ([HIGH, other], [other, HIGH]):
-            assert AverageJudge().verdict(seen(clear, losses), goals, 0.95) is verdict
+            assert MeanTest().verdict(seen(clear, losses), goals, 0.95) is verdict
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 8])
 def test_equal_results_are_as_clear_as_so_many_can_be(count: int) -> None:
     """They differ in something else: n of them cannot exclude what occurs in one of n + 1."""
     reports = seen([0.6] * count)
-    assert AverageJudge().confidences(reports, [HIGH])[HIGH.key] == count / (count + 1)
-    assert AverageJudge().verdict(reports, [HIGH], 0.9999) is Verdict.MET
-    assert AverageJudge().verdict(reports, [Goal("utilization", ">=", 0.7)], 0.9999) is Verdict.MISSED
-    assert AverageJudge().verdict(reports, [Goal("utilization", ">=", 0.6)], 0.9999) is Verdict.MET, "just met is met"
+    assert MeanTest().confidences(reports, [HIGH])[HIGH.key] == count / (count + 1)
+    assert MeanTest().verdict(reports, [HIGH], 0.9999) is Verdict.MET
+    assert MeanTest().verdict(reports, [Goal("utilization", ">=", 0.7)], 0.9999) is Verdict.MISSED
+    assert MeanTest().verdict(reports, [Goal("utilization", ">=", 0.6)], 0.9999) is Verdict.MET, "just met is met"
 
 
-@pytest.mark.parametrize("judge", [AverageJudge(), ShareJudge(0.5)])
+@pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.5)])
 @pytest.mark.parametrize("copies", [2, 4, 9])
-def test_what_repeats_itself_is_taken_as_it_is_seen(judge: AverageJudge | ShareJudge, copies: int) -> None:
+def test_what_repeats_itself_is_taken_as_it_is_seen(test: MeanTest | ShareTest, copies: int) -> None:
     reports = seen([0.6], [0.05]) * copies
     for goal, verdict in (
         (HIGH, Verdict.MET),
         (Goal("utilization", ">=", 0.6), Verdict.MET),
         (Goal("utilization", ">=", math.nextafter(0.6, 1)), Verdict.MISSED),
     ):
-        assert judge.verdict(reports, [goal], 0.99) is verdict
+        assert test.verdict(reports, [goal], 0.99) is verdict
 
 
 @given(samples, st.floats(0.01, 1.0), st.floats(0.01, 0.2))
@@ -109,26 +109,26 @@ def test_the_margin_is_of_the_goal_that_is_nearest_to_be_missed(
     goals = [Goal("utilization", ">=", low), Goal("loss_rate", "<=", high)]
     means = [math.fsum(each) / len(drawn) for each in zip(*drawn, strict=True)]
     expected = min((means[0] - low) / low, (high - means[1]) / high)
-    assert AverageJudge().margin(split(drawn), goals) == pytest.approx(expected, abs=1e-12)
+    assert MeanTest().margin(split(drawn), goals) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_margin_of_a_threshold_at_or_below_zero_has_its_sign() -> None:
     for threshold in (0.0, -2.0):
         for value in (-3.0, -1.0, 0.0, 1.0):
             goal = Goal("utilization", ">=", threshold)
-            found = AverageJudge().margin(seen([value, value]), [goal])
+            found = MeanTest().margin(seen([value, value]), [goal])
             assert found == pytest.approx((value - threshold) / (abs(threshold) or 1.0))
 
 
 def test_fresh_replications_are_looked_at_ever_later_however_many_the_search_took() -> None:
     """From the first look on the bootstrap can confirm; the last is no more than the most at any buffer."""
     for taken in (0, 2, 9, 100):
-        looks = AverageJudge().confirmations(taken, 0.99, 32)
-        counts = [count for count, _ in looks]
+        analyses = MeanTest().confirmations(taken, 0.99, 32)
+        counts = [count for count, _ in analyses]
         assert counts == sorted(set(counts))
         assert (counts[0], counts[-1]) == (8, 32)
-        assert sum(part for _, part in looks) == 1
-        assert all(part > 0 for _, part in looks)
+        assert sum(part for _, part in analyses) == 1
+        assert all(part > 0 for _, part in analyses)
 
 
 # In a share ------------------------------------------------------------------------------------------------------
@@ -139,19 +139,19 @@ def test_fresh_replications_are_looked_at_ever_later_however_many_the_search_too
 def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
     drawn: list[tuple[float, float]], share: float, level: float
 ) -> None:
-    judge, reports = ShareJudge(share), split(drawn)
+    test, reports = ShareTest(share), split(drawn)
     holding = sum(one >= 0.5 and other <= 0.1 for one, other in drawn)
-    assert judge.held(reports, [HIGH, LOW]) == holding
-    assert judge.margin(reports, [HIGH, LOW]) == pytest.approx(holding / len(drawn) - share)
+    assert test.held(reports, [HIGH, LOW]) == holding
+    assert test.margin(reports, [HIGH, LOW]) == pytest.approx(holding / len(drawn) - share)
     draws = set(drawn)
     assume(2 * len(draws) > len(drawn))
     among = sum(one >= 0.5 and other <= 0.1 for one, other in draws)
     at_least = 1 - stats.binomtest(among, len(draws), share, alternative="greater").pvalue
     below = 1 - stats.binomtest(among, len(draws), share, alternative="less").pvalue
-    found = judge.verdict(reports, [HIGH, LOW], level)
+    found = test.verdict(reports, [HIGH, LOW], level)
     assert (found is Verdict.MET) == (at_least >= level)
     assert (found is Verdict.MISSED) == (below >= level)
-    confidences = judge.confidences(reports, [HIGH, LOW])
+    confidences = test.confidences(reports, [HIGH, LOW])
     assert min(confidences.values()) == pytest.approx(at_least), "the least is that of all together"
     assert len(confidences) == 2
     alone = [sum(one >= 0.5 for one, _ in draws), sum(other <= 0.1 for _, other in draws)]
@@ -162,10 +162,10 @@ def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
 
 def test_a_goal_holds_where_it_is_just_met() -> None:
     reports = seen([0.5, 0.4999, 0.5001, 0.5], [0.1, 0.1, 0.1, 0.1001])
-    assert ShareJudge(0.5).held(reports, [HIGH]) == 3
-    assert ShareJudge(0.5).held(reports, [LOW]) == 3
-    assert ShareJudge(0.5).held(reports, [HIGH, LOW]) == 2
-    assert ShareJudge(0.5).margin(reports, [HIGH, LOW]) == 0.0
+    assert ShareTest(0.5).held(reports, [HIGH]) == 3
+    assert ShareTest(0.5).held(reports, [LOW]) == 3
+    assert ShareTest(0.5).held(reports, [HIGH, LOW]) == 2
+    assert ShareTest(0.5).margin(reports, [HIGH, LOW]) == 0.0
 
 
 @pytest.mark.parametrize("count", [5, 12, 40])
@@ -176,16 +176,16 @@ def test_a_level_that_is_just_reached_is_reached(count: int, share: float) -> No
         at_least, below = statistics.confidence_that_share(holding, count, share)
         for reached, verdict in ((at_least, Verdict.MET), (below, Verdict.MISSED)):
             if reached > 0.5:
-                assert ShareJudge(share).verdict(reports, [HIGH], reached) is verdict
-                assert ShareJudge(share).verdict(reports, [HIGH], math.nextafter(reached, 2)) is Verdict.UNCLEAR
+                assert ShareTest(share).verdict(reports, [HIGH], reached) is verdict
+                assert ShareTest(share).verdict(reports, [HIGH], math.nextafter(reached, 2)) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize(("share", "confidence"), [(0.5, 0.95), (0.9, 0.95), (0.9, 0.99), (0.99, 0.95)])
 def test_fresh_draws_are_twice_as_many_as_would_do_if_all_held(share: float, confidence: float) -> None:
     would_do = next(count for count in itertools.count(1) if 1 - share**count >= confidence)
-    judge = ShareJudge(share)
-    assert judge.confirmations(1, confidence, 32) == ((2 * would_do, 1.0),)
-    assert judge.confirmations(2 * would_do + 1, confidence, 32) == ((2 * would_do + 1, 1.0),)
+    test = ShareTest(share)
+    assert test.confirmations(1, confidence, 32) == ((2 * would_do, 1.0),)
+    assert test.confirmations(2 * would_do + 1, confidence, 32) == ((2 * would_do + 1, 1.0),)
 
 
 # How many observations -------------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def test_a_miss_is_shown_with_two_digits_and_never_with_an_exponent(by: float) -
 
 @given(st.floats(1.0, 5000.0))
 def test_how_many_times_too_large_is_shown_with_two_digits(times: float) -> None:
-    found = Judgment(True, 1.0, simulated=True, times=times).found
+    found = RuleVerdict(True, 1.0, simulated=True, times=times).found
     if times < 1.05:
         assert found in {"meets every goal at the recommendation", "meets every goal at 1.1 x the recommendation"}
         return
@@ -333,7 +333,7 @@ def test_how_many_times_too_large_is_shown_with_two_digits(times: float) -> None
 
 @given(st.floats(0.01, 1.0))
 def test_a_share_is_in_per_cent_and_never_all_unless_it_is(share: float) -> None:
-    words = Judgment(True, share).verdict
+    words = RuleVerdict(True, share).verdict
     if share == 1.0:
         assert words == "applies"
     elif words != "applies to over 99 %":
@@ -341,16 +341,17 @@ def test_a_share_is_in_per_cent_and_never_all_unless_it_is(share: float) -> None
         assert "100" not in words
     else:
         assert share > 0.99
-    assert Judgment(False, share).verdict == Judgment(False, share).words == "does not apply"
+    assert RuleVerdict(False, share).verdict == RuleVerdict(False, share).words == "does not apply"
 
 
 def test_what_was_not_simulated_is_not_spoken_of() -> None:
-    assert Judgment(True, 1.0).found == ""
-    assert Judgment(True, 1.0, simulated=True).found == "meets every goal"
+    assert RuleVerdict(True, 1.0).found == ""
+    assert RuleVerdict(True, 1.0, simulated=True).found == "meets every goal"
     assert (
-        Judgment(True, 1.0, simulated=True, times=2.0).words == "applies, meets every goal at 2.0 x the recommendation"
+        RuleVerdict(True, 1.0, simulated=True, times=2.0).words
+        == "applies, meets every goal at 2.0 x the recommendation"
     )
-    off = Judgment(True, 1.0, simulated=True, miss=Miss("x", 3.0, "points"), times=2.0)
+    off = RuleVerdict(True, 1.0, simulated=True, miss=Miss("x", 3.0, "points"), times=2.0)
     assert off.miss is not None
     assert off.found == f"{off.miss.subject} 3 points off"
     told = off.to_dict()

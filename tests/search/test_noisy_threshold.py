@@ -1,4 +1,4 @@
-"""An edge in much noise is located from either side, with heavy tails, and at a bounded cost."""
+"""A threshold in much noise is located from either side, with heavy tails, and at a bounded cost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from forebay.inputs.goals import Goal
 from forebay.results.report import Report
-from forebay.search.noisy_edge import MOST, located
-from forebay.search.observing import Observing
+from forebay.search.noisy_threshold import MOST, located
 from forebay.search.plan import Plan
+from forebay.search.search_state import SearchState
 
 #: The loss rate is 1 % at so many packets.
 EDGE = 70
@@ -36,8 +36,8 @@ class HeavyTails:
         return found
 
 
-def seen(link: Callable[[Sequence[tuple[int, int]]], list[Report]]) -> Observing:
-    found = Observing(link, [GOAL], Plan(smallest=1, largest=200, ceiling=1600))
+def seen(link: Callable[[Sequence[tuple[int, int]]], list[Report]]) -> SearchState:
+    found = SearchState(link, [GOAL], Plan(smallest=1, largest=200, ceiling=1600))
     found.sample([13, 50, 200, 800], 2)
     return found
 

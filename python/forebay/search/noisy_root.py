@@ -1,6 +1,6 @@
 """Where a margin crosses zero, from few noisy observations about the place.
 
-Near its crossing a curve is a line. Its slope is known from afar, roughly, before anything is seen nearby, and enters
+Near its root a curve is a line. Its slope is known from afar, roughly, before anything is seen nearby, and enters
 as an observation of its own (a conjugate normal prior); the place then follows from as few as two observations, and
 its standard error from the delta method (Fieller, Some problems in interval estimation, 1954, has the exact set, which
 is the same to first order where the slope is clear).
@@ -14,7 +14,17 @@ from dataclasses import dataclass
 
 from forebay.results import statistics
 
-__all__ = ["Crossing", "Noise", "Point", "crossing", "line_at", "rises_between", "scatter", "slope_of", "zero_between"]
+__all__ = [
+    "Noise",
+    "NoisyRoot",
+    "Point",
+    "line_at",
+    "noisy_root",
+    "rises_between",
+    "scatter",
+    "slope_of",
+    "zero_between",
+]
 
 #: Abscissa and ordinate of an observation.
 Point = tuple[float, float]
@@ -34,7 +44,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class NoisyRoot:
     """A line's zero.
 
     Attributes
@@ -52,7 +62,7 @@ class Crossing:
     spread: float
 
 
-def crossing(points: Sequence[Point], slope: float, noise: Noise) -> Crossing:
+def noisy_root(points: Sequence[Point], slope: float, noise: Noise) -> NoisyRoot:
     """Fit a line to observations and say where it crosses zero.
 
     Parameters
@@ -66,7 +76,7 @@ def crossing(points: Sequence[Point], slope: float, noise: Noise) -> Crossing:
 
     Returns
     -------
-    Crossing
+    NoisyRoot
     """
     count, middle, level, width, rise = _moments(points)
     weight = noise.variance / (DOUBT * slope) ** 2
@@ -78,7 +88,7 @@ def crossing(points: Sequence[Point], slope: float, noise: Noise) -> Crossing:
     at = middle - level / found
     known = width + variance / (DOUBT * slope) ** 2
     lever = (middle - at) ** 2 * variance / known if known > 0 else 0.0
-    return Crossing(at, math.sqrt(variance / count + lever) / found, math.sqrt(variance) / found)
+    return NoisyRoot(at, math.sqrt(variance / count + lever) / found, math.sqrt(variance) / found)
 
 
 def scatter(points: Sequence[Point]) -> Noise:

@@ -1,0 +1,397 @@
+"""The parts of an answer: a goal, a rule, a measured buffer, a conflict, a cost, and the ends of what is feasible.
+
+`findings` makes them of the evidence; `answer.Recommendation` and `check_report.CheckReport` hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from forebay.results.metric import key_among
+from forebay.results.report import Estimate
+from forebay.results.serialization import plain
+from forebay.rules import Assumption
+from forebay.search.named_buffer import GoalVerdict
+from forebay.search.rule_verdict import RuleVerdict
+from forebay.search.value import Quantity
+
+if TYPE_CHECKING:
+    from forebay.inputs.goals import Goal
+
+__all__ = [
+    "Conflict",
+    "CurvePoint",
+    "FeasibleInterval",
+    "Front",
+    "FrontPoint",
+    "Gap",
+    "GoalAt",
+    "GoalEvidence",
+    "Held",
+    "JudgedGoal",
+    "JudgedRule",
+    "LowerEnd",
+    "Metrics",
+    "Miss",
+    "SearchCost",
+    "Side",
+    "UpperEnd",
+    "Variation",
+    "Verdict",
+]
+
+Metrics = Mapping[str, Estimate]
+#: The verdict of a search: a buffer meets every goal, none does, or the evidence decides neither.
+Verdict = Literal["met", "impossible", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalAt:
+    """One goal at one measured buffer.
+
+    Attributes
+    ----------
+    buffer : BufferSize or Value
+        The buffer.
+    measured : Estimate
+        The metric there.
+    verdict : str
+        "met", "missed" or "undecided" at the confidence of the search.
+    runs : int
+        Runs that were measured there.
+    """
+
+    buffer: Quantity
+    measured: Estimate
+    verdict: GoalVerdict
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class GoalEvidence:
+    """The evidence for the verdict on a goal.
+
+    Attributes
+    ----------
+    method : str
+        "bootstrap" (Bayesian bootstrap with a pessimistic observation), "binomial" (a share of the draws),
+        "bound" (derived from the queue's size and rate), or "none".
+    runs : int
+        Runs at the answer and near it that the verdict uses.
+    """
+
+    method: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedGoal:
+    """A goal with what was measured at the answer, or at the nearest compromise.
+
+    Attributes
+    ----------
+    goal : Goal
+        What was asked for.
+    held, of : int or None
+        In how many of how many draws it holds, where the goals are about a share of them.
+    at_packets : int or float
+        The buffer; of a range the value in its base unit.
+    measured : Estimate
+        The metric there.
+    slack : float
+        How far its mean is on the good side of the threshold.
+    met : bool
+        Whether the goal is met.
+    confidence : float or None
+        One-sided, that it is; None where the replications carry none.
+    binding : bool
+        Whether it is what keeps the buffer from being smaller.
+    at_smallest, at_largest : GoalAt or None
+        The goal at the smallest and at the largest measured buffer.
+    evidence : GoalEvidence or None
+        What the verdict rests on.
+    """
+
+    goal: Goal
+    held: int | None
+    of: int | None
+    at_packets: float
+    measured: Estimate
+    slack: float
+    met: bool
+    confidence: float | None
+    binding: bool
+    at_smallest: GoalAt | None = None
+    at_largest: GoalAt | None = None
+    evidence: GoalEvidence | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        return {
+            "held": self.held,
+            "of": self.of,
+            "sense": self.goal.sense,
+            "threshold": self.goal.threshold,
+            "at_packets": self.at_packets,
+            "measured": plain(self.measured),
+            "slack": self.slack,
+            "met": self.met,
+            "confidence": self.confidence,
+            "binding": self.binding,
+            "at_smallest": plain(self.at_smallest),
+            "at_largest": plain(self.at_largest),
+            "evidence": plain(self.evidence),
+            # A goal that is alone on its metric is called like it.
+            **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LowerEnd:
+    """Between which buffers the smallest that would do lies.
+
+    Attributes
+    ----------
+    low, high : BufferSize
+        It is neither smaller nor larger.
+    confidence : float
+        That it is so.
+    """
+
+    low: Quantity
+    high: Quantity
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpperEnd:
+    """How far above the answer every goal holds.
+
+    Attributes
+    ----------
+    buffer : BufferSize
+        The last measured buffer that meets all of them.
+    missed_at : BufferSize or None
+        The first measured above it that misses one; None where none does.
+    about : BufferSize or None
+        Where, on the line between measured buffers, one of them ceases to hold.
+    """
+
+    buffer: Quantity
+    missed_at: Quantity | None
+    about: Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
+
+    buffer: Quantity
+    goal: str
+    measured: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class FeasibleInterval:
+    """A measured buffer below the answer that meets every goal, and the largest up to the answer that does not."""
+
+    buffer: Quantity
+    missed_at: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """In how many of the draws all goals hold.
+
+    Attributes
+    ----------
+    wanted : float
+        The share that was asked for.
+    held, of : int
+        Draws.
+    at_least : float or None
+        Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
+    confidence : float
+        Of the bound.
+    """
+
+    wanted: float
+    held: int
+    of: int
+    at_least: float | None
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
+
+    goals: tuple[str, ...]
+    buffer: Quantity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
+
+    Attributes
+    ----------
+    goal : Goal
+        What was asked for.
+    measured : Estimate
+        The metric there.
+    off : float
+        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
+    met : bool
+        Whether the goal is met there.
+    """
+
+    goal: Goal
+    measured: Estimate
+    off: float
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why there is no answer: what each side needs, and how the goals fare at the buffer that comes nearest."""
+
+    needs_at_least: Side
+    needs_at_most: Side
+    compromise: Quantity | None
+    largest_tried: Quantity
+    nearest: tuple[Miss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRule:
+    """The buffer of one rule, and the metrics that were measured there.
+
+    Attributes
+    ----------
+    name : str
+        Of the model.
+    buffer : BufferSize or None
+        What it asks for, if anything.
+    applies : bool
+        Whether it fits more than half of the flows and everything else that it assumes may hold.
+    why : str
+        What speaks against it, or which part of the traffic it fits, or for it.
+    assumptions : tuple of Assumption
+        Each with its reason.
+    predicted : mapping
+        Metrics at the scenario's own buffer, by the formula.
+    notes : tuple of str
+        What to know of it.
+    measured : mapping
+        Metrics at its buffer, by simulation; empty where it was not simulated.
+    share : float
+        Of the flows, or of the load, that it fits.
+    judgment : RuleVerdict
+        What it is worth here, by the simulation: `judgment.words` says it in short.
+    between : tuple of (BufferSize, BufferSize), or None
+        The measured buffers on either side, where what is `measured` was read off the line between them.
+    """
+
+    name: str
+    buffer: Quantity | None
+    applies: bool
+    why: str
+    assumptions: tuple[Assumption, ...]
+    predicted: Mapping[str, float]
+    notes: tuple[str, ...]
+    measured: Metrics
+    share: float
+    judgment: RuleVerdict
+    between: tuple[Quantity, Quantity] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One measured buffer.
+
+    Attributes
+    ----------
+    buffer : BufferSize or Value
+        The buffer.
+    replications : int
+        Runs that were measured there.
+    metrics : mapping
+        Metrics of the link, over the runs.
+    groups : mapping
+        The same of each group by its name.
+    runs : tuple of mapping
+        What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
+    goals : mapping
+        Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
+    """
+
+    buffer: Quantity
+    replications: int
+    metrics: Metrics
+    groups: Mapping[str, Metrics]
+    runs: tuple[Mapping[str, float], ...] = ()
+    goals: Mapping[str, GoalAt] = field(default_factory=dict)
+
+    def key(self, goal_name: str) -> str | None:
+        """The name with its unit of a metric, or "group.metric", that a goal names without; None if not measured."""
+        group, dot, metric = goal_name.rpartition(".")
+        key = key_among(metric, self.groups.get(group, {}) if dot else self.metrics)
+        return f"{group}.{key}" if dot and key is not None else key
+
+    def estimate(self, key: str) -> Estimate | None:
+        """The estimate of a key that `key` gave; None if it was not measured."""
+        group, dot, metric = key.rpartition(".")
+        return (self.groups.get(group, {}) if dot else self.metrics).get(metric)
+
+    def values(self, key: str) -> list[float]:
+        """The values of single runs under a key that `key` gave, of the runs that are stored."""
+        return [run[key] for run in self.runs if key in run]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON."""
+        return {name: plain(getattr(self, name)) for name in ("buffer", "replications", "metrics", "groups")}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCost:
+    """The cost of a search: replications, those of an interrupted search among them, measured buffers, and sums."""
+
+    replications: int
+    resumed: int
+    buffers: int
+    data_packets: int
+    events: int
+    cpu_s: float
+    wall_s: float
+    peak_rss_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """The answer when a property of the scenario is off by a factor."""
+
+    what: str
+    factor: float
+    recommendation: Quantity | None
+    binding_goal: str | None
+    replications: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """A measured buffer in a trade-off; `on_front` where no other is better in both metrics."""
+
+    buffer: Quantity
+    measured: Metrics
+    on_front: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The trade-off between two metrics over the measured buffers."""
+
+    metrics: tuple[str, str]
+    points: tuple[FrontPoint, ...]

@@ -1,0 +1,137 @@
+"""The plan of a search: its range, the buffers that it measures in any case, and how surely it decides.
+
+`searching` asks for a plan of each search that it begins; `plan.Plan` is the plan itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forebay.scenario import Scenario
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.delay_bound import delay_bounds
+from forebay.search.goal_test import FRESH
+from forebay.search.options import Precision
+from forebay.search.plan import Plan
+from forebay.search.range_variable import RangeVariable, RangeWords
+
+__all__ = ["Named", "held", "plan_of", "reach"]
+
+#: The first look reaches this many bandwidth-delay products, the search at most that many.
+FIRST_LOOK_BDP = 2.0
+CEILING_BDP = 16.0
+#: The most fresh runs at one buffer: the runs that carry this number of packets, but not fewer than these.
+AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
+#: Parts of a range between the values of the first look, at least.
+PARTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Buffers, or numbers of values, that a search measures in any case.
+
+    Attributes
+    ----------
+    asked : sequence of int
+        Those of the user.
+    of_rules : sequence of int
+        Those that rules ask for.
+    all_rules : bool
+        Whether all of `of_rules` are measured, or only those beyond the first look.
+    """
+
+    asked: Sequence[int] = ()
+    of_rules: Sequence[int] = ()
+    all_rules: bool = False
+
+
+def plan_of(variable: BufferVariable | RangeVariable, named: Named, precision: Precision) -> Plan:
+    """The plan of a search for the smallest number of a variable that meets the goals of its scenario.
+
+    Parameters
+    ----------
+    variable : BufferVariable or RangeVariable
+        What is varied, and of which scenario.
+    named : Named
+        Numbers that are measured in any case.
+    precision : Precision
+        How sure and how close the answer is to be.
+    """
+    if isinstance(variable, RangeVariable):
+        return _plan_of_range(variable, named, precision)
+    return _plan_of_buffer(variable, named, precision)
+
+
+def _plan_of_buffer(variable: BufferVariable, named: Named, precision: Precision) -> Plan:
+    """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
+    scenario = variable.scenario
+    largest, ceiling = reach(variable.scale, at_least=held(variable))
+    of_rules = [packets for packets in named.of_rules if named.all_rules or packets > largest]
+    return Plan(
+        smallest=1,
+        largest=largest,
+        ceiling=ceiling,
+        resolution=precision.resolution,
+        analyses=precision.analyses(scenario.core.replications),
+        confidence=precision.level,
+        test=precision.test,
+        also=tuple(sorted({packets for packets in (*named.asked, *of_rules) if packets <= ceiling})),
+        met_up_to=delay_bounds(variable),
+        least=precision.least_runs,
+        most_fresh=_affordable(scenario),
+    )
+
+
+def _plan_of_range(variable: RangeVariable, named: Named, precision: Precision) -> Plan:
+    """Look at both ends and at as many values in between as show a peak; nothing lies beyond."""
+    first, last = variable.range.first, variable.range.last
+    return Plan(
+        smallest=first,
+        largest=last,
+        ceiling=last,
+        gap=min(4.0, (last / first) ** (1 / PARTS)),
+        resolution=precision.resolution,
+        analyses=precision.analyses(variable.scenario.core.replications),
+        confidence=precision.level,
+        test=precision.test,
+        also=tuple(sorted({*named.asked, *(named.of_rules if named.all_rules else ())})),
+        floor=first,
+        words=RangeWords(variable),
+        least=precision.least_runs,
+        most_fresh=_affordable(variable.scenario),
+    )
+
+
+def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
+    """How far the first look goes, and the search at most.
+
+    Parameters
+    ----------
+    scale : float
+        Packets of one bandwidth-delay product.
+    at_least : float
+        Packets that the search reaches in any case: the configured buffer, the memory of the device.
+    """
+    ceiling = max(64, math.ceil(CEILING_BDP * scale), math.ceil(at_least))
+    return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
+
+
+def _affordable(scenario: Scenario) -> int:
+    """Fresh runs at one buffer that are worth their cost: as many as carry a certain number of packets."""
+    packets = scenario.packets_per_second * sum(scenario.core.duration_s)
+    return max(LEAST_FRESH, min(FRESH[-1], int(AFFORDABLE_PACKETS / packets)))
+
+
+def held(variable: BufferVariable) -> float:
+    """Packets of the configured buffer, and of the memory that the target link shares."""
+    scenario, packets = variable.scenario, variable.size.packets
+    memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}
+    target = next((link for link in scenario.resolved["links"] if link.get("target")), None)
+    shared = memories.get(target.get("memory")) if target is not None and variable.is_target else None
+    if shared is None:
+        return packets
+    # A memory may be written in packets or in bytes, as a buffer may.
+    changed = scenario.changed(("memories", variable.key, shared))
+    return max(packets, BufferVariable(changed, variable.key).size.packets)
