@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-by-hand mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -44,7 +44,7 @@ help:
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make atlas      the smallest buffers over rates, round trips, flows and controllers, an hour or two [QUICK=1] [ATLAS=DIR]"
 	@echo "make manual     the figures of docs/recommend.md and docs/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
-	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,goals,...] [SAMPLE=50] [SEED=1] [WRITE=FOLDER] [BY_HAND=1]"
+	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,search.judging,...] [SAMPLE=50] [SEED=1] [TESTS=PATHS] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"
 	@echo "make wheel      a wheel for everybody's Linux, stripped, with the laboratory inside, into dist [TARGET=aarch64-unknown-linux-gnu]"
@@ -169,8 +169,8 @@ check-rust:
 	+cargo clippy --workspace --all-targets --locked -- -D warnings
 
 check-python: $(VENV)/.packages
-	$(BIN)/ruff format --check python checks tests benches
-	$(BIN)/ruff check python checks tests benches
+	$(BIN)/ruff format --check python checks tests
+	$(BIN)/ruff check python checks tests
 	$(BIN)/mypy
 
 check-page:
@@ -181,8 +181,8 @@ audit:
 
 format: $(VENV)/.packages
 	cargo fmt --all
-	$(BIN)/ruff check --fix --exit-zero --quiet python checks tests benches
-	$(BIN)/ruff format python checks tests benches
+	$(BIN)/ruff check --fix --exit-zero --quiet python checks tests
+	$(BIN)/ruff format python checks tests
 
 bench: $(VENV)/.build
 	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
@@ -233,25 +233,43 @@ atlas: $(VENV)/.build
 manual: $(VENV)/.build
 	@$(BIN)/python -m checks.manual scenarios docs $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
-# Rust's by cargo-mutants, Python's by cosmic-ray; ONLY names crates, or modules as in search.goal_test.
+# cargo-mutants makes Rust's mutants, cosmic-ray Python's. ONLY names crates, or Python's packages and modules.
 COMMA := ,
-MUTANTS := $(subst $(COMMA), ,$(ONLY))
-MUTANTS_RUST := $(filter congestion discipline packet fluid closed_form scenario,$(MUTANTS))
-MUTANTS_PYTHON := $(filter-out $(MUTANTS_RUST),$(MUTANTS))
-MUTANTS_DRAW := $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
-comma_separated = $(subst $() $(),$(COMMA),$(strip $(1)))
+RUST_MUTANTS := congestion discipline packet fluid closed_form scenario
+PYTHON_MUTANTS := inputs.goals results.statistics search
+MUTANTS := $(if $(ONLY),$(subst $(COMMA), ,$(ONLY)),$(RUST_MUTANTS) $(PYTHON_MUTANTS))
+MUTATED_CRATES := $(filter $(notdir $(wildcard crates/*)),$(MUTANTS))
+MUTATED_MODULES := $(filter-out $(MUTATED_CRATES),$(MUTANTS))
+mutants: $(if $(BY_HAND),mutants-by-hand,$(if $(MUTATED_CRATES),mutants-rust) $(if $(MUTATED_MODULES),mutants-python))
 
-mutants: $(if $(ONLY),$(if $(MUTANTS_RUST),mutants-rust) $(if $(MUTANTS_PYTHON),mutants-python),mutants-rust mutants-python)
+mutants-by-hand: $(VENV)/.packages
+	@$(BIN)/python -m checks.faults_by_hand $(if $(ONLY),$(MUTATED_CRATES))
 
-mutants-rust: $(VENV)/.packages
-	$(BIN)/python benches/mutants_rust.py $(if $(MUTANTS_RUST),--only $(call comma_separated,$(MUTANTS_RUST))) $(MUTANTS_DRAW) $(if $(BY_HAND),--by-hand) $(if $(WRITE),--write "$(WRITE)/rust.json")
+# Status 2 means survivors, 3 timeouts. SAMPLE mutants are one shard of them all, and SEED chooses the shard.
+CARGO_MUTANTS = cargo mutants $(foreach crate,$(MUTATED_CRATES),--package forebay-$(subst _,-,$(crate)))
+mutants-rust:
+	@command -v cargo-mutants >/dev/null || { echo "make mutants needs cargo-mutants: cargo install cargo-mutants --locked" >&2; exit 1; }
+	@mkdir -p out/mutants
+	@shards=$$(( $(if $(SAMPLE),$$($(CARGO_MUTANTS) --list | wc -l) / $(SAMPLE),0) + 1 )); \
+	$(CARGO_MUTANTS) --output out/mutants --shard $$(( $(or $(SEED),1) % shards ))/$$shards; \
+	case $$? in 0|2|3) ;; *) exit 1 ;; esac
 
 $(VENV)/.mutants: requirements/mutants.txt $(VENV)/.packages
 	$(INSTALL) -r requirements/mutants.txt
 	@touch $@
 
+MUTATED_PATHS = $(foreach module,$(subst .,/,$(MUTATED_MODULES)),$(or $(wildcard python/forebay/$(module).py),python/forebay/$(module)))
+MUTATED_TESTS = $(or $(TESTS),$(wildcard $(sort $(foreach module,$(MUTATED_MODULES),tests/$(firstword $(subst ., ,$(module)))))),tests)
 mutants-python: $(VENV)/.build $(VENV)/.mutants
-	$(BIN)/python benches/mutants_python.py $(if $(MUTANTS_PYTHON),--only $(call comma_separated,$(MUTANTS_PYTHON))) $(MUTANTS_DRAW) $(if $(WRITE),--write "$(WRITE)/python.json")
+	@rm -rf out/mutants/python && mkdir -p out/mutants/python
+	@git ls-files -z --cached --others --exclude-standard | tar -c --ignore-failed-read --null -T - | tar -x -C out/mutants/python
+	@cp python/forebay/_core*.so out/mutants/python/python/forebay
+	@sed 's|^module-path.*|module-path = [$(foreach path,$(MUTATED_PATHS),"$(path)"$(COMMA))]|; s|tests"$$|$(MUTATED_TESTS)"|' checks/cosmic_ray.toml >out/mutants/python/mutants.toml
+	@cd out/mutants/python && export PATH="$(abspath $(BIN)):$$PATH" PYTHONPATH=python && python -m compileall -q python tests && \
+	cosmic-ray baseline mutants.toml && cosmic-ray init mutants.toml mutants.sqlite && \
+	cr-filter-operators mutants.sqlite mutants.toml && cr-filter-pragma mutants.sqlite && \
+	python -m checks.mutant_sample mutants.sqlite $(or $(SEED),1) $(SAMPLE) && \
+	cosmic-ray exec mutants.toml mutants.sqlite && cr-report --surviving-only --show-diff mutants.sqlite
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.packages
 	$(INSTALL) -r requirements/docs.txt

@@ -9,6 +9,7 @@
   `recommend` about the observed scenario.
 - Answers: `coverage` counts how often a sure answer is right, `atlas` computes smallest buffers over a grid of links,
   and `manual` the figures of the manual.
+- Tests: `faults_by_hand` runs Rust's tests against faults, and `mutant_sample` reduces a session of cosmic-ray.
 - Speed and memory: `bench`, `memory`, `lab_speed` and `lab_memory`.
 
 `make help` lists their targets.
