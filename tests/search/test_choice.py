@@ -95,6 +95,7 @@ def test_the_best_of_several_has_the_confidence_that_was_asked_for(confidence: f
     assert of_all(0.96, count, confidence) <= 0.96, "no more than its runs carry"
 
 
+@pytest.mark.long
 def test_picking_the_smallest_of_equals_misses_no_more_often_than_stated() -> None:
     """The smallest of eight noisy answers about one edge flatters itself; each has an eighth of the error."""
     wrong, searches = 0, 60

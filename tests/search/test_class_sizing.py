@@ -81,6 +81,7 @@ def _fresh_means(answer: ClassSizing, runs: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.long
 def test_the_answer_meets_every_goal_on_200_runs_of_another_seed(answer: ClassSizing) -> None:
     assert answer.verdict == "met"
     assert answer.confidence is not None
@@ -113,6 +114,7 @@ def test_a_smaller_buffer_of_any_class_misses_its_goal(answer: ClassSizing) -> N
         assert each.binding_goal in missed, changed.buffer_of(each.key)
 
 
+@pytest.mark.long
 def test_the_confirmation_uses_runs_that_no_search_uses(
     scenario: Scenario, answer: ClassSizing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +138,7 @@ def _but_cost(answer: ClassSizing) -> dict[str, object]:
     return told
 
 
+@pytest.mark.long
 def test_threads_and_kept_runs_do_not_change_the_answer(
     scenario: Scenario, answer: ClassSizing, tmp_path: Path
 ) -> None:
@@ -151,6 +154,7 @@ def test_threads_and_kept_runs_do_not_change_the_answer(
     assert not list(tmp_path.glob("*.jsonl"))
 
 
+@pytest.mark.long
 def test_goals_that_contradict_each_other_are_never_met(scenario: Scenario) -> None:
     found = size_classes(scenario, IMPOSSIBLE)
     assert found.verdict in {"impossible", "undecided"}
@@ -174,6 +178,7 @@ def test_the_sizing_starts_above_the_configured_buffers_if_a_goal_fails_there(sc
     assert all(each.nearest.packets > 1 for each in found.classes)
 
 
+@pytest.mark.long
 def test_a_class_that_no_goal_asks_for_room_keeps_its_buffer(scenario: Scenario) -> None:
     found = size_classes(scenario, ["calls.queue_delay_p99<=50ms"])
     two = scenario.changed("goal.utilization=>= 90%")
@@ -204,6 +209,7 @@ def test_classes_without_a_buffer_are_sized_as_one(scenario: Scenario) -> None:
     assert [each.key for each in port_classes(scenario).every] == list(CLASS_KEYS)
 
 
+@pytest.mark.long
 def test_a_refusal_enlarges_the_buffer_of_the_refused_goal(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     from forebay.search import class_steps
 
@@ -299,6 +305,7 @@ def test_the_json_has_every_class_and_goal(file: Path) -> None:
     assert any("a quick look" in warning for warning in told["warnings"])
 
 
+@pytest.mark.long
 def test_the_exit_code_is_the_verdict(file: Path) -> None:
     goals = [argument for goal in IMPOSSIBLE for argument in ("--goal", goal)]
     found = forebay("recommend", file, "--classes", "--fresh", "--json", *goals)

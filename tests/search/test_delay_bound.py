@@ -146,6 +146,7 @@ def test_a_bound_is_of_the_target_alone_and_holds_for_every_group() -> None:
     assert delay_bounds(earlier) == {}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("queue", ["droptail", "codel"])
 @pytest.mark.parametrize("quick", [True, False])
 def test_no_goal_is_called_missed_within_its_bound(queue: str, quick: bool) -> None:

@@ -53,6 +53,7 @@ def kinds(answer: Any) -> set[Kind]:
 # Found out and said ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "doubts"),
     [

@@ -55,6 +55,7 @@ def overlapping(scenario: Scenario) -> float:
     return float(np.mean(states.values(1, range(4000))[:, column] > 0))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("buffer", "verdict"), [("60p", "missed"), ("80p", "met")])
 def test_a_check_shows_overlaps_that_few_runs_have(buffer: str, verdict: str, seed: int) -> None:

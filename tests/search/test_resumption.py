@@ -74,6 +74,7 @@ def whole(longer: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_search_goes_on_and_answers_the_same(
     how: signal.Signals, longer: Path, whole: str, tmp_path: Path

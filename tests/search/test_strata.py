@@ -171,6 +171,7 @@ def test_members_are_of_their_strata_and_of_the_series(text: str) -> None:
     assert len(runs) == len(set(runs)), "no run is part of two observations"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("text", "rare"), [(BIMODAL, 0.1), (START, 0.01)])
 def test_an_observation_takes_the_probabilities_from_draws_of_its_own(text: str, rare: float) -> None:
     """Their mean is the declared probability, and their spread that of a share of so many draws (binomial law).
@@ -347,6 +348,7 @@ def test_the_stratum_of_a_combination_does_not_depend_on_what_was_asked_before()
     assert at_once._known((1, 3)) == later._known((1, 3))
 
 
+@pytest.mark.long
 def test_the_weighted_mean_of_strata_is_that_of_runs_as_they_come() -> None:
     """400 observations of strata and 3,000 runs agree within four standard errors, and strata vary less."""
     scenario = Scenario.parse(CHEAP)

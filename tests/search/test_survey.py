@@ -80,6 +80,7 @@ def test_without_noise_the_boundary_is_known_to_a_step() -> None:
     assert max(number for _, number in link.asked) == ANALYSES[0] - 1, "nothing is unclear"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 @pytest.mark.parametrize(
     ("mean", "good"),

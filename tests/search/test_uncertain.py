@@ -64,6 +64,7 @@ def test_replications_draw_and_reports_speak_of_what_was_asked(path: Path) -> No
     assert 1 <= min(drawn) < 6 < max(drawn) <= 20
 
 
+@pytest.mark.long
 def test_a_share_of_the_draws(path: Path) -> None:
     average = recommend(Scenario.load(path))
     most = recommend(Scenario.load(path), fraction=0.9)

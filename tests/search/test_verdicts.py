@@ -87,6 +87,7 @@ def within(wrong: int, searches: int, plan: Plan) -> bool:
 CASES = [(kind, plan, name) for kind, plan in KINDS for name in SYSTEMS]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "plan", "name"), CASES)
 def test_a_verdict_is_wrong_as_seldom_as_stated(kind: type[Search | QuickLook], plan: Plan, name: str) -> None:
     """Of 34 searches for each of three noises, those that say wrongly that there is no buffer, or where one may be."""
@@ -125,6 +126,7 @@ HIDDEN = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("place", "height", "width"), HIDDEN)
 def test_a_peak_between_two_looks_is_not_called_impossible(place: float, height: float, width: float) -> None:
     means = {UTILIZATION: peaked(place, height, width)}
@@ -139,6 +141,7 @@ def test_a_low_peak_in_large_noise_is_seldom_called_impossible() -> None:
     assert within(wrong, 100, PLAN), wrong
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("kind", "plan"), KINDS, ids=["search", "quick"])
 @pytest.mark.parametrize("shape", ["normal", "heavy", "skewed", "skewed down", "rare", "fading"])
 @pytest.mark.parametrize("noise", [0.05, 0.2])
