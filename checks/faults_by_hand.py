@@ -1,4 +1,4 @@
-"""`make mutants BY_HAND=1`: whether Rust's tests notice the faults of `benches/mutants_by_hand.toml`.
+"""`make mutants BY_HAND=1`: whether Rust's tests notice the faults of `checks/faults_by_hand.toml`.
 
 A fault is a constant that is a little wrong or a rule left out, which cargo-mutants does not make. The program applies
 one fault at a time to a copy of the tree in `target/faults` and runs the tests of the fault's crate there.
@@ -21,7 +21,7 @@ from pathlib import Path
 __all__ = ["FAULTS", "Fault", "main", "read_faults"]
 
 ROOT = Path(__file__).resolve().parents[1]
-FAULTS = ROOT / "benches" / "mutants_by_hand.toml"
+FAULTS = ROOT / "checks" / "faults_by_hand.toml"
 WORK = ROOT / "target" / "faults"
 LOG = WORK / "cargo.log"
 

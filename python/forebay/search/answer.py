@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -243,6 +244,12 @@ class Recommendation(Told):
         )
         told |= dict(self._asked_for())
         return _renamed(told) if isinstance(self.variable, RangeVariable) else told
+
+    @property
+    def knob(self) -> BufferVariable | RangeVariable:
+        """Deprecated name of `variable`."""
+        warnings.warn("Recommendation.knob is now Recommendation.variable", DeprecationWarning, stacklevel=2)
+        return self.variable
 
     def _asked_for(self) -> Iterable[tuple[str, Any]]:
         """The parts of the JSON that exist only on request."""

@@ -128,8 +128,7 @@ def tables(pieces: Iterator[bytes], where: str, reading: Reading) -> Iterator[pl
             yield _table(rows, reading)
             rows = []
     if not found:
-        raise InputError(f"{where}: found no export packet; allowed: packets of NetFlow v5, v9 or IPFIX, as UDP in a "
-                         "capture or one behind the other")  # fmt: skip
+        raise InputError(f"{where}: found no export packet; allowed: packets of NetFlow v5, v9 or IPFIX in sequence")
     if rows:
         yield _table(rows, reading)
 
