@@ -148,8 +148,8 @@ def _numbers(panel: Panel, ticks: Sequence[float], medium: Medium) -> float:
 
 
 def _title(up: Axis, height: float, medium: Medium) -> list[str]:
-    """Lines of the title of a vertical axis."""
-    return canvas.wrapped(up.title, height / 72, medium.text, most=3)
+    """Lines of the title of a vertical axis; one on a page, which has the whole title above the chart."""
+    return canvas.wrapped(up.title, height / 72, medium.text, most=3 if medium is PICTURE else 1)
 
 
 def _name(panel: Panel, row: Row, medium: Medium) -> tuple[str, float]:
