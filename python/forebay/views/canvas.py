@@ -149,6 +149,7 @@ def head(made: Picture, heading: Headline) -> None:
             )
             y -= line.height
     made.heading = written, heading
+    made.label = made.label or heading.title
 
 
 def add_foot(made: Picture, inches: float, below: float) -> Axes:

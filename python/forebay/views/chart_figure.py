@@ -28,7 +28,7 @@ from forebay.views.scales import Axis
 __all__ = ["draw", "left_of"]
 
 #: Points between a text and what it belongs to, between two panels, and at least at the right of all panels.
-GAP, BETWEEN, RIGHT = 5.0, 12.0, 12.0
+GAP, BETWEEN, RIGHT = 5.0, 14.0, 12.0
 #: Height of a usual panel of a picture, in points.
 PANEL = 122.0
 #: Height of a line of text over its size.
@@ -110,7 +110,8 @@ class _Sheet:
         needs = [_left(*panel, wide, medium) for panel, wide in zip(panels, numbers, strict=True)]
         left = max(medium.left, *needs)
         right = medium.width - max(_right(each.across or chart.across, left, medium) for each in chart.panels)
-        y = GAP
+        # Half of a number at the upper end of an axis lies above the first panel.
+        y = 0.8 * medium.text
         if chart.headline is not None:
             y += 72 * canvas.head_height(chart.headline, medium.width / 72)
         line, places = LINE * medium.small + 2, []

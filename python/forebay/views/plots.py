@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from forebay.sanitize import legible_lines
 from forebay.storage.files import whole
 from forebay.views.recommendation_charts import front_chart, recommendation_chart
 
@@ -26,8 +27,9 @@ def save(found: Figure, path: Path) -> Path:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix.removeprefix(".")
-    # A PNG has no date anyway.
-    told: dict[str, Any] = {"Date": None, "Title": getattr(found, "label", "") or None} if kind == "svg" else {}
+    told: dict[str, Any] = {}
+    if kind == "svg":
+        told = {"Date": None, "Title": legible_lines(getattr(found, "label", ""))}
     with whole(path) as partial, canvas.style():
         found.savefig(partial, dpi=130, format=kind, metadata=told)
     return path
