@@ -357,7 +357,12 @@ def _plain(axis: Any, inches: float, second: Callable[[float], str] | None) -> N
 
 
 def round_ticks(
-    scale: Scale, words: Callable[[float], Sequence[str]], inches: float, name: Literal["x", "y"], size: float = 10.0
+    scale: Scale,
+    words: Callable[[float], Sequence[str]],
+    inches: float,
+    name: Literal["x", "y"],
+    size: float = 10.0,
+    line: float = 2.2 * SMALL / 72,
 ) -> list[float]:
     """Round numbers on an axis of a length, as many as have room.
 
@@ -373,11 +378,13 @@ def round_ticks(
         Whether the texts lie beside or above each other.
     size : float
         Size of the texts, in points.
+    line : float
+        Room for each text above the other, in inches.
     """
     ticks: list[float] = []
     for most in (10, 8, 6, 5, 4, 3, 2):
         ticks = scale.ticks(most)
-        room = [2.2 * SMALL / 72 if name == "y" else _width(words(tick), size) + 0.12 for tick in ticks]
+        room = [line if name == "y" else _width(words(tick), size) + 0.12 for tick in ticks]
         if len(ticks) <= most and sum(room) <= inches and _apart(scale, ticks, words, inches, name, size):
             break
     return ticks

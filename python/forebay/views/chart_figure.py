@@ -139,7 +139,11 @@ def _height(panel: Panel, medium: Medium) -> float:
 
 
 def _ticks_up(panel: Panel, height: float) -> list[float]:
-    return canvas.round_ticks(panel.up, panel.up.words, height / 72, "y") if isinstance(panel.up, Axis) else []
+    """Numbers of a vertical axis; by decades they are close, because a number for each decade alone is little."""
+    if not isinstance(panel.up, Axis):
+        return []
+    line = (1.5 if panel.up.by_decades else 1.8) * 10 / 72
+    return canvas.round_ticks(panel.up, panel.up.words, height / 72, "y", line=line)
 
 
 def _numbers(panel: Panel, ticks: Sequence[float], medium: Medium) -> float:
