@@ -200,16 +200,20 @@ def _row(found: Measured) -> tuple[str, ...]:
 
 def draw(measured: Sequence[Measured]) -> Figure:
     """Every load as a dot, and the median of each setting."""
-    from forebay.views.canvas import figure
+    from forebay.views import canvas
+    from forebay.views.chart import PALETTE
     from forebay.views.headline import Headline
-    from forebay.views.rule_panel import PALETTE
 
     heading = Headline(
         "How long a web page takes to load at home, by the buffer in front of the link up",
         f"10 Mb/s up · 50 Mb/s down · 20 ms there and back · Chromium, {home_programs.OBJECTS} objects of "
         f"{home_programs.OBJECT_BYTES // 1000} kB · a dot for each load, a bar to their median",
     )
-    made, (axis,) = figure(heading, 8.6, [0.52 * len(measured)])
+    panel = 0.52 * len(measured)
+    made = canvas.picture(8.6, canvas.head_height(heading, 8.6) + panel + 0.75)
+    canvas.head(made, heading)
+    with canvas.style():
+        axis = made.subplots()
     for place, found in enumerate(reversed(measured)):
         color = PALETTE[_hue(found)]
         half = median(found.loads)

@@ -1,291 +1,324 @@
-"""Drawings of charts: what stands where, before any of it is SVG."""
+"""Descriptions of charts, and how the one renderer draws them for files and for pages."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import re
+from math import inf
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from forebay import Scenario, recommend
+from forebay.results.report import Estimate
+from forebay.search.answer import Recommendation
 from forebay.views import plots
-from forebay.views.charts import (
+from forebay.views.chart import (
+    COLORS,
+    Band,
     Chart,
-    DecisionStrip,
-    Dot,
-    GoalLine,
-    Horizontal,
-    Meeting,
-    MetricChart,
-    Named,
+    Curve,
+    Flag,
+    Look,
+    Panel,
     Point,
-    RuleStrip,
-    TradeChart,
+    Row,
+    Series,
+    Tip,
+    Words,
+    intervals,
+    level,
+    mark,
+    shown_series,
 )
-from forebay.views.decision import Measured, Span
-from forebay.views.recommendation_charts import metric_chart, shown_metrics, trade_chart
-from forebay.views.scales import Axis
-from forebay.views.shapes import Area, Curve, Disc, Drawing, Line, Marker, Region, Series, Shape, Size, Text
+from forebay.views.chart_figure import draw
+from forebay.views.chart_svg import svg
+from forebay.views.page_charts import NARROW, WIDE
+from forebay.views.recommendation_charts import (
+    across,
+    decision_panel,
+    metric_panel,
+    recommendation_chart,
+    shown_metrics,
+    trade_chart,
+)
+from forebay.views.rule_rows import COLORED, NEUTRAL, Dot, rule_panel
+from forebay.views.scales import Axis, filled
+from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 
-SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
-
-#: A curve that rises to the right.
-POINTS = [Point(packets, 10 * index, 2.0, f"{packets} packets") for index, packets in enumerate((1, 10, 100, 1000))]
-
-
-def drawn(chart: Chart, size: Size = SIZE) -> Drawing:
-    return chart.drawing(size, "label")
+AXIS = Axis("buffer (packets)", 1, 1000, by_decades=True)
+UP = Axis("loss (%)", 0, 40)
+MEAN = Look("blue", "solid", 1.5, "o", 4)
 
 
-def series(drawing: Drawing, name: str) -> list[Series]:
-    return [each for each in drawing.series if each.name == name]
+@pytest.fixture(scope="module")
+def answer() -> Recommendation:
+    return recommend(Scenario.parse(SMALL), also=["5p"], pareto="utilization,queue_delay_p99")
 
 
-def only(kind: type[Shape], found: list[Series]) -> list[Shape]:
-    return [shape for each in found for shape in each.shapes if isinstance(shape, kind)]
+def chart(*series: Series, flag: Flag | None = None, note: str = "") -> Chart:
+    return Chart(AXIS, (Panel(UP, series, flag=flag, note=note),), "loss against the buffer")
 
 
-def places(shape: Shape) -> tuple[tuple[float, float], ...]:
-    if isinstance(shape, Line):
-        return (shape.start, shape.end)
-    if isinstance(shape, Region):
-        x, y = shape.corner
-        return (shape.corner, (x + shape.width, y + shape.height))
-    return shape.places if isinstance(shape, Area | Curve) else (shape.place,)
+def named(panel: Panel, name: str) -> list[Series]:
+    return [each for each in panel.series if getattr(each, "series", "") == name]
 
 
-def test_a_curve_has_a_dot_for_each_buffer_and_a_band_around_it() -> None:
-    drawing = drawn(MetricChart("loss (%)", POINTS))
-    (curve,) = only(Curve, series(drawing, "mean"))
-    dots = only(Marker, series(drawing, "mean"))
-    assert curve.places == tuple(dot.place for dot in dots)
-    assert [(dot.buffer, dot.tip) for dot in dots] == [(f"{p.buffer}", p.tip) for p in POINTS]
-    across = [x for x, _ in curve.places]
-    assert across == pytest.approx([50, 50 + 340 / 3, 50 + 680 / 3, 390]), "by decades, from edge to edge"
-    heights = [y for _, y in curve.places]
-    assert heights == sorted(heights, reverse=True), "up is more"
-    (band,) = only(Area, series(drawing, "band"))
-    upper, lower = band.places[:4], band.places[:3:-1]
-    for mean, above, below in zip(heights[1:], upper[1:], lower[1:], strict=True):
-        assert mean - above[1] == pytest.approx(below[1] - mean)
-        assert above[1] < mean
-    assert lower[0][1] == SIZE.lowest, "an interval that reaches below the axis ends there"
+def curves(panel: Panel, name: str) -> list[Curve]:
+    return [each for each in named(panel, name) if isinstance(each, Curve)]
 
 
-def test_single_runs_are_dots_without_a_line() -> None:
-    points = [
-        Point(1, 10.0, None, "one run", averaged=False),
-        Point(10, 20.0, 30.0, "two runs", [18.0, 22.0], few=True),
-        Point(100, 30.0, None, "one run", averaged=False),
-        Point(1000, 40.0, 1.0, "three runs", [39.0, 40.0, 41.0]),
+# On a page -------------------------------------------------------------------------------------------------------
+
+
+def group(root: ET.Element, name: str) -> list[ET.Element]:
+    """What is drawn of a series."""
+    return [part for found in root.iter("g") if found.get("class") == f"s-{name}" for part in found.iter()]
+
+
+def tips(root: ET.Element) -> list[tuple[str | None, str | None]]:
+    return [(part.get("data-buffer"), part.get("data-tip")) for part in root.iter() if part.get("class") == "pt"]
+
+
+def test_each_point_has_a_marker_with_its_tip() -> None:
+    points = [(1.0, 0.0), (10.0, 10.0), (100.0, 20.0), (1000.0, 30.0)]
+    told = [Tip(f"{x:g}", f"{x:g} packets\n{y:g} %") for x, y in points]
+    root = svg(chart(Curve(points, MEAN, told, "mean")), WIDE)
+    assert tips(root) == [(tip.key, tip.text) for tip in told]
+    circles = [part for part in group(root, "mean") if part.tag == "circle"]
+    assert [circle.findtext("title") for circle in circles] == [tip.text for tip in told], "also without a script"
+    places = [(float(each.get("cx", "")), float(each.get("cy", ""))) for each in circles]
+    steps = [after[0] - before[0] for before, after in itertools.pairwise(places)]
+    assert steps == pytest.approx([steps[0]] * 3, abs=0.2), "by decades"
+    assert [y for _, y in places] == sorted((y for _, y in places), reverse=True), "up is more"
+    (line,) = (part for part in group(root, "mean") if part.tag == "path")
+    through = [tuple(map(float, pair.split())) for pair in re.split("[ML]", line.get("d", ""))[1:]]
+    assert [value for pair in through for value in pair] == pytest.approx([v for pair in places for v in pair], abs=0.2)
+
+
+def test_a_chart_has_a_name_and_readable_texts() -> None:
+    root = svg(chart(mark(10, MEAN), flag=Flag(10, "recommended", "good"), note="goal ≤ 3 %"), WIDE)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == "loss against the buffer"
+    words = [text.text for text in root.iter("text")]
+    assert {"buffer (packets)", "loss (%)", "recommended", "goal ≤ 3 %", "1", "1,000", "40"} <= set(words)
+    titles = [part.text for found in root.iter("g") if found.get("class") == "title" for part in found.iter("text")]
+    assert sorted(filter(None, titles)) == ["buffer (packets)", "loss (%)"]
+
+
+def test_colors_are_those_of_the_page_by_day_and_by_night() -> None:
+    style = (ROOT / "python" / "forebay" / "views" / "webpage.css").read_text(encoding="utf-8")
+    day, night = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    for name, color in COLORS.items():
+        found = re.search(rf"--{name}: (#[0-9a-f]+)", day)
+        assert found is not None, name
+        assert color in (found[1], "#" + "".join(2 * digit for digit in found[1][1:])), name
+        assert f"--{name}: #" in night, name
+    root = svg(
+        chart(
+            Curve([(1, 1), (9, 9)], MEAN),
+            Band([(1, 0, 2), (9, 8, 9)], "green"),
+            Band([(2, -inf, inf), (3, -inf, inf)], "other"),
+        ),
+        WIDE,
+    )
+    styles = " ".join(part.get("style", "") for part in root.iter())
+    assert {"var(--blue)", "var(--green)", "var(--other)", "var(--ink)", "var(--grid)"} <= set(
+        re.findall(r"var\([^)]*\)", styles)
+    )
+    assert "#" not in styles
+
+
+def test_a_page_is_the_same_at_each_writing(answer: Recommendation) -> None:
+    described = recommendation_chart(answer)
+    first, second = (ET.tostring(svg(described, WIDE)) for _ in range(2))
+    assert first == second
+    assert b" id=" not in first
+    assert b"url(" not in first
+
+
+def test_pictures_are_the_same_at_each_writing(answer: Recommendation, tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        paths = plots.save_both(answer.plot(), tmp_path / name)
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    told = written[0][1].decode()
+    assert "<dc:date>" not in told
+    assert "<title>" in told, "for readers who do not see it"
+
+
+@pytest.mark.parametrize("medium", [WIDE, NARROW])
+def test_everything_lies_within_the_plot(medium: object) -> None:
+    """Also what is beyond an axis, and words that have no room."""
+    assert medium in (WIDE, NARROW)
+    wide = "a name that is longer than a telephone is wide, and then some more of it"
+    series = (
+        Curve([(0.01, -50), (10, 20), (9999, 90)], MEAN, series="mean"),
+        Band([(0.01, -90, 90), (9999, -90, 90)], "blue", series="band"),
+        level(90, MEAN, "goal"),
+        Words(-inf, inf, 90, wide, "bad", above=True, series="goal"),
+        Band([(-inf, -inf, inf), (inf, -inf, inf)], "other", series="between"),
+    )
+    root = svg(chart(*series, flag=Flag(990, wide, "good"), note=wide), WIDE if medium is WIDE else NARROW)
+    width, height = (float(each) for each in root.get("viewBox", "").split()[2:])
+    for name in ("mean", "band", "between", "goal"):
+        for part in group(root, name):
+            numbers = [float(each) for each in re.findall(r"-?\d+\.?\d*", part.get("d", ""))]
+            assert all(-1 <= x <= width + 1 for x in numbers[::2])
+            assert all(-1 <= y <= height + 1 for y in numbers[1::2])
+    for text in root.iter("text"):
+        assert 0 <= float(text.get("x", "")) <= width
+
+
+def test_a_switch_hides_the_name_of_a_row_too() -> None:
+    panel = Panel((Row("bdp", series="rule"), Row("other", series="norule")), ())
+    root = svg(Chart(AXIS, (panel,), "rules"), WIDE)
+    assert [part.text for part in group(root, "rule") if part.tag == "text"] == ["bdp"]
+    assert [part.text for part in group(root, "norule") if part.tag == "text"] == ["other"]
+
+
+def test_words_lie_where_there_is_room() -> None:
+    """To the right of a range at the left, to the left of one at the right, inside of a range that fills the row."""
+    for low, high, anchor in ((1, 10, "start"), (100, 1000, "end"), (1, 1000, "middle")):
+        panel = Panel((Row("range"),), (Words(low, high, 0, "from here to there", "ink", series="likely"),))
+        (text,) = (part for part in group(svg(Chart(AXIS, (panel,), "x"), NARROW), "likely") if part.tag == "text")
+        assert text.get("text-anchor") == anchor
+
+
+# Of a recommendation ---------------------------------------------------------------------------------------------
+
+
+def test_no_line_leads_through_a_single_run(answer: Recommendation) -> None:
+    panel = metric_panel(answer, "utilization")
+    (mean,) = curves(panel, "mean")
+    several = [point for point in answer.points if point.replications > 1]
+    assert [x for x, _ in mean.points] == [point.buffer.number for point in several]
+    assert all(curve.look.line == "none" for curve in curves(panel, "runs"))
+    single = [point.buffer.number for point in answer.points if point.replications == 1]
+    assert single
+    assert [x for curve in curves(panel, "runs") if curve.tips for x, _ in curve.points] == single
+    runs = sum(len(curve.points) for curve in curves(panel, "runs"))
+    assert runs == sum(point.replications for point in answer.points)
+
+
+def test_single_runs_alone_have_no_mean(answer: Recommendation) -> None:
+    single = [dataclasses.replace(point, replications=1) for point in answer.points]
+    panel = metric_panel(dataclasses.replace(answer, points=tuple(single)), "utilization")
+    assert not shown_series([panel]) & {"mean", "band"}
+    assert "runs" in shown_series([panel])
+
+
+def test_an_interval_of_few_runs_stands_alone_and_sets_no_scale(answer: Recommendation) -> None:
+    neighbors = [Point(1, 5, 1), Point(2, 5, 1), Point(3, 5, 9, few=True), Point(4, 5, None), Point(5, 5, 1)]
+    assert [[x for x, _, _ in band.points] for band in intervals(neighbors, "blue")] == [[1, 2], [3], [5]]
+    wide = [
+        dataclasses.replace(point, metrics={**point.metrics, "loss_rate": Estimate(0.05, 0.9)})
+        for point in answer.points
     ]
-    chart = MetricChart("loss (%)", points)
-    drawing = drawn(chart)
-    runs, means = series(drawing, "runs"), series(drawing, "mean")
-    assert not only(Curve, runs)
-    assert [marker.buffer for marker in only(Marker, runs)] == ["1", "100"]
-    assert len(only(Disc, runs)) == 5
-    (curve,) = only(Curve, means)
-    assert [marker.buffer for marker in only(Marker, means)] == ["10", "1000"]
-    assert curve.places == tuple(marker.place for marker in only(Marker, means)), "no line leads through a single run"
-    assert len(only(Area, series(drawing, "band"))) == 2, "an interval of two runs stands alone"
-    assert chart.vertical(0, 1).high < 50 * 1.5, "an interval of two runs does not set the scale"
+    up = metric_panel(dataclasses.replace(answer, points=tuple(wide)), "loss_rate").up
+    assert isinstance(up, Axis)
+    assert up.high < 20, "of an interval up to 95 %"
 
 
-def test_single_runs_alone_have_no_mean() -> None:
-    drawing = drawn(MetricChart("loss (%)", [Point(at, at, None, averaged=False) for at in (1, 10)]))
-    assert {each.name for each in drawing.series} & {"mean", "band", "runs"} == {"runs"}
+def test_the_side_on_which_a_goal_is_missed_is_shaded(answer: Recommendation) -> None:
+    for key, at, missed in (("utilization", 85, "below"), ("queue_delay_p99_s", 150, "above")):
+        panel = metric_panel(answer, key)
+        shade, line = named(panel, "goal")
+        assert isinstance(shade, Band)
+        assert isinstance(line, Curve)
+        assert [y for _, y in line.points] == pytest.approx([at, at]), "in percent and in milliseconds"
+        assert {(low, high) for _, low, high in shade.points} == {(-inf, at) if missed == "below" else (at, inf)}
+        assert panel.note.startswith("goal ")
+        (axes,) = draw(Chart(AXIS, (panel,), "")).axes
+        y = axes.transData.inverted().transform(axes.patches[0].get_extents())[:, 1]
+        low, high = axes.get_ylim()
+        assert list(y) == pytest.approx([low, at] if missed == "below" else [at, high])
 
 
-def test_the_decision_lies_along_the_axis() -> None:
-    states = [
-        Measured(1, "missed", True, "told"),
-        Measured(10, "undecided", False, "told"),
-        Measured(100, "met", True, "told"),
-        Measured(1000, "met", False, "told"),
-    ]
-    span = Span(50, 100, "80 % interval", "50 to 100 packets")
-    strip = DecisionStrip(states, [1, 1000], Named(100, "recommended: 100 packets"), [("likely", span)])
-    assert strip.names == ["recommended", "80 % interval", "all goals met?"]
-    size = strip.size(SIZE)
-    drawing = drawn(strip, size)
-    names = [each.name for each in drawing.series]
-    assert {"answer", "likely", "missed few", "undecided", "met few", "met"} <= set(names)
-    (bar,) = only(Region, series(drawing, "likely"))
-    (line,) = only(Line, series(drawing, "answer"))
-    assert bar.corner[0] + bar.width == pytest.approx(line.start[0])
-    across = {each.name: only(Marker, [each])[0].place[0] for each in drawing.series if each.name in {"met few", "met"}}
-    assert across == {"met few": pytest.approx(line.start[0]), "met": size.rightmost}
-    assert len(only(Line, series(drawing, "missed few"))) == 2, "a cross"
-    words = {text.words for text in only(Text, list(drawing.series))}
-    assert {"100 packets", "50 to 100 packets"} <= words
-    for text in only(Text, list(drawing.series)):
-        assert 0 <= text.place[0] <= size.width
+def test_the_decision_lies_along_the_axis(answer: Recommendation) -> None:
+    axis = across(answer)
+    panel = decision_panel(answer)
+    rows = [row.name for row in panel.up] if not isinstance(panel.up, Axis) else []
+    assert rows[0] == "recommended"
+    assert rows[-1] == "all goals met?"
+    assert answer.buffer is not None
+    line, dot = curves(panel, "answer")
+    assert {x for x, _ in line.points} == {answer.buffer.number}
+    assert dot.points == [(answer.buffer.number, 0)]
+    places = [x for state in ("met", "missed", "undecided") for curve in curves(panel, state) for x, _ in curve.points]
+    assert sorted(places) == [point.buffer.number for point in answer.points]
+    assert all(axis.low < x < axis.high for x in places)
+    without = decision_panel(dataclasses.replace(answer, goals={}))
+    assert not isinstance(without.up, Axis)
+    assert "all goals met?" not in [row.name for row in without.up]
 
 
-def test_a_strip_without_goals_has_the_answer_alone() -> None:
-    strip = DecisionStrip([], [1, 1000], Named(100, "recommended: 100 packets"))
-    assert strip.names == ["recommended"]
-    assert DecisionStrip([], [1, 1000]).names == []
+def test_rules_have_a_row_each_and_a_line_within_the_axis_only() -> None:
+    buffers = {"own": 5.0, "rule": 10.0, "norule": 2000.0, "also": 0.5}
+    dots = [Dot(kind, buffer, kind, f"told {kind}") for kind, buffer in buffers.items()]
+    (panel,), marks = rule_panel(dots, AXIS, COLORED)
+    assert [(line.points[0][0], line.series) for line in marks] == [(10, "rule"), (5, "own")], (
+        "what stands out lies on top"
+    )
+    assert not isinstance(panel.up, Axis)
+    assert [row.name for row in panel.up] == list(buffers)
+    words = [each.text for each in panel.series if isinstance(each, Words)]
+    assert words == ["2,000 →", "← 0.5"], "beyond the axis"
+    root = svg(Chart(AXIS, (panel,), "rules"), WIDE)
+    assert len(tips(root)) == 4
+    assert rule_panel([], AXIS, COLORED) == ([], [])
 
 
-@pytest.mark.parametrize("at_least", [True, False])
-def test_the_side_on_which_a_goal_is_missed_is_shaded(at_least: bool) -> None:
-    goal = GoalLine(20.0, at_least, "goal")
-    drawing = drawn(MetricChart("loss (%)", POINTS, [goal]))
-    (region,) = only(Region, series(drawing, "goal"))
-    (line,) = only(Line, series(drawing, "goal"))
-    y = line.start[1]
-    assert (line.start[0], line.end) == (SIZE.left, (SIZE.rightmost, y))
-    top, bottom = region.corner[1], region.corner[1] + region.height
-    assert (top, bottom) == pytest.approx((y, SIZE.lowest) if at_least else (SIZE.top, y))
-    (name,) = only(Text, series(drawing, "goal"))
-    # The curve begins far from 20 and ends near it, or the other way round.
-    assert (name.anchor, name.place[0]) == ("start", SIZE.left + 4)
-    near_first = drawn(MetricChart("loss (%)", POINTS, [GoalLine(2.0, at_least, "goal")]))
-    (name,) = only(Text, series(near_first, "goal"))
-    assert (name.anchor, name.place[0]) == ("end", SIZE.rightmost - 3)
+def test_each_rule_has_a_look_of_its_own() -> None:
+    dots = [Dot(f"{number}", 10, "rule") for number in range(56)]
+    looks = [each.look for each in rule_panel(dots, AXIS, COLORED)[0][0].series if isinstance(each, Curve)]
+    assert len({(look.color, look.marker) for look in looks if look.marker}) == 56
+    plain = [each.look for each in rule_panel(dots, AXIS, NEUTRAL)[0][0].series if isinstance(each, Curve)]
+    assert len({look.color for look in plain if look.marker}) == 1
 
 
-def test_the_answer_is_named_where_there_is_room() -> None:
-    for packets, side, low in ((1, "start", True), (1000, "end", False)):
-        drawing = drawn(MetricChart("loss (%)", POINTS, answer=Named(packets, "answer")))
-        (line,), (name,) = (only(kind, series(drawing, "answer")) for kind in (Line, Text))
-        assert line.start[0] == line.end[0]
-        assert name.anchor == side
-        assert (name.place[0] - line.start[0]) * (1 if side == "start" else -1) > 0
-        # At the other end of the height than the curve is there.
-        assert (name.place[1] < 100) == low
-    assert series(drawn(MetricChart("loss (%)", POINTS)), "answer") == []
+def test_packets_have_their_time_below(answer: Recommendation) -> None:
+    axis = across(answer, below="ms")
+    assert axis.title == "buffer (packets), below: ms at the link rate"
+    assert axis.words(10) == ("10", "40"), "1000 bytes at 2 Mb/s take 4 ms"
+    assert across(answer).title == "buffer (packets), below: BDP"
 
 
-def test_rules_are_marked_within_the_axis_only() -> None:
-    marks = [(0.5, "rule"), (5, "own"), (10, "rule"), (10, "rule"), (100, "norule"), (2000, "norule")]
-    drawing = drawn(MetricChart("loss (%)", POINTS, marks=marks))
-    names = [each.name for each in drawing.series if each.name in {"own", "rule", "norule"}]
-    assert names == ["norule", "rule", "own"], "what stands out lies on top"
-    (line,) = only(Line, series(drawing, "rule"))
-    assert line.start == pytest.approx((50 + 340 / 3, SIZE.top))
-    assert line.end[1] == SIZE.lowest
-
-
-def test_a_strip_has_a_row_for_each_rule() -> None:
-    dots = [Dot("bdp", 10, "rule", "told"), Dot("a rather long name", 5000, "norule", "told"), Dot("5p", 5, "also", "")]
-    strip = RuleStrip(dots, [1, 1000])
-    size = strip.size(SIZE)
-    assert size.lowest - size.top == 3 * strip.row
-    assert size.left == 8 + 6.6 * len("a rather long name")
-    drawing = drawn(strip, size)
-    assert [each.name for each in drawing.series] == ["rule", "norule", "also"]
-    heights = [shape.place[1] for shape in only(Marker, list(drawing.series))]
-    assert heights == [size.top + strip.row * (row + 0.5) for row in range(3)]
-    words = [text.words for text in only(Text, series(drawing, "norule"))]
-    assert words == ["a rather long name", "5,000 →"], "beyond the axis"
-    sizes = [marker.radius for marker in only(Marker, list(drawing.series))]
-    assert sizes[0] == sizes[2] == 5
-    assert sizes[1] < 1
-
-
-def test_packets_have_their_time_below() -> None:
-    with_time = drawn(MetricChart("loss (%)", POINTS, across=Horizontal(milliseconds_per_packet=0.12))).across
-    assert [(tick.text, tick.below) for tick in with_time.ticks] == [
-        ("1", "0.12"),
-        ("10", "1.2"),
-        ("100", "12"),
-        ("1,000", "120"),
-    ]
-    assert with_time.below is not None
-    without = drawn(MetricChart("loss (%)", POINTS)).across
-    assert without.below is None
-    assert {tick.below for tick in without.ticks} == {None}
-
-
-def test_a_trade_off_puts_the_answer_on_top_and_the_names_above_all() -> None:
-    kinds = ("answer", "front", "front", "mean", "rule", "norule", "front")
-    points = [Meeting(10 * (at + 1), 10.0 * at, 50.0 + at * at, kind, "told") for at, kind in enumerate(kinds)]
-    drawing = drawn(TradeChart("delay (ms)", "utilization (%)", points))
-    assert [each.name for each in drawing.series] == ["mean", "front", "norule", "rule", "answer", "front"]
-    (curve,) = only(Curve, list(drawing.series))
-    assert [x for x, _ in curve.places] == sorted(x for x, _ in curve.places)
-    assert len(curve.places) == 3
-    names = [shape for shape in drawing.series[-1].shapes if isinstance(shape, Text)]
-    assert [name.words for name in names] == ["20p", "30p", "70p"]
-    assert [name.anchor for name in names] == ["start", "start", "end"], "no word leaves the picture"
-    assert drawing.up is not None
-    assert (drawing.up.title, drawing.across.title) == ("utilization (%)", "delay (ms)")
-
-
-def test_names_of_a_front_keep_clear_of_each_other() -> None:
-    # On 340 x 150 pixels: the second is too near to the first, the third far enough in height, the fourth in width.
-    where = [(0.0, 0.0), (10.0, 1.0), (11.0, 20.0), (100.0, 21.0), (200.0, 100.0)]
-    points = [Meeting(10 * (at + 1), 100 + x, 100 + y, "front", "told") for at, (x, y) in enumerate(where)]
-    drawing = drawn(TradeChart("x", "y", points))
-    names = [shape.words for shape in drawing.series[-1].shapes if isinstance(shape, Text)]
-    assert names == ["10p", "30p", "40p", "50p"]
-
-
-def test_everything_lies_within_the_plot() -> None:
-    goals = [GoalLine(-5.0, True, "low"), GoalLine(500.0, False, "high")]
-    answer = Named(100, "answer")
-    meetings = [Meeting(p.buffer, p.mean, p.half_width, "front", p.tip) for p in POINTS]
-    strip = RuleStrip([Dot("bdp", 9999, "rule", "told")], [1, 1000])
-    for chart, size in (
-        (MetricChart("loss (%)", POINTS, goals, [(10, "rule")], answer), SIZE),
-        (MetricChart("loss (%)", POINTS, goals, answer=answer, limits=(0.0, 20.0)), SIZE),
-        (MetricChart("loss (%)", [Point(5, 0.0, 0.0, "alone")]), SIZE),
-        (TradeChart("x", "y", meetings), SIZE),
-        (strip, strip.size(SIZE)),
-    ):
-        shapes = [shape for each in drawn(chart, size).series for shape in each.shapes if not isinstance(shape, Text)]
-        assert any(places(shape) for shape in shapes), "something is drawn"
-        for shape in shapes:
-            for x, y in places(shape):
-                assert size.left <= x <= size.rightmost, shape
-                assert size.top - 1e-9 <= y <= size.lowest + 1e-9, shape
+def test_a_trade_off_connects_the_front_and_puts_the_answer_on_top(answer: Recommendation) -> None:
+    front = answer.pareto
+    assert front is not None
+    (panel,) = trade_chart(answer).panels
+    (through,) = curves(panel, "front")
+    assert through.look.line == "dashed"
+    assert [x for x, _ in through.points] == sorted(x for x, _ in through.points)
+    assert len(through.points) == sum(point.on_front for point in front.points)
+    drawn = [each.series for each in panel.series if isinstance(each, Curve)]
+    assert drawn.index("front") > max(drawn.index(kind) for kind in ("rule", "norule"))
+    assert drawn[-1] == "answer"
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [1.0, 100.0], [0.0, 1.0, 1000.0], [5.0], [0.0], [-3.0, -1.0]])
 def test_an_axis_is_filled_with_room_at_both_ends(values: list[float]) -> None:
-    axis = Axis.filled(values, 0, 100)
+    axis = filled("x", values)
     shown = [value for value in values if value > 0] if axis.by_decades else values
     ends = axis(min(shown)), axis(max(shown))
-    assert 0 < ends[0] <= ends[1] < 100
-    assert ends[0] == pytest.approx(100 - ends[1]), "as much at the one as at the other"
+    assert 0 < ends[0] <= ends[1] < 1
+    assert ends[0] == pytest.approx(1 - ends[1]), "as much at the one as at the other"
     assert axis.by_decades == (len(values) > 1 and max(values) >= 100)
     if len(values) > 1:
-        assert ends[1] - ends[0] > 75
+        assert ends[1] - ends[0] > 0.75
 
 
-def test_a_picture_and_a_report_show_the_same(tmp_path: Path) -> None:
-    answer = recommend(Scenario.parse(SMALL), pareto="utilization,queue_delay_p99")
-    charts = [metric_chart(answer, name) for name in shown_metrics(answer)]
-    picture = plots.draw_recommendation(answer)
-    for axis, chart in zip(picture.axes, charts, strict=True):
-        assert axis.get_ylabel() == chart.title
-        curve = next(line for line in axis.lines if line.get_marker() == "o")
-        several = [point for point in chart.points if point.averaged]
-        assert [tuple(at) for at in curve.get_xydata()] == [(point.buffer, point.mean) for point in several]
-        (dots,) = (line for line in axis.lines if line.get_marker() == ".")
-        assert dots.get_linestyle() == "None"
-        single = {(point.buffer, point.mean) for point in chart.points if not point.averaged}
-        assert single <= {tuple(at) for at in dots.get_xydata()}
-        assert single
-        goals = [
-            line.get_ydata()[0]
-            for line in axis.lines
-            if line.get_linestyle() == "--" and line.get_color() == plots.GOAL
-        ]
-        assert goals == [goal.threshold for goal in chart.goals]
-    assert [goal.threshold for chart in charts for goal in chart.goals] == [85, 150], "in percent and in milliseconds"
-    plots.save(picture, tmp_path / "picture.png")
-    trade = trade_chart(answer)
-    traded = plots.draw_front(answer)
-    (axis,) = traded.axes
-    assert (axis.get_xlabel(), axis.get_ylabel()) == (trade.across, trade.up)
-    through, dots = axis.lines[:2]
-    best = sorted((point.x, point.y) for point in trade.points if point.kind == "front")
-    assert [tuple(at) for at in through.get_xydata()] == best
-    assert len(dots.get_xydata()) == len(answer.curve)
-    rules = {line.get_xydata()[0][0] for line in axis.lines if line.get_marker() == "D"}
-    assert rules == {point.x for point in trade.points if point.kind in {"rule", "norule"}}
-    plots.save(traded, tmp_path / "front.png")
+def test_a_picture_and_a_page_show_the_same(answer: Recommendation) -> None:
+    panels = [metric_panel(answer, name) for name in shown_metrics(answer)]
+    axes = answer.plot().axes[-len(panels) :]
+    for drawn, panel in zip(axes, panels, strict=True):
+        (mean,) = curves(panel, "mean")
+        (line,) = (each for each in drawn.lines if each.get_marker() == "o" and each.get_linestyle() == "-")
+        assert [tuple(at) for at in line.get_xydata()] == mean.points
+        root = svg(Chart(across(answer), (panel,), ""), WIDE)
+        assert len([part for part in group(root, "mean") if part.get("class") == "pt"]) == len(mean.points)

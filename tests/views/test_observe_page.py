@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
@@ -15,10 +15,13 @@ from rich.console import Console
 from forebay.observation.estimate import Unknown
 from forebay.observation.finding import Finding
 from forebay.views import observation_words
-from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.chart import Band, Curve, Words
+from forebay.views.chart_svg import svg
+from forebay.views.observation_charts import Reading, Reference, span_chart
 from forebay.views.observation_page import observation_page
 from forebay.views.observation_text import observation_text
-from forebay.views.shapes import Area, Curve, Line, Marker, Size, Text
+from forebay.views.page_charts import WIDE
+from forebay.views.scales import Axis
 from tests.observation.test_observe_scenario import ADDRESS, ADDRESSES
 from tests.support.browsers import show
 from tests.support.markup import HARMLESS, HOSTILE, VIEWS, outline
@@ -185,65 +188,57 @@ def test_pointing_at_the_load_says_it(browser: Any, finding: Finding, tmp_path: 
 
 # Charts ----------------------------------------------------------------------------------------------------------
 
-SIZE = Size("wide", 400, 200, left=50, right=10, top=10, bottom=40)
-
 
 def test_a_chart_stands_where_its_values_are() -> None:
     readings = [Reading(0.0, 10, 5, 20, "first"), Reading(1.0, 30, 20, 40, "second"), Reading(4.0, 0, 0, 0, "third")]
-    chart = SpanChart("time (s)", "load (Mb/s)", readings, Reference("the rate", ((0.0, 50.0),)), key="k ")
-    drawing = chart.drawing(SIZE, "label")
-    band, mean, law = drawing.series
-    (area,) = band.shapes
-    curve, *dots = mean.shapes
-    line, words = law.shapes
-    assert isinstance(area, Area)
-    assert isinstance(curve, Curve)
-    assert isinstance(line, Line)
-    assert isinstance(words, Text)
-    assert [x for x, _ in curve.places] == pytest.approx([50, 50 + 340 / 4, 390])
-    scale = 150 / (1.2 * 50)
-    assert [y for _, y in curve.places] == pytest.approx([160 - 10 * scale, 160 - 30 * scale, 160])
-    assert line.start[1] == line.end[1] == pytest.approx(160 - 50 * scale)
-    assert [y for _, y in area.places[:3]] == pytest.approx([160 - 20 * scale, 160 - 40 * scale, 160])
-    assert [y for _, y in area.places[:2:-1]] == pytest.approx([160 - 5 * scale, 160 - 20 * scale, 160])
-    assert [(dot.tip, dot.buffer) for dot in dots if isinstance(dot, Marker)] == [
-        ("first", "k 0"),
-        ("second", "k 1"),
-        ("third", "k 2"),
-    ]
-    assert words.words == "the rate"
-    assert words.place[1] < line.start[1], "above its line"
+    chart = span_chart("time (s)", "load (Mb/s)", readings, Reference("the rate", ((0.0, 50.0),)), key="k ")
+    (panel,) = chart.panels
+    band, mean, line, words = panel.series
+    assert isinstance(band, Band)
+    assert isinstance(mean, Curve)
+    assert isinstance(line, Curve)
+    assert isinstance(words, Words)
+    assert list(band.points) == [(0.0, 5, 20), (1.0, 20, 40), (4.0, 0, 0)]
+    assert list(mean.points) == [(0.0, 10), (1.0, 30), (4.0, 0)]
+    assert [(tip.text, tip.key) for tip in mean.tips] == [("first", "k 0"), ("second", "k 1"), ("third", "k 2")]
+    assert {y for _, y in line.points} == {words.up} == {50.0}
+    assert (words.text, words.above) == ("the rate", True)
+    assert (chart.across.low, chart.across.high) == (0.0, 4.0)
+    assert isinstance(panel.up, Axis)
+    assert panel.up.high == pytest.approx(1.2 * 50), "room for the name above its line"
 
 
-def test_axes_by_decades_give_equal_ratios_equal_room() -> None:
-    readings = [Reading(10.0**n, 10.0**n, 10.0**n, 10.0**n, "") for n in range(4)]
-    drawing = SpanChart("s", "p", readings, by_decades=(True, True)).drawing(SIZE, "label")
-    (curve, *_) = drawing.series[1].shapes
-    assert isinstance(curve, Curve)
-    steps = {(round(b[0] - a[0], 6), round(b[1] - a[1], 6)) for a, b in pairwise(curve.places)}
-    assert len(steps) == 1
+def test_axes_by_decades_show_nothing_below_their_end() -> None:
+    readings = [Reading(10.0**n, 10.0**n, 0.0, 10.0**n, "") for n in range(4)]
+    chart = span_chart("s", "p", readings, by_decades=(True, True))
+    (panel,) = chart.panels
+    assert isinstance(panel.up, Axis)
+    assert chart.across.by_decades
+    assert panel.up.by_decades
+    drawn = places(re.findall(r'<g class="s-band"><path d="([^"]*)"', ET.tostring(svg(chart, WIDE), "unicode"))[0])
+    assert all(0 <= y <= WIDE.width for _, y in drawn)
 
 
 def test_the_load_reaches_up_to_the_links_rate(finding: Finding) -> None:
     page = page_of(finding)
     figure = page[page.index("<figcaption>In windows of 1 ms") :]
     figure = figure[: figure.index("</svg>")]
-    band = re.search(r'<polygon points="([^"]*)"', figure)
-    line = re.search(r'<g class="s-law">\s*<line [^>]*y1="([\d.]+)"', figure)
+    band, line = (re.search(rf'<g class="s-{name}"><path d="([^"]*)"', figure) for name in ("band", "law"))
     assert band is not None
     assert line is not None
-    assert min(float(place.split(",")[1]) for place in band[1].split()) == pytest.approx(float(line[1]), abs=2)
+    assert min(y for _, y in places(band[1])) == pytest.approx(places(line[1])[0][1], abs=2)
+
+
+def places(drawn: str) -> list[tuple[float, ...]]:
+    """The points of a path."""
+    return [tuple(map(float, pair.split())) for pair in re.split("[MLZ]", drawn) if pair]
 
 
 def test_laws_are_drawn_beside_their_data(finding: Finding) -> None:
     page = page_of(finding)
     figure = page[page.index("<figcaption>Size of short transfers") :]
     figure = figure[: figure.index("</svg>")]
-    lines = [
-        [tuple(map(float, place.split(","))) for place in found.split()]
-        for found in re.findall(r'<polyline points="([^"]*)"', figure)
-    ]
-    data, law = lines
+    data, law = (places(re.findall(rf'<g class="s-{name}"><path d="([^"]*)"', figure)[0]) for name in ("mean", "law"))
     heights = dict(law)
     near = [abs(y - heights[min(heights, key=lambda at: abs(at - x))]) for x, y in data]
     assert max(near) < 0.12 * 184, "a law that passes lies on its data"

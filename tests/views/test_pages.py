@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -24,7 +24,7 @@ from forebay.papers.page import write_page
 from forebay.search.answer import Recommendation
 from forebay.search.answer_parts import JudgedGoal
 from forebay.search.tradeoff import front
-from forebay.views import pages, shapes
+from forebay.views import pages
 from forebay.views.webpage import recommendation_page
 from tests.support.markup import HARMLESS, HOSTILE, PACKAGE, VIEWS, Reading
 from tests.support.scenarios import SMALL
@@ -200,44 +200,6 @@ def test_a_template_refuses_what_its_page_has_not() -> None:
         pages.render("recommendation.html.j2", SimpleNamespace())
 
 
-#: The element of each shape, as the next test makes it.
-DRAWN = {
-    shapes.Line: ("line", {"x1": "1", "y1": "2", "x2": "3", "y2": "4.5"}),
-    shapes.Region: ("rect", {"x": "1", "y": "2", "width": "3", "height": "4"}),
-    shapes.Curve: ("polyline", {"points": "1,2 3,4.5"}),
-    shapes.Area: ("polygon", {"points": "1,2 3,4.5"}),
-    shapes.Text: ("text", {"x": "1", "y": "2", "text-anchor": "start"}),
-    shapes.Disc: ("circle", {"cx": "1", "cy": "2", "r": "3"}),
-    shapes.Marker: (
-        "circle",
-        {"class": "pt", "cx": "1", "cy": "2", "r": "3", "data-buffer": "4", "data-tip": "told"},
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", get_args(shapes.Shape), ids=lambda kind: kind.__name__)
-def test_every_shape_is_drawn(kind: type) -> None:
-    given = {"start": (1, 2), "end": (3, 4.46), "corner": (1, 2), "width": 3, "height": 4}
-    given |= {
-        "places": ((1, 2), (3, 4.46)),
-        "place": (1, 2),
-        "words": "some",
-        "anchor": "start",
-        "radius": 3,
-        "buffer": "4",
-        "tip": "told",
-    }
-    shape = kind(**{each.name: given[each.name] for each in dataclasses.fields(kind) if each.name in given})
-    size = shapes.Size("wide", 10, 10, 1)
-    series = (shapes.Series("mean", (shape,)),)
-    drawing = shapes.Drawing(size, "label", shapes.Across("across", 5, ()), None, series)
-    template = pages._environment().from_string('{% from "chart.svg.j2" import chart %}{{ chart(page) }}')
-    (group,) = ElementTree.fromstring(template.render(page=drawing)).findall(".//*[@class='s-mean']")
-    (element,) = group
-    assert (element.tag.rpartition("}")[2], element.attrib) == DRAWN[kind]
-    assert "".join(element.itertext()) == {shapes.Text: "some", shapes.Marker: "told"}.get(kind, "")
-
-
 def test_only_pages_import_jinja() -> None:
     """The command line starts, and a report's view model is built, without it."""
     code = "import sys, forebay, forebay.command_line, forebay.views.webpage, forebay.papers.page; "
@@ -297,7 +259,8 @@ def markup(code: str) -> list[str]:
 
 def test_markup_stands_in_templates_only() -> None:
     # Readers of inputs name how a text begins that is one.
-    paths = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "readers"]
+    readers = PACKAGE / "observation" / "inputs"
+    paths = [path for path in PACKAGE.rglob("*.py") if readers not in path.parents]
     found = {path.name: markup(path.read_text(encoding="utf-8")) for path in paths}
     assert {name: lines for name, lines in found.items() if lines} == {}
 

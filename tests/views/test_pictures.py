@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 import re
 import subprocess
 import sys
@@ -25,14 +26,17 @@ from forebay.search.answer import Recommendation
 from forebay.search.tradeoff import front
 from forebay.sweeps.sweeping import Sweep
 from forebay.views import canvas, plots
+from forebay.views.chart import Chart, Curve, Look, Names, Panel
+from forebay.views.chart_figure import draw
 from forebay.views.headline import Headline, common, headline
-from forebay.views.recommendation_charts import metric_chart, shown_metrics
+from forebay.views.recommendation_charts import metric_panel, shown_metrics
 from forebay.views.report_picture import traces_figure
-from forebay.views.scales import plain
+from forebay.views.scales import Axis, plain
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 
+LINE = Look("blue", "solid")
 LONG = "a name that nobody would give to anything, and yet somebody did so, with $dollars$ and _underscores_ in it"
 
 
@@ -129,19 +133,11 @@ def test_recommendations(answer: Recommendation, draw: Callable[[Recommendation]
 
 
 def test_each_rule_has_a_style_of_its_own(answer: Recommendation) -> None:
-    for draw, nasty in itertools.product((plots.draw_recommendation, plots.draw_front), (False, True)):
-        figure = draw(crowded(answer) if nasty else answer)
-        axes = [axis for each in figure.axes for axis in (*each.child_axes, each)]
-        markers = [line for line in axes[0].lines if len(line.get_xdata()) == 1]
+    for picture, nasty in itertools.product((plots.draw_recommendation, plots.draw_front), (False, True)):
+        figure = picture(crowded(answer) if nasty else answer)
+        markers = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 1 and line.get_markersize() > 1]
         looks = [
-            (
-                line.get_color(),
-                line.get_marker(),
-                line.get_fillstyle(),
-                line.get_markerfacecolor(),
-                line.get_markersize(),
-            )
-            for line in markers
+            (line.get_color(), line.get_marker(), line.get_markerfacecolor(), line.get_markersize()) for line in markers
         ]
         assert len(set(looks)) == len(looks) >= 10
 
@@ -153,19 +149,21 @@ def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> N
     far = dataclasses.replace(judged, goal=Goal("background.goodput", "<=", 3 * most))
     for goals in (answer.goals, {**answer.goals, "background.goodput": far}):
         shown = dataclasses.replace(answer, goals=goals)
-        charts = [metric_chart(shown, name) for name in shown_metrics(shown)]
-        axes = plots.draw_recommendation(shown).axes
-        assert len(axes) == len(charts) >= len(goals)
-        for axis, chart in zip(axes, charts, strict=True):
+        panels = [metric_panel(shown, name) for name in shown_metrics(shown)]
+        axes = plots.draw_recommendation(shown).axes[-len(panels) :]
+        assert len(axes) == len(panels) >= len(goals)
+        for axis, panel in zip(axes, panels, strict=True):
             low, high = axis.get_ylim()
-            values = [point.mean for point in chart.points] + [goal.threshold for goal in chart.goals]
+            curves = [each for each in panel.series if isinstance(each, Curve)]
+            values = [y for curve in curves for _, y in curve.points if math.isfinite(y)]
+            assert values
             assert all(low <= value < high for value in values if value > 0 or axis.get_yscale() == "linear")
 
 
 def test_a_conflict_is_drawn() -> None:
     found = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"])
     words = check(found.plot())
-    assert any(each.startswith("nearest miss: ") for each in words)
+    assert "nearest miss" in words
     assert not any("recommended" in each for each in words)
 
 
@@ -295,12 +293,11 @@ def test_the_line_says_what_keeps_a_part_of_the_rate(name: str, rate: str) -> No
 
 
 def test_names_beside_points_that_have_no_room_are_left_out() -> None:
-    figure, (axis,) = canvas.figure(Headline("title", ""), 4, [2])
-    axis.plot([0, 1], [0, 1])
-    written = canvas.place(axis, [(0.5, 0.5, f"name {number}") for number in range(20)])
-    assert 2 <= len(written) < 20
-    assert written[0] == "name 0"
-    check(figure)
+    names = Names([(0.5, 0.5, f"name {number}") for number in range(20)], "ink")
+    panel = Panel(Axis("up", 0, 1), (Curve([(0, 0), (1, 1)], LINE), names))
+    words = [each for each in check(draw(Chart(Axis("across", 0, 1), (panel,), ""))) if each.startswith("name")]
+    assert 2 <= len(words) < 20
+    assert words[0] == "name 0"
 
 
 @pytest.mark.parametrize(
@@ -319,19 +316,16 @@ def test_numbers_are_plain(number: float, text: str) -> None:
     assert plain(number) == text
 
 
-@pytest.mark.parametrize("limits", [(12, 85), (0.0002, 0.9), (1, 2_000_000), (60, 62), (3, 3000)])
+@pytest.mark.parametrize(
+    "limits", [(12, 85), (0.0002, 0.9), (1, 2_000_000), (60, 62), (3, 3000), (100, 100_000), (1, 1_000_000)]
+)
 def test_logarithmic_axes_always_have_numbers(limits: tuple[float, float]) -> None:
-    figure, axes = canvas.figure(Headline("title", ""), 5, [1.2, 1.2])
-    for axis in axes:
-        axis.plot(limits, limits)
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlim(*limits)
-        axis.set_ylim(*limits)
-    canvas.plain_axes(axes)
+    axis = Axis("both", *limits, by_decades=True)
+    panel = Panel(axis, (Curve([(end, end) for end in limits], LINE),))
+    figure = draw(Chart(axis, (panel, panel), "", Headline("title", "")))
     words = check(figure)
-    for axis in (axes[-1].xaxis, axes[-1].yaxis):
-        assert 2 <= len(axis.get_majorticklocs()) <= 10
+    for shown in (figure.axes[-1].xaxis, figure.axes[-1].yaxis):
+        assert 2 <= len(shown.get_majorticklocs()) <= 10
     assert len(words) >= 5
 
 
@@ -358,7 +352,7 @@ assert png.startswith(bytes([137]) + b"PNG")
 assert dict(plt.rcParams) == before
 assert plt.get_fignums() == []
 assert figure.get_facecolor()[:3] == (1, 1, 1)
-assert {{label.get_color() for label in figure.axes[0].get_yticklabels()}} == {{"black"}}
+assert {{label.get_color() for label in figure.axes[-1].get_yticklabels()}} == {{"#1c2430"}}
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

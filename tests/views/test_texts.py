@@ -20,9 +20,13 @@ from forebay.commands.streams import say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.configuration.drafting import Wishes, draft
 from forebay.sanitize import LONGEST, legible, legible_lines
-from forebay.views import canvas
+from forebay.views.chart import Chart, Curve, Flag, Key, Look, Panel, Row, Tip, Words
+from forebay.views.chart_figure import draw as draw_chart
+from forebay.views.chart_svg import svg
 from forebay.views.headline import Headline
+from forebay.views.page_charts import WIDE
 from forebay.views.pictures import draw
+from forebay.views.scales import Axis
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 
@@ -195,14 +199,19 @@ def test_labels_of_a_forged_folder_do_nothing(tmp_path: Path) -> None:
 
 
 def test_charts_of_any_label_are_xml() -> None:
-    made, (axis,) = canvas.figure(Headline("a\x1b\ufffe$\\frac$", "b\u202e\udc80"), 6, [2])
-    with canvas.style():
-        handles = axis.plot([1, 2], [1, 2], label="c\x9b\0d")
-        axis.set_xlabel("\ud800\x1b<&>")
-    canvas.legend(made, handles)
+    row = Row("c\x9b\0d", series="rule")
+    curve = Curve([(1, 0)], Look("blue", marker="o"), [Tip("1", "e\x1b\udc80")], "rule")
+    heading = Headline("a\x1b\ufffe$\\frac$", "b\u202e\udc80")
+    panel = Panel((row,), (curve, Words(1, 1, 0, "f\x9b", "ink")), note="g\u2066", flag=Flag(1, "h\x1b", "good"))
+    legend = [Key("i\x9b\0j", curve.look)]
+    chart = Chart(Axis("\ud800\x1b<&>", 0, 2), (panel,), "k\x1b\udc80", heading, legend)
+    made = draw_chart(chart)
     for kind in ("svg", "png", "pdf"):
         data = io.BytesIO()
         made.savefig(data, format=kind)
         if kind == "svg":
             assert not ANY.search(data.getvalue().decode())
             ET.fromstring(data.getvalue().decode())
+    page = ET.tostring(svg(chart, WIDE), encoding="unicode")
+    assert not ANY.search(page)
+    assert ET.fromstring(page).tag.endswith("svg")

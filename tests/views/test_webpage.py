@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,13 +82,29 @@ def test_a_trade_off_is_drawn_beside_the_buffers(feasible: Recommendation) -> No
     drawing = drawing[: drawing.index("</svg>")]
     assert ">p99 delay (ms)</text>" in drawing
     points = {point.buffer.packets for point in trade.points if point.on_front}
-    through = re.search(r'<polyline points="([^"]*)"', drawing)
+    through = re.search(r'<g class="s-front"><path d="([^"]*)"', drawing)
     assert through is not None
-    assert len(through[1].split()) == len(points)
-    across = [float(pair.partition(",")[0]) for pair in through[1].split()]
+    across = [float(pair.split()[0]) for pair in re.split("[ML]", through[1])[1:]]
+    assert len(across) == len(points)
     assert across == sorted(across)
     assert re.search(r's-answer">\s*<circle', drawing)
     assert 'data-series="front"' not in page_of(feasible)
+
+
+def test_without_matplotlib_a_line_stands_in_the_place_of_the_charts(
+    feasible: Recommendation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = said(page_of(feasible))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = page_of(feasible)
+    assert "<svg" not in page
+    assert "<figure" not in page
+    assert 'type="checkbox"' not in page
+    assert "There are no charts: found no matplotlib, which draws pictures" in said(page)
+    assert "pip install" in said(page)
+    for table in ("Every measured buffer as a table", "Published sizing rules", "utilization is at least 85 %"):
+        assert table in said(page), table
+        assert table in whole, table
 
 
 def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
@@ -253,12 +270,13 @@ def test_laws_in_words(law: Any, words: str) -> None:
 
 
 def test_ticks_are_round_and_few() -> None:
-    decades = Axis(1, 1250, 0, 700, by_decades=True)
+    decades = Axis("", 1, 1250, by_decades=True)
     assert decades.ticks(11) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
     assert decades.ticks(5) == [1, 10, 100, 1000]
-    assert Axis(40, 101, 250, 0, by_decades=False).ticks(6) == [40, 60, 80, 100]
-    assert Axis(0, 0.0173, 250, 0, by_decades=False).ticks(6) == [0, 0.005, 0.01, 0.015]
-    assert decades(1e9) == 700, "kept at the end"
+    assert Axis("", 40, 101).ticks(6) == [40, 60, 80, 100]
+    assert Axis("", 0, 0.0173).ticks(6) == [0, 0.005, 0.01, 0.015]
+    assert decades(1e9) == 1, "kept at the end"
+    assert Axis("", 0, 3, whole=True).ticks(6) == [0, 1, 2, 3]
 
 
 # In a browser ------------------------------------------------------------------------------------------------

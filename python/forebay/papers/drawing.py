@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.papers.claims import SIGNS
+from forebay.views.chart import MARKERS, PALETTE
 from forebay.views.headline import Headline
-from forebay.views.rule_panel import MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 # Before anything of Matplotlib.
 import forebay.views.backend  # noqa: F401
@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Picture",
     "add_foot",
+    "columns_of",
     "cut",
-    "figure",
     "head",
+    "head_height",
     "legend",
     "legend_height",
     "picture",
     "place",
     "plain_axes",
+    "round_ticks",
     "style",
-    "title_axis",
     "width_of",
     "wrapped",
 ]
@@ -70,6 +71,7 @@ LINE = 1.3 / 72
 _STYLE = {
     "text.parse_math": False,
     "svg.fonttype": "path",
+    "svg.hashsalt": "forebay",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -100,6 +102,10 @@ class Picture(Figure):
     heading: tuple[list[Text], Headline]
     #: Height below the panels that belongs to `add_foot`, in inches.
     foot: float = 0.0
+    #: Text for readers who do not see the figure.
+    label: str = ""
+    #: What a page shows where a reader points, by the mark of a series.
+    tips: dict[str, Sequence[Any]]
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw everything. Writing and measuring the figure both call this method."""
@@ -119,50 +125,9 @@ def picture(width: float, height: float, **settings: Any) -> Picture:
     with style(**settings):
         made = Picture(figsize=(width, height))
     made.heading = [], Headline("", "")
+    made.tips = {}
     FigureCanvasAgg(made)
     return made
-
-
-def figure(
-    heading: Headline,
-    width: float,
-    panels: Sequence[float],
-    *,
-    above: float = 0.0,
-    below: float = 0.0,
-    together: bool = True,
-) -> tuple[Picture, list[Axes]]:
-    """Stacked panels under a headline.
-
-    Parameters
-    ----------
-    heading : Headline
-        Title and link.
-    width : float
-        Width of the figure, in inches.
-    panels : sequence of float
-        Height of each panel, in inches.
-    above, below : float
-        Room above the first panel and for legends, in inches.
-    together : bool
-        Whether the panels share their horizontal axis; else each panel has its own.
-    """
-    # Panels need little room between them, and each horizontal axis needs more.
-    height = (
-        _head_height(_lines(heading, width))
-        + above
-        + sum(panels)
-        + 0.15 * len(panels)
-        + 0.6 * (1 if together else len(panels))
-        + below
-    )
-    made = picture(width, height)
-    head(made, heading)
-    with style():
-        axes = made.subplots(
-            len(panels), 1, sharex=together, squeeze=False, gridspec_kw={"height_ratios": list(panels)}
-        )
-    return made, list(axes[:, 0])
 
 
 def head(made: Picture, heading: Headline) -> None:
@@ -173,7 +138,7 @@ def head(made: Picture, heading: Headline) -> None:
     width, height = (float(inches) for inches in made.get_size_inches())
     lines = _lines(heading, width)
     foot = made.foot / height
-    made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, foot, 1, 1 - _head_height(lines) / height - foot)))
+    made.set_layout_engine(ConstrainedLayoutEngine(rect=(0, foot, 1, 1 - head_height(heading, width) / height - foot)))
     y, written = height - MARGIN, []
     with style():
         for line in lines:
@@ -184,6 +149,7 @@ def head(made: Picture, heading: Headline) -> None:
             )
             y -= line.height
     made.heading = written, heading
+    made.label = made.label or heading.title
 
 
 def add_foot(made: Picture, inches: float, below: float) -> Axes:
@@ -247,7 +213,9 @@ def _lines(heading: Headline, width: float) -> list[_Line]:
     ]
 
 
-def _head_height(lines: Sequence[_Line]) -> float:
+def head_height(heading: Headline, width: float) -> float:
+    """Height of a headline in a figure of a width, in inches."""
+    lines = _lines(heading, width)
     return 2 * MARGIN + sum(line.height for line in lines) if lines else 0.0
 
 
@@ -297,26 +265,37 @@ def wrapped(text: str, inches: float, points: float, *, bold: bool = False, most
     return lines
 
 
-def title_axis(axis: Axes, title: str, inches: float) -> None:
-    """Name a vertical axis, in lines of at most `inches`."""
-    size = 10.0
-    axis.set_ylabel("\n".join(wrapped(title, inches, size, most=3)), fontsize=size)
+#: Room beside a label of a legend, in inches.
+_HANDLE = 0.62
 
 
-def legend(made: Figure, handles: Sequence[Any], *, size: float = SMALL, most: int = 6) -> float:
+def legend(
+    made: Figure,
+    handles: Sequence[Any],
+    *,
+    size: float = SMALL,
+    most: int = 6,
+    loc: Literal["outside lower center", "lower center"] = "outside lower center",
+) -> float:
     """Put a legend below all panels, in as many columns as fit but at most `most`; return its height in inches."""
     if not handles:
         return 0.0
-    width = float(made.get_size_inches()[0]) - 2 * MARGIN
-    room = 0.62  # room beside a label, in inches
+    width = float(made.get_size_inches()[0])
     for handle in handles:
         # Matplotlib ignores a label that begins with an underscore.
-        handle.set_label(cut(str(handle.get_label()).lstrip("_"), width - room, size))
-    widest = max(width_of(str(handle.get_label()), size) for handle in handles)
-    columns = max(1, min(len(handles), most, int(width / (widest + room))))
+        label = str(handle.get_label()).lstrip("_")
+        handle.set_label(cut(label, width - 2 * MARGIN - _HANDLE, size))
+    columns = columns_of([str(handle.get_label()) for handle in handles], width, most, size)
     with style():
-        made.legend(handles=list(handles), loc="outside lower center", ncols=columns, fontsize=size, frameon=False)
+        made.legend(handles=list(handles), loc=loc, ncols=columns, fontsize=size, frameon=False)
     return legend_height(len(handles), columns, size)
+
+
+def columns_of(labels: Sequence[str], width: float, most: int, size: float = SMALL) -> int:
+    """Number of columns of a legend in a figure of a width in inches: as many as fit but at most `most`."""
+    room = width - 2 * MARGIN
+    widest = max(min(width_of(label, size), room - _HANDLE) for label in labels)
+    return max(1, min(len(labels), most, int(room / (widest + _HANDLE))))
 
 
 def legend_height(entries: int, columns: int, size: float = SMALL) -> float:
@@ -362,40 +341,67 @@ class _PlainLocator(FixedLocator):
 
 
 def _plain(axis: Any, inches: float, second: Callable[[float], str] | None) -> None:
-    def said(number: float) -> str:
-        return plain(number) if second is None else f"{plain(number)}\n{second(number)}"
+    def words(number: float) -> tuple[str, ...]:
+        return (plain(number),) if second is None else (plain(number), second(number))
 
     locator = axis.get_major_locator()
     if isinstance(locator, FixedLocator | StrCategoryLocator) and not isinstance(locator, _PlainLocator):
         return
-    axis.set_major_formatter(FuncFormatter(lambda number, _position: said(number)))
+    axis.set_major_formatter(FuncFormatter(lambda number, _position: "\n".join(words(number))))
     axis.set_minor_locator(NullLocator())
     low, high = sorted(float(end) for end in axis.get_view_interval())
     by_decades = axis.get_scale() == "log"
     if not by_decades and second is None:
         return
-    scale = Scale(low, high, 0, 1, by_decades=by_decades)
+    axis.set_major_locator(_PlainLocator(round_ticks(Scale("", low, high, by_decades), words, inches, axis.axis_name)))
+
+
+def round_ticks(
+    scale: Scale,
+    words: Callable[[float], Sequence[str]],
+    inches: float,
+    name: Literal["x", "y"],
+    size: float = 10.0,
+    line: float = 2.2 * SMALL / 72,
+) -> list[float]:
+    """Round numbers on an axis of a length, as many as have room.
+
+    Parameters
+    ----------
+    scale : Axis
+        The axis.
+    words : callable
+        The lines of the text of a tick.
+    inches : float
+        Length of the axis, in inches.
+    name : "x" or "y"
+        Whether the texts lie beside or above each other.
+    size : float
+        Size of the texts, in points.
+    line : float
+        Room for each text above the other, in inches.
+    """
     ticks: list[float] = []
     for most in (10, 8, 6, 5, 4, 3, 2):
         ticks = scale.ticks(most)
-        if axis.axis_name == "y":
-            room = 2.2 * SMALL / 72 * len(ticks)
-        else:
-            room = sum(max(width_of(line, 10) for line in said(tick).split("\n")) + 0.12 for tick in ticks)
-        if len(ticks) <= most and room <= inches and _apart(scale, ticks, said, inches, axis.axis_name):
+        room = [line if name == "y" else _width(words(tick), size) + 0.12 for tick in ticks]
+        if len(ticks) <= most and sum(room) <= inches and _apart(scale, ticks, words, inches, name, size):
             break
-    axis.set_major_locator(_PlainLocator(ticks))
+    return ticks
 
 
-def _apart(scale: Scale, ticks: Sequence[float], said: Callable[[float], str], inches: float, name: str) -> bool:
+def _width(lines: Sequence[str], size: float) -> float:
+    return max(width_of(line, size) for line in lines)
+
+
+def _apart(
+    scale: Scale, ticks: Sequence[float], words: Callable[[float], Sequence[str]], inches: float, name: str, size: float
+) -> bool:
     """Whether no number touches the next one."""
+    gaps = [(inches * (scale(b) - scale(a)), a, b) for a, b in pairwise(ticks)]
     if name == "y":
-        return all(inches * abs(scale(b) - scale(a)) > 0.18 for a, b in pairwise(ticks))
-    widths = [max(width_of(line, 10) for line in said(tick).split("\n")) for tick in ticks]
-    return all(
-        inches * (scale(ticks[at + 1]) - scale(ticks[at])) > 0.5 * (widths[at] + widths[at + 1]) + 0.08
-        for at in range(len(ticks) - 1)
-    )
+        return all(gap > 0.18 for gap, _, _ in gaps)
+    return all(gap > 0.5 * (_width(words(a), size) + _width(words(b), size)) + 0.08 for gap, a, b in gaps)
 
 
 # Names beside points ---------------------------------------------------------------------------------------------

@@ -1,38 +1,40 @@
-"""The picture of `compare`: utilization, loss and delay over the buffer; engines with bands, rules as marks."""
+"""The picture of `compare`: utilization, loss and delay over the buffer, with a row for each rule.
+
+Engines have bands, and formulas are dashed. `chart_figure` draws the description.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from forebay.views import plots
+from forebay.views.chart import Chart, Curve, Key, Look, Panel, Point, Series, intervals, mark
 from forebay.views.headline import headline
-from forebay.views.rule_panel import RuleLine, draw_rules, height
-from forebay.views.scales import axis_title, spans_decades
+from forebay.views.rule_rows import COLORED, Dot, rule_keys, rule_panel
+from forebay.views.scales import Axis, axis_title, buffer_axis, share_axis, spans_decades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from forebay.comparison.answers import Comparison, RangePoint
 
-__all__ = ["draw_comparison"]
+__all__ = ["comparison_chart", "draw_comparison"]
 
 PANELS = ("utilization", "loss_rate", "queue_delay_mean_s")
-#: Height of each panel, in inches.
-PANEL = 2.1
-#: Color and marker of each engine; models take the remaining colors and markers, dashed.
+#: Height of each panel, in points.
+PANEL = 151.0
+#: Look of each engine; models take the remaining colors and markers, dashed.
 ENGINES = {
-    "packet": ("#0072B2", "o"),
-    "fluid": ("#E69F00", "s"),
-    "fluid (fitted)": ("#D55E00", "D"),
-    "kernel": ("#6B4226", "P"),
+    "packet": Look("blue", "solid", 1.6, "o"),
+    "fluid": Look("amber", "solid", 1.6, "s"),
+    "fluid (fitted)": Look("orange", "solid", 1.6, "D"),
+    "kernel": Look("#6b4226", "solid", 1.6, "P"),
 }
-MODELS = ("#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#000000")
+MODELS = ("green", "pink", "sky", "#7a5195", "here")
 MODEL_MARKERS = ("^", "v", "x", "+", "*")
-#: The scenario's own buffer.
-OWN = "#999999"
+#: The line at the scenario's own buffer.
+OWN = Look("#999999", "solid", 4.0, opacity=0.5)
 LABELS = {
     "packet": "packet engine",
     "fluid": "fluid engine, as the scenario says",
@@ -42,103 +44,65 @@ LABELS = {
 
 
 def draw_comparison(found: Comparison) -> Figure:
-    """Draw every answer over the buffer range.
+    """Draw every answer over the buffer range of a comparison, which has a curve of at least two buffers."""
+    from forebay.views.chart_figure import draw
 
-    Parameters
-    ----------
-    found : Comparison
-        With a curve of at least two buffers.
+    return draw(comparison_chart(found))
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Three stacked panels that share the buffer axis.
-    """
-    from forebay.views import canvas
 
+def comparison_chart(found: Comparison) -> Chart:
+    """Three stacked panels that share the buffer axis, below a row for each rule."""
     curve = found.points
-    names = list(dict.fromkeys(name for point in curve for name in point.answers))
-    panels = [panel for panel in PANELS if any(panel in metrics for p in curve for metrics in p.answers.values())]
-    rules = [
-        RuleLine(rule.name, rule.packets, rule.applies)
-        for rule in sorted(found.rules, key=lambda rule: (not rule.applies, rule.packets))
-    ]
-    styles = _styles(names)
-    handles = _legend(names, styles, rules)
-    figure, axes = canvas.figure(
-        headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer),
-        plots.WIDTH,
-        [PANEL] * len(panels),
-        above=height(rules),
-        below=canvas.legend_height(len(handles), 2),
-    )
-    with canvas.style():
-        for axis, panel in zip(axes, panels, strict=True):
-            _draw_panel(axis, panel, curve, styles)
-            axis.axvline(found.buffer.packets, color=OWN, linewidth=4, alpha=0.5, zorder=0)
-        axes[0].set_xscale("log")
-        axes[0].set_xlim(axes[0].get_xlim())
-        below, second = plots.below_packets(curve[-1].buffer)
-        axes[-1].set_xlabel(plots.buffer_title(below))
-    draw_rules(axes, rules, answer_color=OWN)
-    canvas.plain_axes(axes, second)
-    canvas.legend(figure, handles)
-    return figure
+    looks = _looks(list(dict.fromkeys(name for point in curve for name in point.answers)))
+    metrics = [name for name in PANELS if any(name in found for point in curve for found in point.answers.values())]
+    across = buffer_axis([point.buffer.packets for point in curve], curve[-1].buffer)
+    rules = sorted(found.rules, key=lambda rule: (not rule.applies, rule.packets))
+    dots = [Dot(rule.name, rule.packets, "rule" if rule.applies else "norule") for rule in rules]
+    rows, lines = rule_panel(dots, across, COLORED)
+    marks = [mark(found.buffer.packets, OWN), *lines]
+    heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
+    legend = [Key(LABELS.get(name, f"{name} (formula)"), look) for name, look in looks.items()]
+    legend += [Key("95 % interval", area="#888888", opacity=0.3), Key("the scenario's buffer", OWN), *rule_keys(dots)]
+    panels = [*rows, *(_panel(metric, curve, looks, marks) for metric in metrics)]
+    label = f"{heading.title}: engines and formulas over the buffer"
+    return Chart(across, panels, label, heading, legend, columns=2)
 
 
-def _styles(names: Sequence[str]) -> dict[str, tuple[str, str, str]]:
-    """Color, marker and line style by name."""
-    styles = {name: (*ENGINES[name], "-") for name in names if name in ENGINES}
-    for number, name in enumerate(name for name in names if name not in ENGINES):
-        styles[name] = (MODELS[number % len(MODELS)], MODEL_MARKERS[number % len(MODEL_MARKERS)], "--")
-    return styles
+def _looks(names: Sequence[str]) -> dict[str, Look]:
+    """Look by name, in the order of the names."""
+    models = [name for name in names if name not in ENGINES]
+    looks = {
+        name: Look(MODELS[at % len(MODELS)], "dashed", 1.1, MODEL_MARKERS[at % len(MODEL_MARKERS)])
+        for at, name in enumerate(models)
+    }
+    return {name: ENGINES.get(name) or looks[name] for name in names}
 
 
-def _draw_panel(
-    axis: Axes, panel: str, curve: Sequence[RangePoint], styles: Mapping[str, tuple[str, str, str]]
-) -> None:
+def _panel(metric: str, curve: Sequence[RangePoint], looks: Mapping[str, Look], marks: Sequence[Curve]) -> Panel:
     """One metric: every answer that has it."""
-    from forebay.views import canvas
-
-    measured = [found for point in curve for name in styles if (found := point.estimate(name, panel)) is not None]
-    title, scale = axis_title(panel, max(found.mean for found in measured))
-    shown = []
-    for name, (color, marker, line) in styles.items():
-        at = [(point, found) for point in curve if (found := point.estimate(name, panel)) is not None]
-        if not at:
-            continue
-        buffers = [point.buffer.packets for point, _ in at]
-        estimates = [found for _, found in at]
-        means = [scale * found.mean for found in estimates]
-        halves = [scale * (found.half_width or 0.0) for found in estimates]
-        low = [mean - half for mean, half in zip(means, halves, strict=True)]
-        high = [mean + half for mean, half in zip(means, halves, strict=True)]
-        axis.fill_between(buffers, low, high, color=color, alpha=0.2, linewidth=0)
-        width = 1.6 if name in ENGINES else 1.1
-        axis.plot(buffers, means, color=color, marker=marker, markersize=4, linewidth=width, linestyle=line)
-        shown += [mean for mean in means if mean > 0]
-    canvas.title_axis(axis, title, PANEL)
-    if panel == "utilization":
-        axis.set_ylim(top=101.5)
-    elif spans_decades(shown):
-        axis.set_yscale("log", nonpositive="clip")
-        axis.set_ylim(bottom=max(min(shown) / 2, max(shown) / 1e5), top=2 * max(shown))
-    else:
-        axis.set_ylim(bottom=0)
+    found = {
+        name: [(point.buffer.packets, each) for point in curve if (each := point.estimate(name, metric)) is not None]
+        for name in looks
+    }
+    title, scale = axis_title(metric, max(each.mean for at in found.values() for _, each in at))
+    points = {
+        name: [Point(packets, scale * each.mean, scale * (each.half_width or 0.0)) for packets, each in at]
+        for name, at in found.items()
+    }
+    up = _vertical(metric, title, [point for each in points.values() for point in each])
+    series: list[Series] = list(marks)
+    for name, look in looks.items():
+        series += intervals(points[name], look.color)
+        series.append(Curve([(each.x, each.mean) for each in points[name]], look))
+    return Panel(up, series, PANEL)
 
 
-def _legend(names: Sequence[str], styles: Mapping[str, tuple[str, str, str]], rules: Sequence[RuleLine]) -> list[Any]:
-    """Handles of engines, then of models, then of bands and vertical lines."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = []
-    for name in names:
-        color, marker, line = styles[name]
-        label = LABELS.get(name, f"{name} (formula)")
-        dashed: Literal["-", "--"] = "-" if line == "-" else "--"
-        handles.append(Line2D([], [], color=color, marker=marker, markersize=4, linestyle=dashed, label=label))
-    handles.append(Patch(color="#888888", alpha=0.3, label="95 % interval"))
-    handles.append(Line2D([], [], color=OWN, linewidth=4, alpha=0.5, label="the scenario's buffer"))
-    applying = [rule.applies for rule in rules]
-    return handles + plots.rule_handles(applying=any(applying), others=not all(applying))
+def _vertical(metric: str, title: str, points: Sequence[Point]) -> Axis:
+    means = [point.mean for point in points]
+    tops = [point.mean + (point.half_width or 0.0) for point in points]
+    if metric == "utilization":
+        return share_axis(title, (point.mean - (point.half_width or 0.0) for point in points))
+    if spans_decades(means):
+        positive = [mean for mean in means if mean > 0]
+        return Axis(title, max(min(positive) / 2, max(positive) / 1e5), 2 * max(positive), by_decades=True)
+    return Axis(title, 0.0, 1.05 * max(tops) or 1.0)

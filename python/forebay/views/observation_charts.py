@@ -1,20 +1,26 @@
-"""Charts of an observation: load over time, burstiness over time scales, laws beside data; from values to shapes."""
+"""The charts of an observation: load over time, burstiness over time scales, a distribution beside its data.
+
+`observation_page` and `observation_day` describe with them what was measured.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
-from forebay.views.charts import ticks_across, upright
-from forebay.views.scales import Axis
-from forebay.views.shapes import Across, Area, Curve, Drawing, Line, Marker, Series, Shape, Size, Text
+from forebay.views.chart import Band, Chart, Curve, Look, Panel, Series, Tip, Words, level
+from forebay.views.scales import Axis, filled
 
-__all__ = ["Reading", "Reference", "SpanChart"]
+__all__ = ["Reading", "Reference", "span_chart"]
+
+MEAN = Look("blue", "solid", 1.5, "o", 0.2, edge=0.0)
+REFERENCE = Look("orange", "dashed", 1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measured place with what is around it, each in its axis's unit, and what hovering says."""
+    """A measured place with the ends of its band, each in the unit of its axis, and the text shown on hovering."""
 
     x: float
     y: float
@@ -25,87 +31,80 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What measurements are held against: a line through places, or a height all across where there is one place."""
+    """A line through places beside the measurements, or a named height if there is one place."""
 
     text: str
     places: Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class SpanChart:
+def span_chart(
+    across: str,
+    up: str,
+    readings: Sequence[Reading],
+    reference: Reference | None = None,
+    *,
+    by_decades: tuple[bool, bool] = (False, False),
+    ends: tuple[float, float] | None = None,
+    dots: bool = True,
+    key: str = "",
+) -> Chart:
     """Measured places joined by a line, with a band around it, beside a reference.
 
-    Attributes
+    Parameters
     ----------
     across, up : str
         Titles of the axes, with their units.
     readings : sequence of Reading
         From left to right, at least two.
-    reference : Reference or None
+    reference : Reference, optional
     by_decades : (bool, bool)
         Whether equal ratios take equal room, across and up.
-    ends : (float, float) or None
-        Of the vertical axis; from what is shown by default.
+    ends : (float, float), optional
+        Ends of the vertical axis; from the values by default.
     dots : bool
         Whether the places are marked.
     key : str
         Ties a place to the same one at another size of the chart.
     """
+    vertical = _vertical(up, readings, reference, ends, by_decades=by_decades[1])
+    band = Band([(each.x, each.low, each.high) for each in readings], "blue", series="band")
+    tips = [Tip(f"{key}{number}", each.tip) for number, each in enumerate(readings)]
+    mean = Curve([(each.x, each.y) for each in readings], replace(MEAN, size=5.0) if dots else MEAN, tips, "mean")
+    series: list[Series] = [band, mean]
+    # Above what it is compared with, so that it is seen where they agree.
+    if reference is not None and len(reference.places) == 1:
+        ((_, at),) = reference.places
+        words = Words(-inf, inf, at, reference.text, "bad", above=True, series="law")
+        series += [level(at, REFERENCE, "law"), words]
+    elif reference is not None:
+        series.append(Curve(reference.places, REFERENCE, series="law"))
+    return Chart(
+        _horizontal(across, readings, by_decades=by_decades[0]), (Panel(vertical, series),), f"{up} against {across}"
+    )
 
-    across: str
-    up: str
-    readings: Sequence[Reading]
-    reference: Reference | None = None
-    by_decades: tuple[bool, bool] = (False, False)
-    ends: tuple[float, float] | None = None
-    dots: bool = True
-    key: str = ""
 
-    def drawing(self, size: Size, label: str) -> Drawing:
-        """Draw it; `label` is what a screen reader says."""
-        horizontal, vertical = self._horizontal(size), self._vertical(size)
-        places = tuple((horizontal(each.x), vertical(each.y)) for each in self.readings)
-        radius = 2.6 if self.dots else 0.1
-        dots = [
-            Marker(place, radius, f"{self.key}{number}", each.tip)
-            for number, (place, each) in enumerate(zip(places, self.readings, strict=True))
-        ]
-        series = [Series("band", (self._band(horizontal, vertical),)), Series("mean", (Curve(places), *dots))]
-        if self.reference is not None:
-            # Above what it is compared with, so that it is seen where they agree.
-            series.append(Series("law", tuple(self._reference(size, horizontal, vertical, self.reference))))
-        across = Across(self.across, horizontal.middle, ticks_across(horizontal))
-        return Drawing(size, label, across, upright(size, vertical, self.up), tuple(series))
+def _horizontal(title: str, readings: Sequence[Reading], *, by_decades: bool) -> Axis:
+    low, high = readings[0].x, readings[-1].x
+    if high > low and not by_decades:
+        return Axis(title, low, high)
+    return filled(title, [low, high], by_decades=by_decades)
 
-    def _horizontal(self, size: Size) -> Axis:
-        low, high = self.readings[0].x, self.readings[-1].x
-        if not high > low:
-            low, high = low / 2, high * 2 or 1.0
-        return Axis(low, high, size.left, size.rightmost, by_decades=self.by_decades[0])
 
-    def _vertical(self, size: Size) -> Axis:
-        if self.ends is not None:
-            return Axis(*self.ends, size.lowest, size.top, by_decades=False)
-        shown = [value for each in self.readings for value in (each.low, each.y, each.high)]
-        if self.reference is not None:
-            shown += [y for _, y in self.reference.places]
-        if self.by_decades[1]:
-            positive = [value for value in shown if value > 0] or [1.0]
-            return Axis(min(positive) / 1.5, max(positive) * 1.5, size.lowest, size.top, by_decades=True)
-        # Above a height that is named there is room for its name.
-        named = self.reference is not None and len(self.reference.places) == 1
-        return Axis(0.0, (1.2 if named else 1.08) * max(shown) or 1.0, size.lowest, size.top, by_decades=False)
-
-    def _band(self, horizontal: Axis, vertical: Axis) -> Area:
-        # Nothing is below an axis by decades.
-        upper = [(horizontal(each.x), vertical(each.high)) for each in self.readings]
-        lower = [(horizontal(each.x), vertical(max(each.low, vertical.low))) for each in reversed(self.readings)]
-        return Area((*upper, *lower))
-
-    def _reference(self, size: Size, horizontal: Axis, vertical: Axis, reference: Reference) -> list[Shape]:
-        if len(reference.places) == 1:
-            y = vertical(reference.places[0][1])
-            # Below the line where there is no room above it.
-            words = Text((size.rightmost - 3, y - 4 if y - 16 > size.top else y + 13), reference.text, "end")
-            return [Line((size.left, y), (size.rightmost, y)), words]
-        return [Curve(tuple((horizontal(x), vertical(y)) for x, y in reference.places))]
+def _vertical(
+    title: str,
+    readings: Sequence[Reading],
+    reference: Reference | None,
+    ends: tuple[float, float] | None,
+    *,
+    by_decades: bool,
+) -> Axis:
+    if ends is not None:
+        return Axis(title, *ends)
+    shown = [value for each in readings for value in (each.low, each.y, each.high)]
+    shown += [] if reference is None else [y for _, y in reference.places]
+    if by_decades:
+        positive = [value for value in shown if value > 0] or [1.0]
+        return Axis(title, min(positive) / 1.5, max(positive) * 1.5, by_decades=True)
+    # Above a height that is named there is room for its name.
+    named = reference is not None and len(reference.places) == 1
+    return Axis(title, 0.0, (1.2 if named else 1.08) * max(shown) or 1.0)

@@ -9,9 +9,10 @@ from forebay.observation.estimate_text import estimate_text
 from forebay.observation.regime import percent
 from forebay.text import formatting
 from forebay.text.formatting import counted
-from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.chart import Chart
+from forebay.views.observation_charts import Reading, Reference, span_chart
+from forebay.views.page_charts import Figure, figure
 from forebay.views.pages import Row, Table
-from forebay.views.webpage import NARROW, WIDE, Figure
 
 __all__ = ["DaySection", "day_section", "day_sentences", "known_of_day"]
 
@@ -95,9 +96,9 @@ class DaySection:
 
 def day_section(day: Day, rate: float | None) -> DaySection:
     """Make the page's section."""
-    figures = [_figure(_over_time(day, rate), "The whole input")] if len(day.columns) > 1 else []
+    figures = [figure("The whole input", _over_time(day, rate))] if len(day.columns) > 1 else []
     if len(day.hours) > 1:
-        figures.insert(0, _figure(_by_hour(day, rate), "The hours of the day"))
+        figures.insert(0, figure("The hours of the day", _by_hour(day, rate)))
     table = None
     if day.losses:
         rows = tuple(Row(_cells(each, rate)) for each in day.losses)
@@ -114,7 +115,7 @@ def _cells(each: LossAt, rate: float | None) -> tuple[str, ...]:
     return time_of(each.time_s), f"{each.drops:,.0f}", share, _load(each.load_bps, rate)
 
 
-def _by_hour(day: Day, rate: float | None) -> SpanChart:
+def _by_hour(day: Day, rate: float | None) -> Chart:
     top = max(*(hour.high for hour in day.hours), rate or 0.0)
     bit, unit = next((each for each in _RATES if top >= each[0]), _RATES[-1])
     readings = []
@@ -123,10 +124,10 @@ def _by_hour(day: Day, rate: float | None) -> SpanChart:
         drops = f"\n{hour.drops:,.0f} drops" if hour.drops else ""
         tip = f"{hour.hour:02d}:00 UTC\n{mean} on average\nintervals: {low} to {high}{drops}"
         readings.append(Reading(hour.hour, hour.mean / bit, hour.low / bit, hour.high / bit, tip))
-    return SpanChart("hour of the day (UTC)", f"load ({unit})", readings, _reference(rate, bit), key="hour ")
+    return span_chart("hour of the day (UTC)", f"load ({unit})", readings, _reference(rate, bit), key="hour ")
 
 
-def _over_time(day: Day, rate: float | None) -> SpanChart:
+def _over_time(day: Day, rate: float | None) -> Chart:
     last = day.columns[-1].time_s
     second, name = next((each for each in _TIMES if last >= 3 * each[0]), _TIMES[-1])
     top = max(*(column.high for column in day.columns), rate or 0.0)
@@ -137,13 +138,8 @@ def _over_time(day: Day, rate: float | None) -> SpanChart:
         tip = f"at {formatting.clock_time(column.time_s)}\n{mean} on average\nintervals: {low} to {high}"
         readings.append(Reading(column.time_s / second, column.mean / bit, column.low / bit, column.high / bit, tip))
     chart = f"time ({name})", f"load ({unit})", readings, _reference(rate, bit)
-    return SpanChart(*chart, dots=False, key="day ")
+    return span_chart(*chart, dots=False, key="day ")
 
 
 def _reference(rate: float | None, bit: float) -> Reference | None:
     return None if rate is None else Reference("the link’s rate", ((0.0, rate / bit),))
-
-
-def _figure(chart: SpanChart, heading: str) -> Figure:
-    label = f"{heading}: {chart.up} against {chart.across}"
-    return Figure(heading, tuple(chart.drawing(size, label) for size in (WIDE, NARROW)))

@@ -12,7 +12,8 @@ from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.text import formatting
-from forebay.views.observation_charts import Reading, Reference, SpanChart
+from forebay.views.chart import Chart
+from forebay.views.observation_charts import Reading, Reference, span_chart
 from forebay.views.observation_day import DaySection, day_section
 from forebay.views.observation_words import (
     FLOW_COLUMNS,
@@ -27,8 +28,8 @@ from forebay.views.observation_words import (
     scale_columns,
     window,
 )
+from forebay.views.page_charts import Figure, Switch, figure, missing
 from forebay.views.pages import Row, Table, render
-from forebay.views.webpage import NARROW, WIDE, Figure, Pictures, Switch
 
 if TYPE_CHECKING:
     from forebay.observation.finding import Finding, FittedDistribution
@@ -85,11 +86,12 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
         laws=tuple(map(_laws, finding.distributions)),
         regime=Reasons(finding.regime.name, _sentence(finding.regime.reason), finding.regime.evidence),
         unknown=_unknown(finding),
-        switches=_SWITCHES if finding.load is not None or finding.distributions else (),
+        switches=_SWITCHES if not missing() and (finding.load is not None or finding.distributions) else (),
         assumed=assumptions(finding),
         scenario=scenario_text(finding).rstrip(),
         command=without_addresses(command),
         version=version,
+        missing=missing(),
     )
     return render("observation.html.j2", page)
 
@@ -145,13 +147,7 @@ class Page:
     scenario: str
     command: str
     version: str
-
-    @property
-    def pictures(self) -> Pictures:
-        """All charts and what is in them."""
-        figures = [] if self.load is None else [*self.load.figures, *filter(None, [self.load.burstiness])]
-        days = () if self.day is None else self.day.figures
-        return Pictures(self.switches, (*days, *figures, *(law.figure for law in self.laws)))
+    missing: str
 
 
 def _title(finding: Finding) -> str:
@@ -164,7 +160,7 @@ def _title(finding: Finding) -> str:
 
 def _load(load: Load, finding: Finding) -> LoadSection:
     rate = known_rate(finding)
-    figures = tuple(_figure(_over_time(scale, rate), f"In windows of {window(scale.scale_s)}") for scale in load.scales)
+    figures = tuple(figure(f"In windows of {window(scale.scale_s)}", _over_time(scale, rate)) for scale in load.scales)
     table = None
     if load.scales:
         columns = scale_columns(load.scales)
@@ -183,7 +179,7 @@ def _load(load: Load, finding: Finding) -> LoadSection:
     return LoadSection(mean, figures, table, load.left_out, _burstiness(load), memory)
 
 
-def _over_time(scale: Scale, rate: float | None) -> SpanChart:
+def _over_time(scale: Scale, rate: float | None) -> Chart:
     last = scale.columns[-1].time_s
     second, unit = next((each for each in _TIMES if last >= 3 * each[0]), _TIMES[-1])
     top = max(scale.most, rate or 0.0)
@@ -196,7 +192,7 @@ def _over_time(scale: Scale, rate: float | None) -> SpanChart:
         readings.append(Reading(column.time_s / second, column.mean / bit, column.low / bit, column.high / bit, tip))
     reference = None if rate is None else Reference("the link’s rate", ((0.0, rate / bit),))
     key = f"load {scale.scale_s:g} "
-    return SpanChart(f"time ({unit})", f"load ({of_rate})", readings, reference, dots=False, key=key)
+    return span_chart(f"time ({unit})", f"load ({of_rate})", readings, reference, dots=False, key=key)
 
 
 def _burstiness(load: Load) -> Figure | None:
@@ -213,15 +209,10 @@ def _burstiness(load: Load) -> Figure | None:
     if len(readings) < 2:
         return None
     reference = Reference("independent packets", ((0.0, 1.0),))
-    chart = SpanChart(
+    chart = span_chart(
         "length of windows (s)", "variance / mean (packets)", readings, reference, by_decades=(True, True), key="burst "
     )
-    return _figure(chart, "How the load varies in windows of each length")
-
-
-def _figure(chart: SpanChart, heading: str) -> Figure:
-    label = f"{heading}: {chart.up} against {chart.across}"
-    return Figure(heading, tuple(chart.drawing(size, label) for size in (WIDE, NARROW)))
+    return figure("How the load varies in windows of each length", chart)
 
 
 # Laws ------------------------------------------------------------------------------------------------------------
@@ -248,7 +239,7 @@ def _laws(found: FittedDistribution) -> LawSection:
     law = Reference(
         "", tuple(zip((along / unit).tolist(), (100 * found.distribution.below(along)).tolist(), strict=True))
     )
-    chart = SpanChart(
+    chart = span_chart(
         f"{found.what} ({name})",
         "share of them (%)",
         readings,
@@ -260,7 +251,7 @@ def _laws(found: FittedDistribution) -> LawSection:
     )
     heading = f"{found.what[:1].upper()}{found.what[1:]}"
     why = f"In the scenario: {found.why}."
-    return LawSection(_figure(chart, heading), why, _quantiles(found))
+    return LawSection(figure(heading, chart), why, _quantiles(found))
 
 
 def _quantiles(found: FittedDistribution) -> Table:

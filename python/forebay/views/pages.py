@@ -1,7 +1,7 @@
 """Pages: one environment of templates, and the files that a page carries inside.
 
 Every page is a template of this package with a view model, whose texts and numbers are already formatted.
-Every value is escaped, control characters too; only the package's own style sheets and scripts are not.
+Every value is escaped, control characters too; only the package's own style sheets, scripts and charts are not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from forebay.sanitize import legible_lines
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -69,8 +71,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_shown,
     )
-    found.filters["px"] = _pixels
     found.globals["asset"] = _asset
+    found.globals["svg"] = _svg
     return found
 
 
@@ -79,9 +81,13 @@ def _shown(value: object) -> object:
     return legible_lines(value) if type(value) is str else value
 
 
-def _pixels(length: float) -> str:
-    """A coordinate to a tenth of a pixel."""
-    return f"{length:.1f}".removesuffix(".0")
+def _svg(drawing: Element) -> Markup:
+    """A chart as SVG, whose texts are escaped when it is written."""
+    from xml.etree.ElementTree import tostring
+
+    from markupsafe import Markup
+
+    return Markup(tostring(drawing, encoding="unicode"))
 
 
 def _asset(name: str) -> Markup:

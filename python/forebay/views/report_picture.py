@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.results.metric import unit_of
@@ -10,33 +11,38 @@ from forebay.scenario import Scenario
 from forebay.storage.safe_io import DamagedError, content, document
 from forebay.storage.tables import read_table
 from forebay.text import formatting
+from forebay.views.chart import Chart, Curve, Key, Look, Panel, Row, Series
 from forebay.views.headline import Headline, headline
-from forebay.views.rule_panel import PALETTE
+from forebay.views.rule_rows import COLORED
+from forebay.views.scales import Axis, filled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from forebay.results.report import GroupReport, Report
+    from forebay.results.report import Estimate, Report
 
-__all__ = ["TABLES", "draw_report", "traces_figure", "traces_of"]
+__all__ = ["TABLES", "draw_report", "traces_chart", "traces_figure", "traces_of"]
 
 #: Tables that `run --trace` may have written.
 TABLES = ("flows", "queue", "packets", "transfers")
 ALLOWED = "what run --trace wrote (run it again)"
 PANELS = ("cwnd", "queue", "utilization", "packets", "transfers")
-#: Largest number of flows with drawn windows; height of a panel and width, in inches.
+#: Largest number of flows with drawn windows.
 MOST_FLOWS = 14
-PANEL, WIDTH = 1.7, 8.6
-DASHES = ("-", "--")
+#: Looks of the mean and of its interval.
+MEAN, INTERVAL = Look("blue", marker="o", size=6.0), Look("blue", "solid", 1.4, "|", 7.0, edge=1.4)
+#: Heights of a panel of a distribution, and of a row and of the room around all rows, in points.
+DISTRIBUTION, ROW, ROWS = 165.0, 22.0, 30.0
 
 
 def draw_report(report: Report) -> Figure:
     """Draw what was recorded over time; if nothing was, draw the distributions and the goodput of each group."""
     import polars as pl
+
+    from forebay.views.chart_figure import draw
 
     traces = report.traces() or {}
     tables = {name: pl.DataFrame(columns) for name, columns in traces.items()}
@@ -44,7 +50,7 @@ def draw_report(report: Report) -> Figure:
     heading = headline(report.resolved, otherwise="Report", buffer=report.buffer)
     if tables:
         return traces_figure(tables, heading, _groups(report.resolved))
-    return _distributions(report, heading)
+    return draw(_distributions(report, heading))
 
 
 def traces_of(folder: Path) -> Figure:
@@ -69,6 +75,13 @@ def _groups(resolved: Mapping[str, Any] | None) -> Sequence[str]:
 
 
 def traces_figure(tables: Mapping[str, pl.DataFrame], heading: Headline, groups: Sequence[str] = ()) -> Figure:
+    """Draw the tables of a traced run."""
+    from forebay.views.chart_figure import draw
+
+    return draw(traces_chart(tables, heading, groups))
+
+
+def traces_chart(tables: Mapping[str, pl.DataFrame], heading: Headline, groups: Sequence[str] = ()) -> Chart:
     """Windows, queue, utilization, drops and completion times over time, a panel for each that was recorded.
 
     Parameters
@@ -80,25 +93,20 @@ def traces_figure(tables: Mapping[str, pl.DataFrame], heading: Headline, groups:
     groups : sequence of str
         Names of the flow groups, in their order.
     """
-    from forebay.views import canvas
-
-    panels = [panel for panel in PANELS if {"cwnd": "flows", "utilization": "queue"}.get(panel, panel) in tables]
     drawn = _Flows(tables["flows"], groups) if "flows" in tables else None
-    handles = [] if drawn is None else drawn.handles()
-    handles += _transfer_handles() if "transfers" in tables else []
-    found, axes = canvas.figure(
-        heading, WIDTH, [PANEL] * len(panels), below=canvas.legend_height(len(handles), 4) if handles else 0.0
-    )
-    with canvas.style():
-        for axis, panel in zip(axes, panels, strict=True):
-            if panel == "cwnd" and drawn is not None:
-                drawn.draw(axis)
-            else:
-                _PANELS[panel](axis, tables)
-        axes[-1].set_xlabel("time (s)")
-    canvas.plain_axes(axes)
-    canvas.legend(found, handles)
-    return found
+    made = {
+        "cwnd": None if drawn is None else drawn.panel(),
+        "queue": _over_time(tables.get("queue"), "packets", 1, "waiting (packets)", "blue"),
+        "utilization": _over_time(tables.get("queue"), "utilization", 100, "utilization (%)", "green"),
+        "packets": _drops(tables.get("packets")),
+        "transfers": _transfers(tables.get("transfers")),
+    }
+    panels = [panel for name in PANELS if (panel := made[name]) is not None]
+    keys = [] if drawn is None else drawn.keys()
+    keys += [Key(text, look) for text, look in _TRANSFERS] if "transfers" in tables else []
+    times = [x for panel in panels for each in panel.series if isinstance(each, Curve) for x, _ in each.points]
+    across = filled("time (s)", times or [0.0, 1.0], by_decades=False)
+    return Chart(across, panels, f"{heading.title}: records over time", heading, keys, columns=4)
 
 
 class _Flows:
@@ -119,153 +127,115 @@ class _Flows:
         mine = [number for of, number in self.flows if of == group]
         return self.groups[group] if len(mine) == 1 else f"{self.groups[group]} {flow - min(mine) + 1}"
 
-    def _style(self, index: int) -> dict[str, Any]:
-        return {
-            "color": PALETTE[index % len(PALETTE)],
-            "linestyle": DASHES[index // len(PALETTE) % len(DASHES)],
-            "linewidth": 0.9,
-        }
+    def _look(self, index: int) -> Look:
+        again = index // len(COLORED) % 2
+        return Look(COLORED[index % len(COLORED)], "dashed" if again else "solid", 0.9)
 
-    def handles(self) -> list[Any]:
-        from matplotlib.lines import Line2D
+    def keys(self) -> list[Key]:
+        """Entries of the legend."""
+        keys = [Key(self._name(*flow), self._look(index)) for index, flow in enumerate(self.flows[:MOST_FLOWS])]
+        more = len(self.flows) - MOST_FLOWS
+        return [*keys, Key(f"{more} more not shown")] if more > 0 else keys
 
-        shown = self.flows[:MOST_FLOWS]
-        handles: list[Any] = [
-            Line2D([], [], label=self._name(*flow), **self._style(index)) for index, flow in enumerate(shown)
-        ]
-        more = len(self.flows) - len(shown)
-        if more:
-            handles.append(Line2D([], [], linestyle="none", label=f"{more} more not shown"))
-        return handles
-
-    def draw(self, axis: Axes) -> None:
+    def panel(self) -> Panel:
+        """The windows of the first flows."""
         import polars as pl
 
+        curves: list[Series] = []
         for index, (group, flow) in enumerate(self.flows[:MOST_FLOWS]):
             mine = self.table.filter(pl.col("group") == group, pl.col("flow") == flow)
             for transfer in mine.partition_by("transfer", maintain_order=True):
+                look = self._look(index)
                 # A line through a single sample has no length, so that a dot marks it.
-                dot: dict[str, Any] = {"marker": ".", "markersize": 2} if transfer.height == 1 else {}
-                axis.plot(transfer["time_s"], transfer["cwnd_packets"], **self._style(index), **dot)
-        axis.set_ylabel("window (packets)")
-        axis.set_ylim(bottom=0)
+                look = replace(look, marker="o", size=1.2) if transfer.height == 1 else look
+                curves.append(Curve(transfer.select("time_s", "cwnd_packets").rows(), look))
+        return Panel(_from_zero("window (packets)", self.table["cwnd_packets"].to_list()), curves)
 
 
-def _queue(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
-    axis.plot(tables["queue"]["time_s"], tables["queue"]["packets"], color=PALETTE[0], linewidth=0.9)
-    axis.set_ylabel("waiting (packets)")
-    axis.set_ylim(bottom=0)
+def _from_zero(title: str, values: Sequence[float]) -> Axis:
+    return Axis(title, 0.0, 1.05 * max(values, default=0.0) or 1.0)
 
 
-def _utilization(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
-    axis.plot(tables["queue"]["time_s"], 100 * tables["queue"]["utilization"], color=PALETTE[2], linewidth=0.9)
-    axis.set_ylabel("utilization (%)")
-    axis.set_ylim(bottom=0)
+def _over_time(queue: pl.DataFrame | None, column: str, factor: float, title: str, color: str) -> Panel | None:
+    """A column of the queue's records."""
+    if queue is None:
+        return None
+    values = (factor * queue[column]).to_list()
+    times: list[float] = queue["time_s"].to_list()
+    return Panel(_from_zero(title, values), (Curve(list(zip(times, values, strict=True)), Look(color, "solid", 0.9)),))
 
 
-def _packets(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
-    import polars as pl
-    from matplotlib.ticker import MaxNLocator
-
-    dropped = tables["packets"].filter(pl.col("dropped"))
-    axis.plot(dropped["time_s"], dropped["flow"], ".", color=PALETTE[1], markersize=2)
-    axis.set_ylabel("drops (flow)")
-    axis.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    if dropped.height:
-        flows = dropped["flow"].to_list()
-        axis.set_ylim(min(flows) - 0.7, max(flows) + 0.7)
-
-
-def _transfers(axis: Axes, tables: Mapping[str, pl.DataFrame]) -> None:
+def _drops(packets: pl.DataFrame | None) -> Panel | None:
+    """The dropped packets, by flow."""
     import polars as pl
 
-    over = tables["transfers"].filter(pl.col("completed_s").is_finite())
-    for (_, marker, color), kind in zip(_TRANSFERS, (pl.col("dropped") == 0, pl.col("dropped") > 0), strict=True):
-        mine = over.filter(kind)
-        axis.plot(mine["begun_s"], mine["completed_s"] - mine["begun_s"], marker, color=color, markersize=3)
-    axis.set_ylabel("completion (s)")
-    if over.height:
-        axis.set_yscale("log")
+    if packets is None:
+        return None
+    dropped = packets.filter(pl.col("dropped"))
+    flows = dropped["flow"].to_list() or [0]
+    up = Axis("drops (flow)", min(flows) - 0.7, max(flows) + 0.7, whole=True)
+    return Panel(up, (Curve(dropped.select("time_s", "flow").rows(), Look("orange", marker="o", size=1.2)),))
 
 
-_TRANSFERS = (("transfer without loss", ".", PALETTE[0]), ("transfer with losses", "x", PALETTE[1]))
-_PANELS = {"queue": _queue, "utilization": _utilization, "packets": _packets, "transfers": _transfers}
+_TRANSFERS = (
+    ("transfer without loss", Look("blue", marker="o", size=1.8)),
+    ("transfer with losses", Look("orange", marker="x", size=3.0)),
+)
 
 
-def _transfer_handles() -> list[Any]:
-    from matplotlib.lines import Line2D
+def _transfers(transfers: pl.DataFrame | None) -> Panel | None:
+    """Completion times of the transfers, by whether they lost packets."""
+    import polars as pl
 
-    return [
-        Line2D([], [], color=color, marker=marker, markersize=5, linestyle="none", label=label)
-        for label, marker, color in _TRANSFERS
+    if transfers is None:
+        return None
+    over = transfers.filter(pl.col("completed_s").is_finite())
+    over = over.with_columns((pl.col("completed_s") - pl.col("begun_s")).alias("took_s"))
+    curves = [
+        Curve(over.filter(kind).select("begun_s", "took_s").rows(), look)
+        for (_, look), kind in zip(_TRANSFERS, (pl.col("dropped") == 0, pl.col("dropped") > 0), strict=True)
     ]
+    took: list[float] = over["took_s"].to_list()
+    return Panel(filled("completion (s)", took or [0.0, 1.0], by_decades=bool(took)), curves)
 
 
 # Without time ----------------------------------------------------------------------------------------------------
 
 
-def _distributions(report: Report, heading: Headline) -> Figure:
+def _distributions(report: Report, heading: Headline) -> Chart:
     """Waits of the accepted packets, and goodput by group; the shares if neither is known."""
-    from forebay.views import canvas
-
     waits = report.distributions.get("queue_delay_s")
     groups = [group for group in report.groups if "goodput_bps" in group.metrics]
-    panels = [PANEL + 0.6] if waits else []
-    panels += [0.6 + 0.3 * len(groups)] if groups else []
+    panels = [_waits(waits)] if waits else []
+    if groups:
+        rows = [(f"{group.name} ({group.flows})", 1e-6, group.metrics["goodput_bps"]) for group in groups]
+        panels.append(_estimates("goodput of the group (Mb/s), 95 % interval", rows))
     if not panels:
-        return _shares(report, heading)
-    found, axes = canvas.figure(heading, WIDTH, panels, together=False)
-    with canvas.style():
-        if waits:
-            axis = axes.pop(0)
-            total = sum(count for _, _, count in waits)
-            shares = [100 * sum(count for _, _, count in waits[: at + 1]) / total for at in range(len(waits))]
-            axis.plot([1e3 * waits[0][0], *(1e3 * high for _, high, _ in waits)], [0.0, *shares], color=PALETTE[0])
-            axis.set_ylabel("packets that waited\nat most this (%)")
-            axis.set_ylim(0, 101)
-            axis.set_xlabel("queueing delay (ms)")
-            canvas.plain_axes([axis])
-        if groups:
-            _goodputs(axes[0], groups)
-            canvas.plain_axes([axes[0]])
-    return found
+        shares = [(name, found) for name, found in report.metrics.items() if unit_of(name) == "share"]
+        rows = [(formatting.metric_title(name), 100.0, found) for name, found in shares]
+        panels.append(_estimates(f"{report.engine} engine (%)", rows, most=101.0))
+    across = panels[-1].across
+    assert across is not None, "each panel has its own"
+    return Chart(across, panels, f"{heading.title}: measurements of a run", heading)
 
 
-def _goodputs(axis: Axes, groups: Sequence[GroupReport]) -> None:
-    """The group's goodput with its interval, a row each."""
-    from forebay.views import canvas
-
-    for row, group in enumerate(groups):
-        estimate = group.metrics["goodput_bps"]
-        axis.errorbar(
-            [1e-6 * estimate.mean],
-            [row],
-            xerr=[1e-6 * (estimate.half_width or 0.0)],
-            fmt="o",
-            color=PALETTE[0],
-            capsize=3,
-        )
-    axis.set_yticks(
-        range(len(groups)), [canvas.cut(f"{group.name} ({group.flows})", 1.9, canvas.SMALL) for group in groups]
-    )
-    axis.set_ylim(len(groups) - 0.5, -0.5)
-    axis.set_xlim(left=0)
-    axis.set_xlabel("goodput of the group (Mb/s), 95 % interval")
+def _waits(waits: Sequence[tuple[float, float, int]]) -> Panel:
+    """The share of the packets that waited at most each time."""
+    total = sum(count for _, _, count in waits)
+    shares = [100 * sum(count for _, _, count in waits[: at + 1]) / total for at in range(len(waits))]
+    times = [1e3 * waits[0][0], *(1e3 * high for _, high, _ in waits)]
+    curve = Curve(list(zip(times, [0.0, *shares], strict=True)), Look("blue", "solid", 1.5))
+    up = Axis("packets that waited at most this (%)", 0.0, 101.0)
+    return Panel(up, (curve,), DISTRIBUTION, across=filled("queueing delay (ms)", times, by_decades=False))
 
 
-def _shares(report: Report, heading: Headline) -> Figure:
-    """Metrics that are shares, a row each: every engine and formula has them."""
-    from forebay.views import canvas
-
-    shares = [(name, found) for name, found in report.metrics.items() if unit_of(name) == "share"]
-    found, (axis,) = canvas.figure(heading, WIDTH, [0.6 + 0.3 * len(shares)])
-    with canvas.style():
-        for row, (_, estimate) in enumerate(shares):
-            half = 100 * (estimate.half_width or 0.0)
-            axis.errorbar([100 * estimate.mean], [row], xerr=[half], fmt="o", color=PALETTE[0], capsize=3)
-        axis.set_yticks(range(len(shares)), [formatting.metric_title(name) for name, _ in shares])
-        axis.set_ylim(len(shares) - 0.5, -0.5)
-        axis.set_xlim(0, 101)
-        axis.set_xlabel(f"{report.engine} engine (%)")
-    canvas.plain_axes([axis])
-    return found
+def _estimates(title: str, rows: Sequence[tuple[str, float, Estimate]], most: float | None = None) -> Panel:
+    """Means with their intervals, a row each: the name, the factor to the unit of the axis, and the estimate."""
+    drawn: list[Series] = []
+    for row, (_, factor, each) in enumerate(rows):
+        mean, half = factor * each.mean, factor * (each.half_width or 0.0)
+        drawn.append(Curve([(mean - half, row), (mean + half, row)], INTERVAL))
+        drawn.append(Curve([(mean, row)], MEAN))
+    high = max((factor * (each.mean + (each.half_width or 0.0)) for _, factor, each in rows), default=0.0)
+    across = Axis(title, 0.0, most or 1.05 * high or 1.0)
+    return Panel([Row(name) for name, _, _ in rows], drawn, ROW * len(rows) + ROWS, across=across)

@@ -1,4 +1,7 @@
-"""The parts of an axis: its title with a unit, the pixel of each value, and the round values that are named."""
+"""The parts of an axis: its title with a unit, the place of each value, and the round values that are named.
+
+Descriptions of charts hold axes, and `chart_figure` draws them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forebay.results.metric import unit_of
+from forebay.results.report import BufferSize
 from forebay.text import formatting
 
-__all__ = ["Axis", "axis_title", "plain", "spans_decades"]
+__all__ = ["Axis", "axis_title", "buffer_axis", "filled", "plain", "share_axis", "spans_decades"]
 
 #: Titles of axes that differ from those of tables.
 _TITLES = {"loss_rate": "loss rate"}
@@ -17,55 +21,88 @@ _TITLES = {"loss_rate": "loss rate"}
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps values to pixels, linearly or by decades.
+    """An axis, linear or by decades.
 
     Attributes
     ----------
+    title : str
+        Title with the unit.
     low, high : float
         Values at the two ends; above 0 if `by_decades`.
-    start, end : float
-        Pixels at the two ends.
     by_decades : bool
         Whether equal ratios take equal room.
+    per_unit : float
+        What one unit is in the second row of numbers; 0 if there is none.
+    whole : bool
+        Whether only whole numbers have a tick.
     """
 
+    title: str
     low: float
     high: float
-    start: float
-    end: float
-    by_decades: bool
-
-    @classmethod
-    def filled(cls, values: Sequence[float], start: float, end: float) -> Axis:
-        """An axis that the values fill, by decades if they span decades."""
-        if spans_decades(values):
-            positive = [value for value in values if value > 0]
-            return cls(min(positive) / 1.3, max(positive) * 1.3, start, end, by_decades=True)
-        low, high = min(values), max(values)
-        room = 0.08 * (high - low) if high > low else max(abs(high), 1.0)
-        return cls(low - room, high + room, start, end, by_decades=False)
+    by_decades: bool = False
+    per_unit: float = 0.0
+    whole: bool = False
 
     def __call__(self, value: float) -> float:
-        """Pixel of a value; values beyond an end get the pixel of that end."""
+        """Place of a value between the ends, from 0 to 1; values beyond an end get the place of that end."""
         value = min(max(value, self.low), self.high)
         if self.by_decades:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return self.start + share * (self.end - self.start)
-
-    @property
-    def middle(self) -> float:
-        """Pixel halfway between the ends."""
-        return (self.start + self.end) / 2
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
 
     def ticks(self, most: int) -> list[float]:
         """Round values, at most about `most` of them."""
         if not self.by_decades:
-            return _even_ticks(self.low, self.high, most)
+            even = _even_ticks(self.low, self.high, most)
+            return [tick for tick in even if tick == round(tick)] if self.whole else even
         found = _decade_ticks(self.low, self.high, most)
         # Within a decade, its powers of ten and their halves are too few.
         return found if len(found) > 1 else [tick for tick in _even_ticks(self.low, self.high, most) if tick > 0]
+
+    def words(self, tick: float) -> tuple[str, ...]:
+        """The number of a tick, and the number below it if there is a second row."""
+        first = plain(tick)
+        return (first, plain(float(f"{tick * self.per_unit:.2g}"))) if self.per_unit else (first,)
+
+
+def filled(title: str, values: Iterable[float], *, by_decades: bool | None = None, per_unit: float = 0.0) -> Axis:
+    """An axis that the values fill with a little room at both ends; by decades if they span decades, unless given."""
+    shown = list(values)
+    positive = [value for value in shown if value > 0]
+    if positive and (spans_decades(shown) if by_decades is None else by_decades):
+        low, high = min(positive), max(positive)
+        room = (high / low) ** 0.03 if high > low else 2.0
+        return Axis(title, low / room, high * room, by_decades=True, per_unit=per_unit)
+    low, high = min(shown), max(shown)
+    room = 0.03 * (high - low) if high > low else max(abs(high), 1.0) / 2
+    return Axis(title, low - room, high + room, per_unit=per_unit)
+
+
+def share_axis(title: str, lows: Iterable[float]) -> Axis:
+    """An axis of percents that ends a little above 100 % and a little below the lowest value."""
+    low = min(lows)
+    return Axis(title, max(0.0, low - max(0.05 * (101.5 - low), 4.0)), 101.5)
+
+
+def buffer_axis(buffers: Sequence[float], last: BufferSize | None, *, below: str = "BDP") -> Axis:
+    """An axis of buffers in packets.
+
+    Parameters
+    ----------
+    buffers : sequence of float
+        Values that it shows.
+    last : BufferSize or None
+        The buffer that gives the second row of numbers.
+    below : "BDP" or "ms"
+        The unit of that row; milliseconds if a link has no bandwidth-delay product.
+    """
+    if last is None:
+        return filled("buffer (packets that may wait)", buffers, by_decades=True)
+    unit, per_packet = "ms at the link rate", 1e3 * last.seconds / last.packets
+    if below == "BDP" and last.bdp:
+        unit, per_packet = "BDP", last.bdp / last.packets
+    return filled(f"buffer (packets), below: {unit}", buffers, by_decades=True, per_unit=per_packet)
 
 
 def _even_ticks(low: float, high: float, most: int) -> list[float]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.results.report import BufferSize
@@ -15,17 +14,16 @@ from forebay.sweeps.sweeping import load
 from forebay.text.formatting import USUAL
 from forebay.text.quantity import Scale, scale_of
 from forebay.views import plots
-from forebay.views.charts import Point
+from forebay.views.chart import MARKERS, Chart, Curve, Key, Look, Panel, Point, Series, intervals
 from forebay.views.headline import headline
-from forebay.views.rule_panel import MARKERS, PALETTE, RuleLine, draw_rules, height
-from forebay.views.scales import axis_title
+from forebay.views.rule_rows import COLORED, Dot, rule_keys, rule_panel
+from forebay.views.scales import Axis, axis_title, buffer_axis, filled, share_axis
 
 if TYPE_CHECKING:
     import polars as pl
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_sweep", "sweep_figure"]
+__all__ = ["draw_sweep", "sweep_chart", "sweep_figure"]
 
 #: The column of the buffer that waits, in packets.
 BUFFER = "buffer.packets"
@@ -52,60 +50,42 @@ def draw_sweep(folder: Path, target: Path) -> list[Path]:
 
 
 def sweep_figure(folder: Path) -> Figure:
+    """Draw a finished sweep."""
+    from forebay.views.chart_figure import draw
+
+    return draw(sweep_chart(folder))
+
+
+def sweep_chart(folder: Path) -> Chart:
     """Utilization, loss and delay against the buffer, one series per setting of the other axes."""
     import polars as pl
-
-    from forebay.views import canvas
 
     summary, manifest = load(folder, "summary"), Manifest.read(folder)
     across, others = _axes(summary, folder)
     metrics = [name for name in USUAL if f"{name}.mean" in summary.columns]
     labels = [", ".join(f"{name.removeprefix('axis.')}={row[name]}" for name in others) for row in summary.to_dicts()]
-    series = summary.with_columns(pl.Series("series", labels))
-    marked = _rules(manifest) if across == BUFFER else []
-    handles = _handles(series) if others else []
-    if marked:
-        applying = [rule.applies for rule in marked]
-        handles += plots.rule_handles(applying=any(applying), others=not all(applying))
-    found, panels = canvas.figure(
-        headline(manifest.scenario, otherwise="Sweep"),
-        plots.WIDTH,
-        [plots.PANEL] * len(metrics),
-        above=height(marked),
-        below=canvas.legend_height(len(handles), 2) if handles else 0.0,
-    )
-    scale = _scale(series, across)
-    with canvas.style():
-        for panel, metric in zip(panels, metrics, strict=True):
-            _draw_panel(panel, metric, series, scale)
-        if min(scale.numbers) > 0 and max(scale.numbers) > min(scale.numbers):
-            panels[0].set_xscale("log")
-        panels[0].set_xlim(panels[0].get_xlim())
-        second = _second_scale(summary) if across == BUFFER else None
-        named = across.removeprefix("axis.") + (f" ({scale.unit})" if scale.unit else "")
-        panels[-1].set_xlabel(plots.buffer_title(second[0] if second else "") if across == BUFFER else named)
-    draw_rules(panels, marked, answer_color=plots.ANSWER)
-    canvas.plain_axes(panels, second[1] if second else None)
-    canvas.legend(found, handles)
-    return found
+    scale = _scale(summary, across)
+    series = summary.with_columns(pl.Series("series", labels), pl.Series("where", scale.numbers))
+    axis, dots = _horizontal(scale, across), []
+    if across == BUFFER:
+        axis, dots = buffer_axis(scale.numbers, _last(summary)), _rules(manifest)
+    rows, marks = rule_panel(dots, axis, COLORED)
+    heading = headline(manifest.scenario, otherwise="Sweep")
+    legend = [*(_keys(series) if others else []), *rule_keys(dots)]
+    panels = [*rows, *(_panel(metric, series, marks) for metric in metrics)]
+    return Chart(axis, panels, f"{heading.title}: metrics over {axis.title}", heading, legend, columns=2)
 
 
-def _handles(series: pl.DataFrame) -> list[Any]:
+def _keys(series: pl.DataFrame) -> list[Key]:
     """A legend's entry for each series, and how many more there are."""
-    from matplotlib.lines import Line2D
-
     labels = series["series"].unique(maintain_order=True).to_list()
-    handles: list[Any] = []
-    for index, label in enumerate(labels[:NAMED]):
-        color, marker = _style(index)
-        handles.append(Line2D([], [], color=color, marker=marker, markersize=3.5, linewidth=1.3, label=label))
-    if len(labels) > NAMED:
-        handles.append(Line2D([], [], linestyle="none", label=f"and {len(labels) - NAMED} more"))
-    return handles
+    keys = [Key(label, _look(index)) for index, label in enumerate(labels[:NAMED])]
+    return [*keys, Key(f"and {len(labels) - NAMED} more")] if len(labels) > NAMED else keys
 
 
-def _style(index: int) -> tuple[str, str]:
-    return PALETTE[index % len(PALETTE)], MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
+def _look(index: int) -> Look:
+    count = len(COLORED)
+    return Look(COLORED[index % count], "solid", 1.3, MARKERS[(index + index // count) % len(MARKERS)], 3.5)
 
 
 def _axes(summary: pl.DataFrame, folder: Path) -> tuple[str, list[str]]:
@@ -134,48 +114,58 @@ def _scale(summary: pl.DataFrame, across: str) -> Scale:
     return Scale(tuple(factor * number for number in scale.numbers), unit)
 
 
-def _draw_panel(panel: Axes, metric: str, series: pl.DataFrame, scale: Scale) -> None:
+def _horizontal(scale: Scale, across: str) -> Axis:
+    """The axis of what is varied, by decades if all of its numbers are positive."""
+    title = across.removeprefix("axis.") + (f" ({scale.unit})" if scale.unit else "")
+    low, high = min(scale.numbers), max(scale.numbers)
+    return filled(title, scale.numbers, by_decades=high > low > 0)
+
+
+def _panel(metric: str, series: pl.DataFrame, marks: list[Curve]) -> Panel:
     """One metric: a line with its band for each series, from left to right."""
     import polars as pl
 
-    from forebay.views import canvas
-
     mean, half_width = f"{metric}.mean", f"{metric}.half_width"
     title, factor = axis_title(metric, series[mean].max())  # type: ignore[arg-type]
-    canvas.title_axis(panel, title, plots.PANEL)
-    placed = series.with_columns(pl.Series("where", scale.numbers))
-    for index, label in enumerate(series["series"].unique(maintain_order=True)):
-        mine = placed.filter(pl.col("series") == label, pl.col(mean).is_not_null()).sort("where")
-        color, marker = _style(index)
-        points = [
-            Point(row["where"], factor * row[mean], None if row[half_width] is None else factor * row[half_width])
-            for row in mine.iter_rows(named=True)
-        ]
-        plots.band(panel, points, color=color, marker=marker)
-    if metric == "utilization":
-        panel.set_ylim(top=101)
-    if metric == "loss_rate" and (series[mean] > 0).sum() > 1:
-        panel.set_yscale("log", nonpositive="clip")
+    labels = series["series"].unique(maintain_order=True).to_list()
+    lines = []
+    for label in labels:
+        mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null()).sort("where")
+        lines.append([_point(row["where"], factor, row[mean], row[half_width]) for row in mine.iter_rows(named=True)])
+    up = _vertical(metric, title, [point for line in lines for point in line])
+    drawn: list[Series] = list(marks)
+    for index, line in enumerate(lines):
+        look = _look(index)
+        drawn += intervals(line, look.color)
+        drawn.append(Curve([(each.x, each.mean) for each in line], look))
+    return Panel(up, drawn)
 
 
-def _rules(manifest: Manifest) -> list[RuleLine]:
+def _point(where: float, factor: float, mean: float, half_width: float | None) -> Point:
+    return Point(where, factor * mean, None if half_width is None else factor * half_width)
+
+
+def _vertical(metric: str, title: str, points: list[Point]) -> Axis:
+    means = [point.mean for point in points]
+    positive = [mean for mean in means if mean > 0]
+    if metric == "loss_rate" and len(positive) > 1:
+        return Axis(title, min(positive) / 1.5, max(positive) * 1.5, by_decades=True)
+    ends = [point.mean + sign * (point.half_width or 0.0) for point in points for sign in (-1, 1)]
+    return share_axis(title, ends) if metric == "utilization" else filled(title, ends, by_decades=False)
+
+
+def _rules(manifest: Manifest) -> list[Dot]:
     """The rules' buffers for the sweep's scenario."""
-    asked = [
-        RuleLine(rule.name, rule.packets, rule.applies)
-        for rule in rules(manifest.start().core)
-        if rule.packets is not None
-    ]
-    return sorted(asked, key=lambda rule: rule.packets)
+    asked = [(rule, rule.packets) for rule in rules(manifest.start().core) if rule.packets is not None]
+    dots = [Dot(rule.name, packets, "rule" if rule.applies else "norule") for rule, packets in asked]
+    return sorted(dots, key=lambda dot: dot.buffer)
 
 
-def _second_scale(summary: pl.DataFrame) -> tuple[str, Callable[[float], str]] | None:
-    """The same buffers in another unit, if that is the same for every cell."""
+def _last(summary: pl.DataFrame) -> BufferSize | None:
+    """The largest buffer, if a packet is as large a part of it in another unit for every cell."""
     largest = summary.sort(BUFFER).to_dicts()[-1]
     if not largest["buffer.bdp"]:
         return None
-    per_packet = (summary["buffer.bdp"] / summary[BUFFER]).round(12)
-    if per_packet.n_unique() != 1:
+    if (summary["buffer.bdp"] / summary[BUFFER]).round(12).n_unique() != 1:
         return None
-    return plots.below_packets(
-        BufferSize(**{field.name: largest[f"buffer.{field.name}"] for field in fields(BufferSize)})
-    )
+    return BufferSize(**{field.name: largest[f"buffer.{field.name}"] for field in fields(BufferSize)})

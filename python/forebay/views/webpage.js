@@ -13,7 +13,7 @@
   }
 
   // A browser's own tooltips, which are there for readers without scripts, would appear beside ours.
-  for (const title of pictures.querySelectorAll("circle > title")) title.remove();
+  for (const title of pictures.querySelectorAll(".pt > title")) title.remove();
 
   const points = (svg) =>
     [...svg.querySelectorAll(".pt")].filter((point) => point.parentNode.style.display !== "none");
@@ -62,7 +62,7 @@
     svg.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (step === undefined) return;
-      const all = points(svg);
+      const all = points(svg).sort((one, other) => middle(one)[0] - middle(other)[0]);
       if (all.length === 0) return;
       event.preventDefault();
       const at = all.indexOf(shown);

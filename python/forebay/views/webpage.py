@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,24 @@ from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
-from forebay.views.decision import ENOUGH, is_exact
+from forebay.views.chart import Chart, shown_series
+from forebay.views.decision import ENOUGH, is_exact, likely, may_meet
 from forebay.views.goal_table import goal_rows, places, verdict_cell
 from forebay.views.headline import headline
 from forebay.views.opening import opening
+from forebay.views.page_charts import Figure, Switch, aligned, figure, missing
 from forebay.views.pages import Row, Table, render
-from forebay.views.recommendation_charts import decision_strip, metric_chart, rule_strip, shown_metrics, trade_chart
-from forebay.views.shapes import Drawing, Size
+from forebay.views.recommendation_charts import (
+    across,
+    answer_flag,
+    decision_panel,
+    metric_panel,
+    rule_marks,
+    rules_panel,
+    shown_metrics,
+    trade_chart,
+)
+from forebay.views.scales import Axis
 from forebay.views.traffic import quantity, traffic_table
 
 if TYPE_CHECKING:
@@ -30,15 +41,10 @@ if TYPE_CHECKING:
     from forebay.search import answer_parts as parts
     from forebay.search.answer import Recommendation
     from forebay.search.value import Quantity
-    from forebay.views.charts import Chart, Point
     from forebay.views.goal_table import GoalRow
     from forebay.views.opening import Opening
 
 __all__ = ["recommendation_page"]
-
-#: On a desk and on paper; on a telephone.
-WIDE = Size("wide", 760, 250, left=112)
-NARROW = Size("narrow", 340, 230, left=50, right=8)
 
 #: The series of all charts, and the label of each one's switch.
 SERIES = (
@@ -114,27 +120,12 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    """Shows or hides a series in all charts."""
-
-    series: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One chart, drawn for each width of screen."""
-
-    heading: str
-    drawings: tuple[Drawing, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Pictures:
-    """All charts, and the switches of their series."""
+    """The switches of all series, all charts, and the reason if there are none."""
 
     switches: tuple[Switch, ...]
     figures: tuple[Figure, ...]
+    missing: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,52 +279,31 @@ def _held(goal: parts.JudgedGoal) -> str:
 
 
 def _pictures(answer: Recommendation) -> Pictures:
-    strip, decision = rule_strip(answer), decision_strip(answer)
-    ranged = isinstance(answer.variable, RangeVariable)
+    axis, ranged = across(answer, below="ms"), isinstance(answer.variable, RangeVariable)
     against = wording.axis(answer) if ranged else "the buffer in packets"
-    # On a wide screen all charts share the left edge, so that one buffer lies on one vertical line.
-    left = max(strip.size(WIDE).left, decision.size(WIDE).left)
-    sizes = (dataclasses.replace(WIDE, left=left), NARROW)
-    decisions = [decision.drawing(decision.size(size), "the decision by buffer") for size in sizes]
-    figures = [Figure("The decision", tuple(decisions))] if decision.names else []
-    if strip.dots:
-        strips = [strip.drawing(strip.size(size), "rules by buffer") for size in sizes]
-        figures.append(Figure("The configured buffer and the rules", tuple(strips)))
-    present = {"goal", *(["answer"] if decision.answer is not None else []), *(dot.kind for dot in strip.dots)}
-    present |= {each.state for each in decision.measured} | {series for series, _ in decision.spans}
+    decision, rules = decision_panel(answer), rules_panel(answer, axis)
+    charts = [("The decision", Chart(axis, (decision,), "the decision by buffer"))] if decision.up else []
+    if rules.up:
+        charts.append(("The configured buffer and the rules", Chart(axis, (rules,), "rules by buffer")))
+    marks = rule_marks(answer, axis)
     for key in shown_metrics(answer):
-        chart = metric_chart(answer, key)
-        present |= set(_of_points(chart.points))
-        present |= {phase.kind for phase in chart.phases}
+        panel = dataclasses.replace(metric_panel(answer, key, marks), flag=answer_flag(answer))
         title = wording.metric_title(key)
-        heading = title[0].upper() + title[1:]
-        figures.append(_figure(heading, chart, sizes, f"{chart.title} against {against}"))
-    if answer.pareto is not None:
-        trade = trade_chart(answer)
-        figures.append(_figure("The trade-off", trade, sizes, f"{trade.up} against {trade.across}"))
-        present |= {point.kind for point in trade.points}
+        assert isinstance(panel.up, Axis)
+        charts.append((title[0].upper() + title[1:], Chart(axis, (panel,), f"{panel.up.title} against {against}")))
+    apart = [] if answer.pareto is None else [("The trade-off", trade_chart(answer))]
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
-    titles |= {series: span.name for series, span in decision.spans}
+    titles |= {
+        series: span.name for series, span in (("likely", likely(answer)), ("between", may_meet(answer))) if span
+    }
     if is_exact(answer.engine):
         titles["mean"] = "exact values"
     if ranged:
         titles |= {"also": "values asked about", "front": "no value is better in both"}
-    switches = tuple(Switch(name, text) for name, text in titles.items() if name in present)
-    return Pictures(switches, tuple(figures))
-
-
-def _of_points(points: Iterable[Point]) -> Iterator[str]:
-    """The series that measured buffers are drawn in."""
-    for point in points:
-        yield "mean" if point.averaged else "runs"
-        if point.runs:
-            yield "runs"
-        if point.half_width is not None:
-            yield "band"
-
-
-def _figure(heading: str, chart: Chart, sizes: Iterable[Size], label: str) -> Figure:
-    return Figure(heading, tuple(chart.drawing(size, label) for size in sizes))
+    figures = (*aligned(charts), *(figure(heading, chart) for heading, chart in apart))
+    shown = shown_series(panel for _, chart in (*charts, *apart) for panel in chart.panels)
+    switches = tuple(Switch(name, text) for name, text in titles.items() if name in shown)
+    return Pictures(() if missing() else switches, figures, missing())
 
 
 def _curve(answer: Recommendation) -> Table:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.papers import drawing
-from forebay.views.rule_panel import PALETTE
+from forebay.views.chart import PALETTE
 
 if TYPE_CHECKING:
     from forebay.papers.catalog import Figure

@@ -9,7 +9,7 @@ import numpy as np
 from forebay import models
 from forebay.papers import drawing
 from forebay.papers.results import crossing
-from forebay.views.rule_panel import PALETTE
+from forebay.views.chart import PALETTE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay.papers import drawing
 from forebay.papers.results import fixed_point
-from forebay.views.rule_panel import PALETTE
+from forebay.views.chart import PALETTE
 
 if TYPE_CHECKING:
     from forebay.papers.catalog import Figure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay.papers import drawing
-from forebay.views.rule_panel import PALETTE
+from forebay.views.chart import PALETTE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
