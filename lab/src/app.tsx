@@ -99,12 +99,12 @@ export function App(props: Props): preact.JSX.Element {
         module={module}
         open={open}
         choose={setOpen}
-        play={(text) => void played(model, text)}
+        play={({ scenario }, { overrides }) => void played(model, scenario, overrides)}
       />
       <main>
         <div class="asked">
           {/* A run that plays changes the model in each frame; these only follow the scenario. */}
-          <Kept by={[model, text, description]}>
+          <Kept by={[model, model.controls, refusal, description]}>
             <Controls model={model} />
           </Kept>
           <Kept by={[model, text, refusal]}>
@@ -149,8 +149,8 @@ export function App(props: Props): preact.JSX.Element {
 }
 
 /** Plays a run of an experiment in the live view. */
-async function played(model: Model, text: string): Promise<void> {
-  await model.take(text);
+async function played(model: Model, scenario: string, overrides: readonly string[]): Promise<void> {
+  await model.takeChanged(scenario, overrides);
   model.play();
 }
 

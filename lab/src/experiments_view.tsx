@@ -2,9 +2,15 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EXPERIMENTS } from "./experiments/index.ts";
-import { playedText } from "./experiments/played.ts";
 import { type Outcome, studied } from "./experiments/study.ts";
-import { type Experiment, type Prediction, type Results, rightOption, shown } from "./experiments/types.ts";
+import {
+  type Experiment,
+  type Prediction,
+  type Results,
+  type Run,
+  rightOption,
+  shown,
+} from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
 
 interface Props {
@@ -13,8 +19,8 @@ interface Props {
   /** Which one is open: an experiment's id, the shelf's, or none. */
   open: string;
   choose: (id: string) => void;
-  /** Plays a scenario in the live view. */
-  play: (text: string) => void;
+  /** Plays a run in the live view. */
+  play: (experiment: Experiment, run: Run) => void;
 }
 
 /** The shelf in the place of an experiment's id. */
@@ -71,7 +77,7 @@ interface StepsProps {
   experiment: Experiment;
   start: () => Worker;
   module: WebAssembly.Module;
-  play: (text: string) => void;
+  play: (experiment: Experiment, run: Run) => void;
   next: () => void;
 }
 
@@ -103,7 +109,7 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
     const run = runs[at];
     if (!run) return;
     setPlayed(at);
-    play(playedText(experiment, run));
+    play(experiment, run);
   };
   const ask = (): void => {
     setAsked(true);

@@ -3,7 +3,7 @@
  *
  * 1. `engine/` is a worker with the engines: `instance` has the calls, `player` a run and its clock, `replay` the same
  *    run again with one flow followed; `protocol` and `client` are the two ends of the thread.
- * 2. `model.ts` is the state of the page. `toml.ts` changes single keys of a scenario's text, and `share.ts` the link.
+ * 2. `model.ts` is the state of the page. `changes.ts` has what controls change, and `share.ts` the link.
  * 3. `line.ts` and `scene.ts` show the queue, `history.ts` and `charts.tsx` a run over time. `signals.ts`, `follow.ts`
  *    and `loss_story.ts` explain a lost packet.
  * 4. `tradeoff.ts` asks models and runs in the background, and `panel.tsx` draws them; `rules.ts` judges the rules.

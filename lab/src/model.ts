@@ -1,14 +1,14 @@
 /** The laboratory's state: a scenario's text, what the engines say of it, and the run that is played. */
 
+import type { Changed } from "./changes.ts";
 import { Client, type RunNews } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
-import type { Resolved } from "./engine/protocol.ts";
+import type { Change, Controls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { Line } from "./line.ts";
 import { Signals } from "./signals.ts";
-import { count, type Table, without, withValue, written } from "./toml.ts";
 
 /** Flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
@@ -63,6 +63,12 @@ export class Model {
   readonly #listeners = new Set<() => void>();
   #read: ((figures: Float64Array) => Picture) | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Changes that the text does not have yet, and what the controls show until it has them. */
+  #changes: Change[] = [];
+  #wished: Controls | null = null;
+  #isChanging = false;
+  /** How often another text took the place of all that was there. */
+  #epoch = 0;
   #wish: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
@@ -91,28 +97,78 @@ export class Model {
     this.#tell();
   }
 
-  /** Another text, at once. */
+  /** Another text in the place of the one before, at once. */
   async take(text: string): Promise<void> {
+    this.#epoch += 1;
+    this.#changes = [];
+    this.#wished = null;
+    await this.#replace(text);
+  }
+
+  /** Another text with keys changed, `key=value` each. The one that was asked for last stays. */
+  async takeChanged(text: string, overrides: readonly string[]): Promise<void> {
+    this.#epoch += 1;
+    const epoch = this.#epoch;
+    const changed = await this.#changed(
+      text,
+      overrides.map((set) => ({ set })),
+    );
+    if (changed !== null && epoch === this.#epoch) await this.take(changed);
+  }
+
+  /** The values of the controls; null before the first scenario. */
+  get controls(): Controls | null {
+    return this.#wished ?? this.resolved?.controls ?? null;
+  }
+
+  /** Whether controls can change the text: not while something is wrong with it. */
+  get isChangeable(): boolean {
+    return this.resolved !== null && this.refusal?.kind !== "scenario";
+  }
+
+  /** Changes the text as a control asks. Later changes wait for those before and then come all at once. */
+  change({ changes, controls }: Changed): void {
+    this.#changes.push(...changes);
+    this.#wished = controls;
+    this.#tell();
+    if (!this.#isChanging) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#isChanging = true;
+    while (this.#changes.length > 0) {
+      const { text } = this;
+      const epoch = this.#epoch;
+      const changes = this.#changes;
+      this.#changes = [];
+      const changed = await this.#changed(text, changes);
+      if (epoch !== this.#epoch || changed === null) continue;
+      // What was typed meanwhile is changed, too.
+      if (text !== this.text) this.#changes = [...changes, ...this.#changes];
+      else await this.#replace(changed);
+    }
+    this.#isChanging = false;
+    this.#wished = null;
+    this.#tell();
+  }
+
+  /** The engines' text after changes; null where they refuse them, and then the page says why. */
+  async #changed(text: string, changes: readonly Change[]): Promise<string | null> {
+    try {
+      return await this.#client.ask<string>({ do: "edit", text, changes });
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      // The text is as it was: nothing is wrong with it.
+      this.refusal = { ...error.refusal, kind: "request" };
+      this.#tell();
+      return null;
+    }
+  }
+
+  async #replace(text: string): Promise<void> {
     clearTimeout(this.#timer);
     this.text = whole(text);
     await this.#check();
-  }
-
-  value(table: Table, key: string): string | undefined {
-    return written(this.text, this.#placed(table), key);
-  }
-
-  /** Sets a key of the scenario; no value takes it out. */
-  set(table: Table, key: string, value: string | null): void {
-    const placed = this.#placed(table);
-    const text = value === null ? without(this.text, placed, key) : withValue(this.text, placed, key, value);
-    void this.take(text);
-  }
-
-  /** Where a table stands: of several links, the link is the one that the scenario is about. */
-  #placed(table: Table): Table {
-    if (table.name !== "link" || count(this.text, "links") === 0) return table;
-    return { name: "links", index: this.resolved?.target ?? 0 };
   }
 
   /** Simulated seconds in a second, for the pace that was chosen. */

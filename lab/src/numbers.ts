@@ -47,22 +47,3 @@ export function short(value: number): string {
   const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
   return prefix === "" ? digits(value) : `${digits(value / scale)}${SPACE}${prefix}`;
 }
-
-const UNIT_OF: Record<string, number> = {
-  Gbps: 1e9,
-  Mbps: 1e6,
-  kbps: 1e3,
-  s: 1,
-  ms: 1e-3,
-  us: 1e-6,
-  ns: 1e-9,
-  ps: 1e-12,
-  MB: 1e6,
-  kB: 1e3,
-};
-
-/** A number with a unit, without its prefix: 2e6 for 2Mbps, 0.005 for 5ms; 0 for anything else. */
-export function magnitude(text: string): number {
-  const parts = /^([\d.]+)\s*([A-Za-z]*)$/.exec(text.trim());
-  return parts ? Number(parts[1]) * (UNIT_OF[parts[2] ?? ""] ?? 1) : 0;
-}

@@ -1,6 +1,6 @@
 /** One metric over the buffer: runs with their intervals, models, rules as marks, goals as shaded regions. */
 
-import type { Goal } from "./goals.ts";
+import type { ShownGoal } from "./goals.ts";
 import { digits } from "./numbers.ts";
 import { applies, type Rule } from "./rules.ts";
 import { estimate, type METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
@@ -18,7 +18,7 @@ interface Props {
   /** The buffer now, and the smallest that meets the goals, in packets. */
   own: number;
   smallest: number | null;
-  goals: readonly Goal[];
+  goals: readonly ShownGoal[];
 }
 
 interface Value {
@@ -61,10 +61,10 @@ export function Panel({ metric, found, own, smallest, goals }: Props): preact.JS
       >
         {goals
           .filter((goal) => goal.metric === metric.name)
-          .map(({ isLeast, bound }) => {
+          .map(({ at_least, bound }) => {
             const at = y(bound * metric.scale);
-            const [top, bottom] = isLeast ? [TOP, at] : [at, BOTTOM];
-            const key = `${isLeast} ${bound}`;
+            const [top, bottom] = at_least ? [TOP, at] : [at, BOTTOM];
+            const key = `${at_least} ${bound}`;
             return (
               <rect class="goal" x={LEFT} width={RIGHT - LEFT} y={top} height={bottom - top} key={key} />
             );

@@ -1,20 +1,17 @@
 /** A slider over values that make sense, and a list of names. */
 
-import { magnitude } from "./numbers.ts";
-
 interface StepsProps {
   label: string;
-  value: string | undefined;
-  steps: readonly string[];
-  set: (value: string) => void;
-  /** What is written beside the slider, where it is not the value. */
-  shown?: string;
+  /** Null where only the text can change it. */
+  value: number | null;
+  steps: readonly number[];
+  set: (value: number) => void;
+  /** What is written beside the slider. */
+  shown: string | null;
 }
 
 /** A slider over values that make sense; one that the text has and the slider has not lies between two. */
 export function Steps({ label, value, steps, set, shown }: StepsProps): preact.JSX.Element {
-  const known = steps.indexOf(value ?? "");
-  const at = known >= 0 ? known : nearest(steps, value);
   return (
     <label class="steps">
       <span class="name">{label}</span>
@@ -23,14 +20,14 @@ export function Steps({ label, value, steps, set, shown }: StepsProps): preact.J
         min={0}
         max={steps.length - 1}
         step={1}
-        value={at}
-        aria-valuetext={shown ?? value ?? "set in the text"}
+        value={nearest(steps, value)}
+        aria-valuetext={shown ?? "set in the text"}
         onInput={(event) => {
           const chosen = steps[Number(event.currentTarget.value)];
           if (chosen !== undefined && chosen !== value) set(chosen);
         }}
       />
-      <output>{shown ?? value ?? "in the text"}</output>
+      <output>{shown ?? "in the text"}</output>
     </label>
   );
 }
@@ -58,10 +55,9 @@ export function Choice(props: {
   );
 }
 
-/** The step that is nearest to a number with a unit, on a scale of ratios. */
-function nearest(steps: readonly string[], value: string | undefined): number {
-  const wanted = magnitude(value ?? "");
-  if (!wanted) return 0;
-  const far = steps.map((step) => Math.abs(Math.log(magnitude(step) || 1e-12) - Math.log(wanted)));
+/** The step that is nearest to a number, on a scale of ratios. */
+function nearest(steps: readonly number[], value: number | null): number {
+  if (!value) return 0;
+  const far = steps.map((step) => Math.abs(Math.log(step || 1e-12) - Math.log(value)));
   return far.indexOf(Math.min(...far));
 }

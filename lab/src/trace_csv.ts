@@ -2,7 +2,6 @@
 
 import type { Resolved } from "./engine/protocol.ts";
 import type { Samples, SamplesAsked } from "./engine/replay.ts";
-import { magnitude } from "./numbers.ts";
 
 /** The most rows of a trace, and the most flows whose windows stand in it. */
 const MOST_ROWS = 20_000;
@@ -13,8 +12,7 @@ export const COLUMNS = ["time_s", "packets", "delay_s", "utilization", "drops", 
 
 /** What is asked for a trace up to a moment: at the scenario's `trace.every`, or a multiple where rows are too many. */
 export function samplesAsked(resolved: Resolved, untilS: number): SamplesAsked {
-  const canonical = JSON.parse(resolved.canonical) as { trace?: { every?: string } };
-  const everyS = magnitude(canonical.trace?.every ?? "") || 0.1;
+  const everyS = resolved.trace_every_s;
   const times = Math.max(1, Math.ceil(untilS / everyS / MOST_ROWS));
   const flows = resolved.groups.reduce((sum, { responsive, count }) => sum + (responsive ? count : 0), 0);
   return { everyS: everyS * times, untilS, flows: Math.min(flows, MOST_FLOWS), target: resolved.target };

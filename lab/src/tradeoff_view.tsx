@@ -1,7 +1,7 @@
 /** The picture of the trade-off: three metrics over the buffer, with rules as marks and what three engines say. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Goal, goalsOf, smallest } from "./goals.ts";
+import { goalsOf, type ShownGoal, smallest } from "./goals.ts";
 import type { Model } from "./model.ts";
 import { time } from "./numbers.ts";
 import { Panel } from "./panel.tsx";
@@ -30,8 +30,8 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));
-  const canonical = model.resolved?.canonical;
-  const goals = useMemo(() => goalsOf(canonical ?? "{}"), [canonical]);
+  const asked = model.resolved?.goals;
+  const goals = useMemo(() => goalsOf(asked ?? []), [asked]);
   const isWhole = found !== null && found.done === found.all;
   const best = isWhole && goals.shown.length > 0 ? smallest(found.points, goals.shown) : null;
   const share = found && found.all > 0 ? found.done / found.all : 0;
@@ -65,7 +65,7 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
 
 /** The smallest of the buffers that were tried and meet the goals. */
 function Answer(props: {
-  goals: { shown: readonly Goal[]; others: readonly string[] };
+  goals: { shown: readonly ShownGoal[]; others: readonly string[] };
   packets: number | null;
 }): preact.JSX.Element | null {
   const { goals, packets } = props;

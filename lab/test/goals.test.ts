@@ -14,37 +14,41 @@ function point(packets: number, utilizations: number[], delay = 0.01): Point {
   return { packets, runs: runs as unknown as Report[] };
 }
 
-test("goals are read in their units, and what the picture lacks is named", () => {
-  const goal = {
-    utilization: ">= 0.95",
-    queue_delay_p99: ["<= 40ms", ">= 2us"],
-    "call.loss_rate": "<= 0.01",
-  };
-  const { shown, others } = goalsOf(JSON.stringify({ goal }));
+test("goals on the link's metrics of the picture are shown, and the others are named", () => {
+  const asked = (metric: string, bound: number, group: string | null = null) => ({
+    ...{ group, metric, at_least: true, bound },
+    text: `${metric} >= ${bound}`,
+  });
+  const goals = [
+    asked("utilization", 0.95),
+    asked("queue_delay_p99_s", 2e-6),
+    asked("jain_index", 0.9),
+    asked("loss_rate", 0.01, "call"),
+  ];
+  const { shown, others } = goalsOf(goals);
   expect(shown).toEqual([
-    { metric: "utilization", isLeast: true, bound: 0.95 },
-    { metric: "queue_delay_p99_s", isLeast: false, bound: 0.04 },
-    { metric: "queue_delay_p99_s", isLeast: true, bound: 2e-6 },
+    { metric: "utilization", at_least: true, bound: 0.95 },
+    { metric: "queue_delay_p99_s", at_least: true, bound: 2e-6 },
   ]);
-  expect(others).toEqual(["call.loss_rate <= 0.01"]);
-  expect(goalsOf("{}")).toEqual({ shown: [], others: [] });
+  expect(others).toEqual(["jain_index >= 0.9", "loss_rate >= 0.01"]);
+  expect(goalsOf([])).toEqual({ shown: [], others: [] });
 });
 
 test("a goal is met where the whole interval meets it", () => {
-  const goal = { metric: "utilization", isLeast: true, bound: 0.9 } as const;
+  const goal = { metric: "utilization", at_least: true, bound: 0.9 } as const;
   expect(verdict(point(1, [0.95]), goal)).toBeNull();
   expect(verdict(point(1, [0.95, 0.951, 0.949]), goal)).toBe("yes");
   expect(verdict(point(1, [0.95, 0.8, 0.99]), goal)).toBe("perhaps");
   expect(verdict(point(1, [0.5, 0.501, 0.502]), goal)).toBe("no");
-  const most = { metric: "utilization", isLeast: false, bound: 0.9 } as const;
+  const most = { metric: "utilization", at_least: false, bound: 0.9 } as const;
   expect(verdict(point(1, [0.95, 0.951, 0.949]), most)).toBe("no");
   expect(verdict(point(1, [0.5, 0.501, 0.502]), most)).toBe("yes");
 });
 
 test("the smallest is the first that surely meets all", () => {
   const goals = [
-    { metric: "utilization", isLeast: true, bound: 0.9 },
-    { metric: "queue_delay_p99_s", isLeast: false, bound: 0.02 },
+    { metric: "utilization", at_least: true, bound: 0.9 },
+    { metric: "queue_delay_p99_s", at_least: false, bound: 0.02 },
   ] as const;
   const points = [
     point(5, [0.5, 0.51]),

@@ -173,6 +173,48 @@ def test_controls_change_the_text_and_the_text_the_controls(browser: Any, page: 
     assert not lab.complaints()
 
 
+def test_of_a_slider_that_is_dragged_the_last_value_stays(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    until(lambda: lab.figure("time"))
+    # Faster than anyone drags: all in one turn, and back once.
+    drag = """const [name, ...places] = arguments;
+        const input = [...document.querySelectorAll('label.steps')]
+            .find((it) => it.textContent.startsWith(name)).querySelector('input');
+        for (const place of places) {
+            input.value = place;
+            input.dispatchEvent(new Event('input', {bubbles: true}));
+        }"""
+    browser.execute_script(drag, "Rate", *range(4, 12), 7)
+    browser.execute_script(drag, "Round trip", 2, 6)
+    changed = QUICK.replace('"10Mbps"', '"200Mbps"').replace('"20ms"', '"50ms"')
+    until(lambda: lab.written() == changed)
+    assert lab.text(".steps output") == "200Mbps"
+    time.sleep(0.5)
+    assert lab.written() == changed
+    assert not lab.complaints()
+
+
+def test_controls_wait_until_the_text_is_right(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    waits = "return [...document.querySelectorAll('.controls fieldset')].map((it) => it.disabled)"
+    until(lambda: not any(browser.execute_script(waits)))
+    lab.type(QUICK.replace('"10Mbps"', '"fast"'))
+    until(lambda: all(browser.execute_script(waits)))
+    assert lab.text(".steps output") == "10Mbps"
+    lab.type(QUICK.replace("rtt   =", "start = ['0s', '1s']\nrtt   ="))
+    until(lambda: not any(browser.execute_script(waits)))
+    # Two flows have two times to start: a third one does not fit.
+    press = """const input = [...document.querySelectorAll('label.steps')]
+        .find((it) => it.textContent.startsWith('Flows')).querySelector('input');
+        input.value = 2; input.dispatchEvent(new Event('input', {bubbles: true})); return input"""
+    slider = browser.execute_script(press)
+    assert until(lambda: lab.text(".banner")).startswith("flows[0].start: ")
+    until(lambda: slider.get_attribute("value") == "1")
+    assert "count = 2" in lab.written()
+    assert not any(browser.execute_script(waits))
+    assert not lab.complaints()
+
+
 def test_a_mistake_is_said_at_its_line_and_mended(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     lab.type(QUICK.replace('"10Mbps"', '"fast"'))

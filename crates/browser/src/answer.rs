@@ -2,10 +2,12 @@
 //! [`crate::laboratory`] writes them.
 
 use forebay_scenario::{
-    BufferReport, BufferSize, Check, ClosedForm, EngineError, MORE_MEMORY, ModelError, Scenario,
-    ScenarioError, Source,
+    BufferReport, BufferSize, Check, ClosedForm, EngineError, Goal, MORE_MEMORY, ModelError,
+    Relation, Scenario, ScenarioError, Source,
 };
 use serde::Serialize;
+
+use crate::controls::Controls;
 
 /// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,6 +42,15 @@ impl Refusal {
             message: message.into(),
             line: None,
             key: None,
+        }
+    }
+
+    /// A refusal of changes to a text. The changed text is shown nowhere, so it has no line.
+    pub(crate) fn of_change(error: ScenarioError) -> Self {
+        Self {
+            message: error.at_key(),
+            line: None,
+            ..Self::from(error)
         }
     }
 }
@@ -91,6 +102,8 @@ pub(crate) struct Resolved<'a> {
     measure_s: f64,
     /// Upper estimate of the events of a packet-level run.
     most_events: f64,
+    /// Time between two samples of a trace.
+    trace_every_s: f64,
     buffer: BufferReport,
     /// Mean packet size, in bytes.
     packet_bytes: f64,
@@ -99,6 +112,35 @@ pub(crate) struct Resolved<'a> {
     target: usize,
     links: Vec<ResolvedLink<'a>>,
     groups: Vec<ResolvedGroup<'a>>,
+    goals: Vec<ResolvedGoal<'a>>,
+    controls: Controls,
+}
+
+/// A condition that a buffer must meet.
+#[derive(Debug, Serialize)]
+struct ResolvedGoal<'a> {
+    /// Flow group of the metric; `None` for the link.
+    group: Option<&'a str>,
+    /// Name of the metric in reports.
+    metric: &'static str,
+    /// Whether the metric must be at least the bound; otherwise it must be at most the bound.
+    at_least: bool,
+    /// Bound in the unit of reports.
+    bound: f64,
+    /// The condition as a scenario writes it: `loss_rate <= 0.01`.
+    text: String,
+}
+
+impl<'a> From<&'a Goal> for ResolvedGoal<'a> {
+    fn from(goal: &'a Goal) -> Self {
+        Self {
+            group: goal.group.as_deref(),
+            metric: goal.metric.name(),
+            at_least: goal.relation == Relation::AtLeast,
+            bound: goal.threshold,
+            text: format!("{} {}", goal.key(), goal.text()),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -122,7 +164,7 @@ pub(crate) struct ResolvedGroup<'a> {
 }
 
 impl<'a> Resolved<'a> {
-    pub(crate) fn of(scenario: &'a Scenario) -> Self {
+    pub(crate) fn of(scenario: &'a Scenario, controls: Controls) -> Self {
         let run = scenario.run();
         let links = scenario.links().iter().map(|link| ResolvedLink {
             name: &link.name,
@@ -139,12 +181,15 @@ impl<'a> Resolved<'a> {
             warmup_s: run.warmup.as_secs_f64(),
             measure_s: run.measure.as_secs_f64(),
             most_events: scenario.most_events(),
+            trace_every_s: scenario.trace().every.as_secs_f64(),
             buffer: scenario.buffer(),
             packet_bytes: scenario.packet_bytes(),
             bdp_packets: scenario.bdp_packets(),
             target: scenario.target_index(),
             links: links.collect(),
             groups: groups(scenario),
+            goals: scenario.goals().iter().map(ResolvedGoal::from).collect(),
+            controls,
         }
     }
 }

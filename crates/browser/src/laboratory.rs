@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::{Refusal, Resolved, Verdict, groups};
+use crate::controls::Controls;
 use crate::picture::{
     self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, MOST_STANDINGS, SIGHTING, STANDING,
 };
@@ -144,7 +145,12 @@ impl Laboratory {
         let request = request.map_err(|error| Refusal::of_request(error.to_string()))?;
         match request {
             Request::Describe => in_json(&describe()),
-            Request::Check(text) => in_json(&Resolved::of(&text.read()?)),
+            Request::Check(text) => {
+                let scenario = text.read()?;
+                let controls = Controls::of(&scenario, &text)?;
+                in_json(&Resolved::of(&scenario, controls))
+            }
+            Request::Edit(changes) => in_json(&changes.apply().map_err(Refusal::of_change)?),
             Request::Rules(text) => {
                 let scenario = text.read()?;
                 let models = forebay_closed_form::rules().iter();

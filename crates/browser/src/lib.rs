@@ -15,6 +15,7 @@
 //! when its worker is terminated.
 
 mod answer;
+mod controls;
 pub mod exports;
 mod laboratory;
 mod picture;

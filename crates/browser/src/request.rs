@@ -1,8 +1,9 @@
 //! Requests as JSON: `{"do": "check", "text": "[link]\nrate = ..."}`. [`crate::laboratory`]
 //! performs them.
 
-use forebay_scenario::{Format, Override, Scenario, ScenarioError, Seed};
+use forebay_scenario::{Edit, Format, Override, Scenario, ScenarioError, Seed};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A request. A field that is missing has the scenario's value, or none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -12,6 +13,8 @@ pub(crate) enum Request {
     Describe,
     /// The resolved scenario, or its first error.
     Check(Text),
+    /// The text of the scenario, in TOML, after changes in their order.
+    Edit(Changes),
     /// The verdict of every closed form on a scenario.
     Rules(Text),
     /// The report of an engine that answers at once: `fluid` or `closed_form`.
@@ -56,13 +59,64 @@ fn unnamed() -> String {
 impl Text {
     /// Parses the scenario and applies the changes.
     pub(crate) fn read(&self) -> Result<Scenario, ScenarioError> {
-        let changes = self.overrides.iter().map(|change| Override::parse(change));
-        let changes = changes.collect::<Result<Vec<_>, _>>()?;
-        let format = match self.format {
+        Scenario::parse(&self.spelled, self.format(), &self.file, &self.changes()?)
+    }
+
+    /// The values as the text writes them, with the changes.
+    pub(crate) fn written(&self) -> Result<Value, ScenarioError> {
+        Scenario::written(&self.spelled, self.format(), &self.file, &self.changes()?)
+    }
+
+    /// The lines of a flow group in the text.
+    pub(crate) fn group(&self, number: usize) -> Option<&str> {
+        let is_toml = self.format == Spelling::Toml;
+        is_toml.then(|| Scenario::group_text(&self.spelled, number))?
+    }
+
+    fn format(&self) -> Format {
+        match self.format {
             Spelling::Toml => Format::Toml,
             Spelling::Json => Format::Json,
-        };
-        Scenario::parse(&self.spelled, format, &self.file, &changes)
+        }
+    }
+
+    fn changes(&self) -> Result<Vec<Override>, ScenarioError> {
+        let changes = self.overrides.iter().map(|change| Override::parse(change));
+        changes.collect()
+    }
+}
+
+/// A scenario in TOML and changes to its text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Changes {
+    text: String,
+    changes: Vec<Change>,
+}
+
+/// A change to a scenario's text: `{"set": "link.rate=2Mbps"}`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Change {
+    /// Sets a key, `key=value`.
+    Set(String),
+    /// Removes a key or a flow group.
+    Remove(String),
+    /// Adds flow groups, written as in the text.
+    AddGroup(String),
+}
+
+impl Changes {
+    /// The text after the changes.
+    pub(crate) fn apply(&self) -> Result<String, ScenarioError> {
+        let edits = self.changes.iter().map(|change| {
+            Ok(match change {
+                Change::Set(change) => Edit::Set(Override::parse(change)?),
+                Change::Remove(key) => Edit::Remove(key.clone()),
+                Change::AddGroup(group) => Edit::AddGroup(group.clone()),
+            })
+        });
+        let edits = edits.collect::<Result<Vec<_>, ScenarioError>>()?;
+        Scenario::edited(&self.text, &unnamed(), &edits)
     }
 }
 

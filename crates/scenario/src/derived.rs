@@ -3,6 +3,7 @@
 
 pub(crate) mod draws;
 pub(crate) mod edit;
+pub(crate) mod group_text;
 pub(crate) mod manual;
 pub(crate) mod memory_estimate;
 pub(crate) mod remarks;

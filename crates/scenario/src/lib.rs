@@ -28,6 +28,7 @@ pub use answer::report::{
     GroupReport, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS, PacketRecord,
     QueueSample, Report, SaidRecord, Segment, TracedGroup, Traces, TransferRecord, VERSION,
 };
+pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual};
 pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, rounded};
 pub use derived::schema::schema;

@@ -2,6 +2,60 @@
 
 import type { Refusal } from "./instance.ts";
 
+/** A quantity as the text writes it, and its number: bit/s, or seconds. */
+export interface Quantity {
+  text: string;
+  value: number;
+}
+
+/** Unresponsive packets of a constant rate. */
+export interface Load {
+  kind: "poisson" | "cbr";
+  rate_bps: number;
+  /** The lines of the first such group; null where it has none of its own. */
+  text: string | null;
+}
+
+/** The values that a group's controls show. */
+export interface GroupControls {
+  /** The group's name in changes. */
+  key: string;
+  name: string;
+  /** Whether its own key gives the number of its flows. */
+  counted: boolean;
+  count: number | null;
+  /** Null without congestion control. */
+  controller: string | null;
+  rtt: (Quantity & { jitter: Quantity | null }) | null;
+  load: Load | null;
+}
+
+/** The values that all controls show: crates/browser/src/controls.rs. Only the text can change a null. */
+export interface Controls {
+  rate: Quantity | null;
+  buffer: (Quantity & { unit: string }) | null;
+  queue: string;
+  groups: GroupControls[];
+}
+
+/** A condition that a buffer must meet, in the unit of reports. */
+export interface Goal {
+  group: string | null;
+  metric: string;
+  at_least: boolean;
+  bound: number;
+  text: string;
+}
+
+/** A change to a scenario's text. */
+export type Change =
+  /** `key=value` */
+  | { set: string }
+  /** A key or a group, as in `flows.background`. */
+  | { remove: string }
+  /** The lines of a group. */
+  | { add_group: string };
+
 /** What a scenario says once it is resolved: crates/browser/src/answer.rs. */
 export interface Resolved {
   title: string;
@@ -12,12 +66,15 @@ export interface Resolved {
   warmup_s: number;
   measure_s: number;
   most_events: number;
+  trace_every_s: number;
   buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
   packet_bytes: number;
   bdp_packets: number | null;
   target: number;
   links: { name: string; queue: string; rate_bps: number; rate_changes: boolean }[];
   groups: { name: string; count: number; controller: string; responsive: boolean; first_flow: number }[];
+  goals: Goal[];
+  controls: Controls;
 }
 
 /** A run that was begun. */

@@ -185,6 +185,113 @@ fn a_scenario_is_resolved_and_judged() {
     );
 }
 
+/// Controls show the values of the text, and a change of one changes the text at its key.
+#[test]
+fn controls_are_answered_and_changed() {
+    let mut laboratory = Laboratory::default();
+    let text = "title = \"two\"\n[[links]]\nname = \"a\"\nrate = \"10Mbps\" # slow\nbuffer = \"2BDP\"\n\
+                target = true\n[[links]]\nname = \"b\"\nrate = { steps = [[\"0s\", \"1Gbps\"]] }\nbuffer = \"9p\"\n\
+                queue = \"codel\"\n[[flows]]\npath = [\"a\", \"b\"]\ncca = { kind = \"reno\" }\n\
+                rtt = { value = \"20ms\", jitter = { uniform = [\"0s\", \"2ms\"] } }\n[[flows]]\nname = \"load\"\n\
+                path = [\"a\"]\nworkload = { poisson = { rate = \"1Mbps\" } }\n";
+    let (_, answer) = asked(&mut laboratory, &json!({ "do": "check", "text": text }));
+    let quantity = |text: &str, value: f64| json!({ "text": text, "value": value });
+    let load = &text[text.rfind("[[flows]]").unwrap()..];
+    let expected = json!({
+        "rate": quantity("10Mbps", 1e7),
+        "buffer": { "text": "2BDP", "value": 2.0, "unit": "BDP" },
+        "queue": "droptail",
+        "groups": [
+            { "key": "0", "name": "flows0", "counted": true, "count": 1, "controller": "newreno",
+              "rtt": { "text": "20ms", "value": 0.02, "jitter": quantity("2ms", 0.002) }, "load": null },
+            { "key": "load", "name": "load", "counted": false, "count": 1, "controller": null, "rtt": null,
+              "load": { "kind": "poisson", "rate_bps": 1e6, "text": load } },
+        ],
+    });
+    assert_eq!(answer["controls"], expected);
+    assert_eq!(answer["trace_every_s"], 0.1);
+    let changes = json!([{ "set": "link.rate=20Mbps" }, { "remove": "flows.load" }]);
+    let request = json!({ "do": "edit", "text": text, "changes": changes });
+    let edited = text.replace("10Mbps", "20Mbps").replace(load, "");
+    assert_eq!(
+        asked(&mut laboratory, &request),
+        (State::Done, json!(edited))
+    );
+    let changes = json!([{ "add_group": load }]);
+    let request = json!({ "do": "edit", "text": edited, "changes": changes });
+    let back = format!("{edited}\n{load}");
+    assert_eq!(asked(&mut laboratory, &request), (State::Done, json!(back)));
+    // A value that depends on others, or is drawn, is changed in the text alone.
+    let text = LINK
+        .replace("\"10Mbps\"", "{ steps = [[\"0s\", \"1Mbps\"]] }")
+        .replace("count = 3", "count = { poisson = 4 }")
+        .replace("\"20ms\"", "{ uniform = [\"1ms\", \"20ms\"] }");
+    let (_, answer) = asked(&mut laboratory, &json!({ "do": "check", "text": text }));
+    let controls = &answer["controls"];
+    assert_eq!(controls["rate"], Value::Null);
+    for key in ["count", "rtt"] {
+        assert_eq!(controls["groups"][0][key], Value::Null, "{key}");
+    }
+}
+
+/// A change that leads to no scenario is refused, without a line of a text that is shown nowhere.
+#[test]
+fn a_change_is_refused_at_its_key() {
+    let mut laboratory = Laboratory::default();
+    for (change, message) in [
+        (
+            json!({ "set": "link.buffer=fast" }),
+            "link.buffer: found `fast`",
+        ),
+        (json!({ "set": "nothing" }), "found `nothing`"),
+        (json!({ "remove": "link.rate" }), "link: found no `rate`"),
+        (
+            json!({ "add_group": "[[flows" }),
+            "found text that is not TOML",
+        ),
+    ] {
+        let request = json!({ "do": "edit", "text": LINK, "changes": [change] });
+        let (state, answer) = asked(&mut laboratory, &request);
+        assert_eq!((state, &answer["line"]), (State::Refused, &Value::Null));
+        let said = answer["message"].as_str().unwrap();
+        assert!(said.starts_with(message), "{said}");
+    }
+}
+
+#[test]
+fn goals_are_answered_in_the_units_of_reports() {
+    let mut laboratory = Laboratory::default();
+    let text = format!(
+        "{LINK}[goal]\nqueue_delay_p99 = [\"<= 40ms\", \">= 2us\"]\n\"flows0.loss_rate\" = \"<= 1%\"\n"
+    );
+    let (_, answer) = asked(&mut laboratory, &json!({ "do": "check", "text": text }));
+    let goal = |group: Value, metric: &str, at_least: bool, bound: f64, text: &str| json!({ "group": group, "metric": metric, "at_least": at_least, "bound": bound, "text": text });
+    let expected = json!([
+        goal(
+            Value::Null,
+            "queue_delay_p99_s",
+            false,
+            0.04,
+            "queue_delay_p99 <= 40ms"
+        ),
+        goal(
+            Value::Null,
+            "queue_delay_p99_s",
+            true,
+            2e-6,
+            "queue_delay_p99 >= 2us"
+        ),
+        goal(
+            json!("flows0"),
+            "loss_rate",
+            false,
+            0.01,
+            "flows0.loss_rate <= 0.01"
+        ),
+    ]);
+    assert_eq!(answer["goals"], expected);
+}
+
 /// A call that makes no sense in this state is refused and changes nothing.
 #[test]
 fn calls_out_of_turn_are_refused() {
@@ -272,6 +379,9 @@ proptest! {
         let mut laboratory = Laboratory::default();
         for request in [
             json!({ "do": "check", "text": text }),
+            json!({ "do": "edit", "text": text, "changes": [
+                { "remove": "flows.0" }, { "set": "link.buffer=9p" }, { "add_group": "[[flows]]\nrtt = \"1ms\"" },
+            ] }),
             json!({ "do": "rules", "text": text }),
             json!({ "do": "answer", "text": text }),
             json!({ "do": "begin", "text": text }),

@@ -1,12 +1,26 @@
-//! A scenario's text as TOML with changes in it, for whoever edits it further: what they leave alone
-//! stays as it was written, comments and order included.
+//! Edits the text of a scenario in TOML. Whatever an edit does not name stays as it was written,
+//! with its comments and its order. The command line writes scenarios with it, and the laboratory's
+//! page changes its text with it.
 
+use serde_json::Value as Json;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
+use crate::derived::group_text::{with_group, without_group};
 use crate::model::scenario::Scenario;
 use crate::text::naming::american_key;
 use crate::text::overrides::Override;
 use crate::text::tree::{Content, Format, Node, ScenarioError};
+
+/// A change to the text of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Sets the value of a key.
+    Set(Override),
+    /// Removes the key of this name, or a flow group: "link.queue", "flows.background".
+    Remove(String),
+    /// Adds flow groups after the others: TOML with a head `[[flows]]` for each.
+    AddGroup(String),
+}
 
 impl Scenario {
     /// The text of a scenario as TOML, with changes put where their keys stand. Of TOML the rest stays as it is;
@@ -36,20 +50,88 @@ impl Scenario {
         if format == Format::Toml && overrides.is_empty() {
             return Ok(text.to_owned());
         }
+        rewritten(text, format, file, |node| {
+            overrides.iter().try_for_each(|change| node.apply(change))
+        })
+    }
+
+    /// The text of a scenario in TOML after edits, in their order. The result is a valid scenario.
+    ///
+    /// ```
+    /// use forebay_scenario::{Edit, Override, Scenario};
+    ///
+    /// let text = "[link]\nrate = \"1Mbps\"\nbuffer = \"9p\"  # small\n\n[[flows]]\nrtt = \"10ms\"\n";
+    /// let load = "[[flows]]\nname = \"load\"\nworkload = { cbr = { rate = \"1kbps\" } }\n";
+    /// let set = Edit::Set(Override::parse("link.rate=2Mbps")?);
+    /// let edited = Scenario::edited(text, "access.toml", &[set, Edit::AddGroup(load.into())])?;
+    /// assert_eq!(edited, text.replace("1Mbps", "2Mbps") + "\n" + load);
+    ///
+    /// let removed = Scenario::edited(&edited, "access.toml", &[Edit::Remove("flows.load".into())])?;
+    /// assert_eq!(removed, text.replace("1Mbps", "2Mbps"));
+    /// # Ok::<(), forebay_scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::parse`], with the lines of the result. Groups are removed and added only if each
+    /// has a head `[[flows]]`.
+    pub fn edited(text: &str, file: &str, edits: &[Edit]) -> Result<String, ScenarioError> {
+        let mut edited = text.to_owned();
+        for edit in edits {
+            let rewritten = |change: &dyn Fn(&mut Node) -> Result<(), ScenarioError>| {
+                rewritten(&edited, Format::Toml, file, change)
+            };
+            edited = match edit {
+                Edit::Set(change) => rewritten(&|node| node.apply(change))?,
+                Edit::Remove(key) => match key.strip_prefix("flows.") {
+                    Some(group) if !group.contains('.') => without_group(&edited, file, group)?,
+                    _ => rewritten(&|node| {
+                        node.remove(key);
+                        Ok(())
+                    })?,
+                },
+                Edit::AddGroup(group) => with_group(&edited, file, group)?,
+            };
+        }
+        Self::parse(&edited, Format::Toml, file, &[])?;
+        Ok(edited)
+    }
+
+    /// The values of a scenario as its text writes them, with changes.
+    ///
+    /// # Errors
+    /// A text or a change that cannot be read. Values are not checked.
+    pub fn written(
+        text: &str,
+        format: Format,
+        file: &str,
+        overrides: &[Override],
+    ) -> Result<Json, ScenarioError> {
         let mut node = Node::read(text, format, file)?;
         for change in overrides {
             node.apply(change)?;
         }
-        let read = match format {
-            Format::Toml => toml_edit::Document::parse(text).ok(),
-            Format::Json => None,
-        };
-        let mut document = read.map_or_else(DocumentMut::new, toml_edit::Document::into_mut);
-        if let Content::Table(entries) = &node.content {
-            settle(document.as_table_mut(), entries, Form::Sections);
-        }
-        Ok(document.to_string())
+        Ok(node.value())
     }
+}
+
+/// The text as TOML after a change to its tree.
+fn rewritten(
+    text: &str,
+    format: Format,
+    file: &str,
+    change: impl FnOnce(&mut Node) -> Result<(), ScenarioError>,
+) -> Result<String, ScenarioError> {
+    let mut node = Node::read(text, format, file)?;
+    change(&mut node)?;
+    let read = match format {
+        Format::Toml => toml_edit::Document::parse(text).ok(),
+        Format::Json => None,
+    };
+    let mut document = read.map_or_else(DocumentMut::new, toml_edit::Document::into_mut);
+    if let Content::Table(entries) = &node.content {
+        settle(document.as_table_mut(), entries, Form::Sections);
+    }
+    Ok(document.to_string())
 }
 
 /// How a new table is written.
@@ -353,5 +435,67 @@ utilization = ">= 95%"
             Scenario::as_toml(&text, Format::Toml, "a", &[]).unwrap_err(),
             Scenario::parse(&text, Format::Toml, "a", &[]).unwrap_err()
         );
+    }
+
+    fn edited(text: &str, edits: &[Edit]) -> String {
+        Scenario::edited(text, "a", edits).unwrap()
+    }
+
+    fn remove(key: &str) -> Edit {
+        Edit::Remove(key.to_owned())
+    }
+
+    #[test]
+    fn keys_are_removed_and_what_is_not_there_is_left_alone() {
+        let text = LINK.replace(
+            "buffer = \"50p\"",
+            "buffer = \"50p\"\nqueue = { kind = \"codel\", target = \"3ms\" }",
+        );
+        assert_eq!(edited(&text, &[remove("link.queue")]), LINK);
+        assert!(edited(&text, &[remove("link.queue.target")]).contains("{ kind = \"codel\" }"));
+        assert_eq!(
+            edited(LINK, &[remove("goal.a_b.loss_rate")]),
+            LINK.replace("\"a_b.loss_rate\" = \"<= 1%\"\n", "")
+        );
+        assert_eq!(
+            edited(LINK, &[remove("flows.other.name")]),
+            LINK.replace("name = \"other\"\n", "")
+        );
+        for key in [
+            "link.medium",
+            "flows.none.cca",
+            "title.x",
+            "trace.every",
+            "flows.0.rtt.1",
+        ] {
+            assert_eq!(edited(LINK, &[remove(key)]), LINK, "{key}");
+        }
+    }
+
+    #[test]
+    fn edits_come_in_their_order_and_only_the_result_has_to_be_valid() {
+        let set = |text: &str| Edit::Set(change(text));
+        let edits = [
+            set("link.buffer=fast"),
+            set("flows.a_b.count=3"),
+            set("link.buffer=60p"),
+            set("flows.a_b.rtt=20ms"),
+        ];
+        let expected = LINK
+            .replace("\"50p\"", "\"60p\"")
+            .replace("[\"10ms\", \"20ms\"]", "\"20ms\"")
+            .replace("count = 2", "count = 3");
+        assert_eq!(edited(LINK, &edits), expected);
+        let error = Scenario::edited(LINK, "a", &edits[..3]).unwrap_err();
+        assert!(error.at_key().starts_with("flows[0].rtt: "), "{error}");
+    }
+
+    #[test]
+    fn values_are_those_that_the_text_writes() {
+        let written = Scenario::written(LINK, Format::Toml, "", &[change("link.buffer=1e3 kB")]);
+        let written = written.unwrap();
+        assert_eq!(written["link"]["buffer"], "1e3 kB");
+        assert_eq!(written["flows"][0]["rtt"][1], "20ms");
+        assert_eq!(written["run"]["seed"], Json::Null);
     }
 }

@@ -316,7 +316,7 @@ impl Goal {
     }
 
     /// The condition as it is written: "<= 20ms".
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let relation = match self.relation {
             Relation::AtLeast => ">=",
             Relation::AtMost => "<=",

@@ -157,26 +157,66 @@ impl Node {
     /// Puts the value at its key.
     fn put_where_it_says(&mut self, change: &Override) -> Result<(), ScenarioError> {
         let value = change.node();
-        let mut parts: Vec<&str> = change.key.split('.').collect();
-        if parts[0] == "goal" && parts.len() > 2 {
-            // A goal on a group's metric is one key with a dot in it.
-            parts = vec!["goal", &change.key["goal.".len()..]];
-        }
-        if parts[0] == "link" && self.find("link").is_none() && self.find("links").is_some() {
-            parts[0] = "links";
-            let links = self.find("links");
-            let target = links.and_then(Node::target_name).unwrap_or_default();
-            let path: Vec<&str> = ["links", &target]
-                .iter()
-                .chain(&parts[1..])
-                .copied()
-                .collect();
-            return self.put(&path, value, change);
-        }
-        if let [list, "*", rest @ ..] = &parts[..] {
+        let path = self.path_of(&change.key);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        if let [list, "*", rest @ ..] = &path[..] {
             return self.put_in_each(list, rest, &value, change);
         }
-        self.put(&parts, value, change)
+        self.put(&path, value, change)
+    }
+
+    /// The parts of a dotted key. Of several links, `link` is the target.
+    fn path_of(&self, key: &str) -> Vec<String> {
+        let mut path: Vec<String> = key.split('.').map(str::to_owned).collect();
+        if path[0] == "goal" && path.len() > 2 {
+            // A goal on a group's metric is one key with a dot in it.
+            path = vec!["goal".to_owned(), key["goal.".len()..].to_owned()];
+        }
+        if path[0] == "link" && self.find("link").is_none() && self.find("links").is_some() {
+            let links = self.find("links");
+            let target = links.and_then(Node::target_name).unwrap_or_default();
+            path.splice(..1, ["links".to_owned(), target]);
+        }
+        path
+    }
+
+    /// Removes a key, as [`Override`]s name it. A tree without it stays as it is.
+    pub(crate) fn remove(&mut self, key: &str) {
+        let path = self.path_of(key);
+        let Some((last, parents)) = path.split_last() else {
+            return;
+        };
+        let mut node = self;
+        for part in parents {
+            let child = match &mut node.content {
+                Content::Table(entries) => {
+                    let part = american_key(part);
+                    let entry = entries.iter_mut().find(|(key, _)| *key == part);
+                    entry.map(|(_, child)| child)
+                }
+                Content::List(items) => match index(items, part, key) {
+                    Ok(at) => items.get_mut(at),
+                    Err(_) => None,
+                },
+                _ => None,
+            };
+            match child {
+                Some(child) => node = child,
+                None => return,
+            }
+        }
+        if let Content::Table(entries) = &mut node.content {
+            let last = american_key(last);
+            entries.retain(|(key, _)| *key != last);
+        }
+    }
+
+    /// The number of a flow group that is named by its name or its number.
+    pub(crate) fn group_number(&self, name: &str) -> Option<usize> {
+        match self.find("flows").map(|flows| &flows.content) {
+            Some(Content::List(groups)) => index(groups, name, "flows").ok(),
+            _ => None,
+        }
     }
 
     /// The same change in every table of a list, as in `flows.*.min_rto`.

@@ -1,0 +1,140 @@
+/** The model's changes of its text, by a worker that answers when the test says so. */
+
+import { expect, test } from "vitest";
+import { withRate } from "../src/changes.ts";
+import type { Controls, Resolved } from "../src/engine/protocol.ts";
+import { Model } from "../src/model.ts";
+import { type FakeWorker, NO_ENGINES, workers } from "./fake_worker.ts";
+import { RESOLVED } from "./resolved.ts";
+
+const CONTROLS: Controls = {
+  ...{ buffer: null, queue: "droptail", groups: [] },
+  rate: { text: "1Mbps", value: 1e6 },
+};
+
+/** What the worker was asked last, answered or refused. */
+async function answer(
+  worker: FakeWorker,
+  told: unknown,
+  what: "answer" | "no answer" = "answer",
+): Promise<void> {
+  const ticket = worker.asked().at(-1)?.ticket ?? -1;
+  if (what === "answer") worker.tell({ kind: "answer", ticket, answer: told });
+  else {
+    const refusal = { kind: "scenario", message: String(told), line: null, key: null } as const;
+    worker.tell({ kind: "no answer", ticket, refusal });
+  }
+  await new Promise((later) => setTimeout(later));
+}
+
+function request(worker: FakeWorker): Record<string, unknown> {
+  return worker.asked().at(-1)?.request as Record<string, unknown>;
+}
+
+function resolvedWith(controls: Controls): Resolved {
+  return { ...RESOLVED, controls, links: [], groups: [] };
+}
+
+async function begun(): Promise<{ model: Model; worker: FakeWorker }> {
+  const { started, start } = workers();
+  const model = new Model(start, NO_ENGINES, "first");
+  const [worker] = started;
+  if (!worker) throw new Error("no worker");
+  expect(model.isChangeable).toBe(false);
+  const taken = model.take("text");
+  await answer(worker, resolvedWith(CONTROLS));
+  await taken;
+  expect(model.isChangeable).toBe(true);
+  return { model, worker };
+}
+
+function turn(model: Model, bps: number): void {
+  model.change(withRate(model.controls ?? CONTROLS, bps));
+}
+
+test("changes in quick succession come all, in their order, and the last value stays", async () => {
+  const { model, worker } = await begun();
+  for (const bps of [2e6, 5e6, 1e7]) turn(model, bps);
+  // Controls show at once what is to come.
+  expect(model.controls?.rate?.text).toBe("10Mbps");
+  expect(request(worker)).toEqual({ do: "edit", text: "text", changes: [{ set: "link.rate=2Mbps" }] });
+  await answer(worker, "two");
+  await answer(worker, resolvedWith(CONTROLS));
+  expect(model.controls?.rate?.text).toBe("10Mbps");
+  expect(request(worker)).toEqual({
+    ...{ do: "edit", text: "two" },
+    changes: [{ set: "link.rate=5Mbps" }, { set: "link.rate=10Mbps" }],
+  });
+  await answer(worker, "ten");
+  const last = { ...CONTROLS, rate: { text: "10.0Mbps", value: 1e7 } };
+  await answer(worker, resolvedWith(last));
+  expect(model.text).toBe("ten");
+  expect(model.controls).toBe(last);
+});
+
+test("what is typed while a change is under way is changed, too", async () => {
+  const { model, worker } = await begun();
+  turn(model, 2e6);
+  model.edit("typed");
+  await answer(worker, "two");
+  expect(model.text).toBe("typed");
+  expect(request(worker)).toEqual({ do: "edit", text: "typed", changes: [{ set: "link.rate=2Mbps" }] });
+  await answer(worker, "typed, two");
+  await answer(worker, resolvedWith(CONTROLS));
+  expect(model.text).toBe("typed, two");
+});
+
+test("another scenario takes the place of the changes before", async () => {
+  const { model, worker } = await begun();
+  turn(model, 2e6);
+  const [ticket] = worker
+    .asked()
+    .slice(-1)
+    .map((it) => it.ticket);
+  turn(model, 5e6);
+  const taken = model.take("other");
+  await answer(worker, resolvedWith(CONTROLS));
+  await taken;
+  worker.tell({ kind: "answer", ticket: ticket ?? -1, answer: "two" });
+  await new Promise((later) => setTimeout(later));
+  expect(model.text).toBe("other");
+  expect(model.controls).toBe(model.resolved?.controls);
+  expect(request(worker).do).toBe("check");
+});
+
+test("of two runs that are chosen at once the last one stays", async () => {
+  const { model, worker } = await begun();
+  const first = model.takeChanged("experiment", ["link.rate=2Mbps"]);
+  const [before] = worker.asked().slice(-1);
+  const second = model.takeChanged("experiment", ["link.rate=5Mbps"]);
+  worker.tell({ kind: "answer", ticket: before?.ticket ?? -1, answer: "two" });
+  await first;
+  expect(model.text).toBe("text");
+  await answer(worker, "five");
+  expect(model.text).toBe("five");
+  await answer(worker, resolvedWith(CONTROLS));
+  await second;
+});
+
+test("a change that is refused leaves text and controls as they were, and is explained", async () => {
+  const { model, worker } = await begun();
+  turn(model, 2e6);
+  await answer(worker, "link.rate: too fast", "no answer");
+  expect(model.text).toBe("text");
+  expect(model.controls).toBe(CONTROLS);
+  expect(model.refusal?.message).toBe("link.rate: too fast");
+  expect(model.isChangeable).toBe(true);
+});
+
+test("a text that is refused has no controls until it is mended", async () => {
+  const { model, worker } = await begun();
+  const taken = model.take("wrong");
+  await answer(worker, "wrong", "no answer");
+  await taken;
+  expect(model.isChangeable).toBe(false);
+  expect(model.controls).toBe(CONTROLS);
+  const mended = model.take("right");
+  await answer(worker, resolvedWith(CONTROLS));
+  await mended;
+  expect(model.isChangeable).toBe(true);
+});
