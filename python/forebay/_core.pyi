@@ -366,6 +366,7 @@ class Metric:
 
     name: str
     goal_name: str
+    title: str
     unit: Literal["share", "s", "bps", "packets", "number"]
     more_is_better: bool
     scope: Literal["link", "group", "both"]

@@ -16,11 +16,13 @@ from typing import Any
 
 import click
 
+from forebay import InputError, Scenario
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
+from tests.support.schema_examples import documents
 
-__all__ = ["ASKED", "RELEASED", "answers", "names", "schema", "shape"]
+__all__ = ["ASKED", "RELEASED", "answers", "names", "scenarios", "schema", "shape"]
 
 RELEASED = ROOT / "tests/released"
 
@@ -54,6 +56,23 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of scenarios."""
     found: dict[str, Any] = json.loads(forebay("schema").out)
     return found
+
+
+def scenarios() -> Iterator[str]:
+    """Scenarios with every key and form of the schema, as far as the reader accepts them.
+
+    A list of one link is left out, because it is the same as that link alone.
+    """
+    for document in documents(schema()):
+        for group in document["flows"]:
+            group.setdefault("rtt", "1ms")
+        if len(document.get("links", [])) != 1:
+            text = json.dumps(document)
+            try:
+                Scenario.parse(text, "json")
+            except InputError:
+                continue
+            yield text
 
 
 def shape(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
@@ -113,6 +132,7 @@ def main() -> None:
     kept = {
         "version.txt": version,
         "scenario.schema.json": json.dumps(schema(), indent=1, sort_keys=True),
+        "scenarios.jsonl": "\n".join(scenarios()),
         "answers.txt": "\n".join(lines),
         "names.json": json.dumps(names(), indent=1),
     }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::histogram::LogHistogram;
+use forebay_units::LogHistogram;
 
 /// Number of packets that determine the frequent sizes.
 const LEARNING: usize = 4096;
@@ -84,7 +84,7 @@ impl Gaps {
             .collect();
         let pairs = self.pairs.into_iter().enumerate();
         pairs
-            .filter(|(_, times)| times.total() > 0)
+            .filter(|(_, times)| !times.is_empty())
             .map(|(pair, times)| Gap {
                 before: sizes[pair / CLASSES],
                 behind: sizes[pair % CLASSES],

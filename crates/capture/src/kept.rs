@@ -9,9 +9,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::bins::Amount;
 use crate::budget::Budget;
-use crate::histogram::LogHistogram;
 use crate::series::Series;
 use crate::stream::Stream;
+use forebay_units::LogHistogram;
 
 /// Number of ended streams that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

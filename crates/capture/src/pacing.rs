@@ -1,10 +1,11 @@
 //! The regularity of a stream's packets: paced packets have equal distances, others come in trains.
 
-use crate::histogram::LogHistogram;
+use forebay_units::LogHistogram;
 
 /// Times between consecutive packets with payload.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pacing {
+    count: u64,
     mean: f64,
     /// Sum of squared deviations (Welford, Technometrics 4, 1962).
     squares: f64,
@@ -36,15 +37,15 @@ const SMALLEST: f64 = 0.01;
 impl Pacing {
     pub(crate) fn add(&mut self, gap: u64) {
         self.gaps.add(gap);
+        self.count += 1;
         let gap = gap as f64;
         let deviation = gap - self.mean;
-        self.mean += deviation / self.gaps.total() as f64;
+        self.mean += deviation / self.count as f64;
         self.squares += deviation * (gap - self.mean);
     }
 
     /// The regularity; `None` if there were fewer than two packets.
     pub(crate) fn evenness(&self) -> Option<Evenness> {
-        let gaps = self.gaps.total();
         let smallest = self.gaps.quantile(SMALLEST)?;
         let mut close = 0.0;
         for bin in self.gaps.bins() {
@@ -52,9 +53,9 @@ impl Pacing {
             let inside = ((smallest * CLOSE - least) / width).clamp(0.0, 1.0);
             close += inside * bin.count as f64;
         }
-        let total = gaps as f64;
+        let total = self.count as f64;
         Some(Evenness {
-            gaps,
+            gaps: self.count,
             mean: self.mean,
             variation: if self.mean > 0.0 {
                 (self.squares.max(0.0) / total).sqrt() / self.mean

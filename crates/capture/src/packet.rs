@@ -131,7 +131,6 @@ impl Flags {
     const FIN: u16 = 0x01;
     const SYN: u16 = 0x02;
     const RST: u16 = 0x04;
-    const PSH: u16 = 0x08;
     const ACK: u16 = 0x10;
     const ECE: u16 = 0x40;
     const CWR: u16 = 0x80;
@@ -156,12 +155,6 @@ impl Flags {
     #[must_use]
     pub fn rst(self) -> bool {
         self.has(Self::RST)
-    }
-
-    /// Whether the receiver should deliver the data at once (PSH).
-    #[must_use]
-    pub fn psh(self) -> bool {
-        self.has(Self::PSH)
     }
 
     /// Whether the acknowledgment number is valid (ACK).

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::bins::{Amount, Bins, Merge};
-use crate::histogram::LogHistogram;
 use crate::matching::{Entry, LONGEST, Matching, Seen, Settled};
 use crate::packet::{Ecn, Packet};
+use forebay_units::LogHistogram;
 
 /// Maximum number of waiting packets, which take about 256 MiB.
 const MOST: usize = 1 << 21;

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use crate::histogram::LogHistogram;
 use crate::sequence::unwrapped;
+use forebay_units::LogHistogram;
 
 /// Maximum number of waiting packets with and without spare memory.
 const MOST: usize = 256;
@@ -190,7 +190,7 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn add(&mut self, time: u64) {
         // RFC 6298 section 2.
-        let gain = if self.histogram.total() == 0 {
+        let gain = if self.histogram.is_empty() {
             1.0
         } else {
             0.125

@@ -1,65 +1,31 @@
-//! The lateness of deliveries, as a histogram of constant memory for runs of any length. The
-//! verdict of a run uses it.
-//!
-//! Buckets are log-linear, as in HdrHistogram (Tene 2012): every power of two has 64 equal parts.
-//! The middle of a bucket is within 1/128 of each value in it.
+//! The lateness of deliveries, as a histogram for runs of any length. The verdict of a run uses it.
 
-use forebay_units::Time;
+use forebay_units::{LogHistogram, Time};
 
-/// Binary logarithm of the number of parts per power of two.
-const PRECISION: u32 = 6;
-const PARTS: u64 = 1 << PRECISION;
-/// Number of buckets. Times below `2 * PARTS` ticks have one bucket each, and each further bit has
-/// `PARTS` buckets.
-const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
-
-/// A histogram of times. Its quantiles are within one percent, and its maximum is exact.
-#[derive(Clone, Debug)]
-pub struct Lateness {
-    buckets: Box<[u64]>,
-    count: u64,
-    min: Time,
-    max: Time,
-}
-
-impl Default for Lateness {
-    fn default() -> Self {
-        Self {
-            buckets: vec![0; BUCKETS].into_boxed_slice(),
-            count: 0,
-            min: Time::MAX,
-            max: Time::ZERO,
-        }
-    }
-}
+/// A histogram of times. Its quantiles are within one percent, and its maximum is exact. The middle
+/// of a bin is within 1/128 of each time in it.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness(LogHistogram<6>);
 
 impl Lateness {
     /// Counts a delivery with this lateness.
     pub fn add(&mut self, late: Time) {
-        self.buckets[bucket(late)] += 1;
-        self.count += 1;
-        self.min = self.min.min(late);
-        self.max = self.max.max(late);
+        self.0.add(late.as_picos());
     }
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
-        }
-        self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.0.merge(&other.0);
     }
 
     /// Number of counted deliveries.
     pub fn count(&self) -> u64 {
-        self.count
+        self.0.total()
     }
 
     /// The largest lateness; zero if there is none.
     pub fn max(&self) -> Time {
-        self.max
+        Time::from_picos(self.0.largest())
     }
 
     /// The median lateness.
@@ -79,31 +45,13 @@ impl Lateness {
 
     /// The lateness that `thousandths` of the deliveries do not exceed (the nearest-rank quantile).
     fn at_least(&self, thousandths: u64) -> Time {
-        let rank = (u128::from(self.count) * u128::from(thousandths)).div_ceil(1_000);
-        let mut seen = 0;
-        for (index, count) in self.buckets.iter().enumerate() {
-            seen += u128::from(*count);
-            if seen >= rank && *count > 0 {
-                return middle(index).clamp(self.min, self.max);
-            }
-        }
-        self.max
+        let rank = (u128::from(self.count()) * u128::from(thousandths)).div_ceil(1_000);
+        let Some((bin, _)) = self.0.at_rank(rank as f64) else {
+            return self.max();
+        };
+        let middle = bin.least + (bin.most - bin.least).div_ceil(2);
+        Time::from_picos(middle.clamp(self.0.smallest(), self.0.largest()))
     }
-}
-
-/// The bucket of a time.
-fn bucket(late: Time) -> usize {
-    let ticks = late.as_picos();
-    let shift = (ticks | PARTS).ilog2() - PRECISION;
-    ((u64::from(shift) << PRECISION) + (ticks >> shift)) as usize
-}
-
-/// The middle of a bucket.
-fn middle(index: usize) -> Time {
-    let index = index as u64;
-    let shift = (index >> PRECISION).saturating_sub(1);
-    let lowest = (index - (shift << PRECISION)) << shift;
-    Time::from_picos(lowest + ((1 << shift) >> 1))
 }
 
 #[cfg(test)]
@@ -145,9 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_have_buckets_of_their_own() {
-        assert_eq!(bucket(Time::ZERO), 0);
-        assert_eq!(bucket(Time::MAX), BUCKETS - 1);
+    fn no_delivery_is_not_late() {
         assert_eq!(Lateness::default().p99(), Time::ZERO);
     }
 }

@@ -209,24 +209,6 @@ pub fn cut_off_when_closed(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
-/// The congestion control of a socket.
-pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
-    Ok(sockopt::tcp_congestion(socket)?)
-}
-
-/// Limits a socket's send buffer, which then no longer grows automatically. Returns the actual
-/// limit, which the kernel doubles for its own bookkeeping (socket(7), `SO_SNDBUF`). Without
-/// privileges the limit is at most `net.core.wmem_max`.
-pub fn bound_send_buffer(socket: impl AsFd, bound: Bytes) -> io::Result<Bytes> {
-    let socket = socket.as_fd();
-    // The option is an int, and the kernel doubles it.
-    let bytes = usize::try_from(bound.get().min(i32::MAX as u64 / 2)).map_err(io::Error::other)?;
-    if sockopt::set_socket_send_buffer_size_force(socket, bytes).is_err() {
-        sockopt::set_socket_send_buffer_size(socket, bytes)?;
-    }
-    Ok(Bytes::new(sockopt::socket_send_buffer_size(socket)? as u64))
-}
-
 /// Disables Nagle's algorithm, so that small segments are sent at once (RFC 9293, section 3.7.4).
 pub fn send_at_once(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, true)?)

@@ -12,6 +12,8 @@ pub(crate) struct Metric {
     name: &'static str,
     /// Name in goals, without the unit.
     goal_name: &'static str,
+    /// Title in tables and pictures.
+    title: &'static str,
     /// "share", "s", "bps", "packets" or "number".
     unit: &'static str,
     more_is_better: bool,
@@ -27,6 +29,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
     all.map(|metric| Metric {
         name: metric.name(),
         goal_name: metric.goal_name(),
+        title: metric.title(),
         unit: metric.unit().name(),
         more_is_better: metric.more_is_better(),
         scope: metric.scope().name(),

@@ -1,117 +1,56 @@
-//! Histograms of fixed size, so that the counts of a run do not grow with its length. Links and
-//! measurements count in them.
+//! Histograms of times and other whole numbers, so that the counts of a run do not grow with its
+//! length. Links and measurements count in them, and reports read them.
 
 use forebay_scenario::{Bin, Distribution};
-use forebay_units::Time;
+use forebay_units::{LogHistogram, Time};
 
-/// A histogram of times or other whole numbers with a relative resolution of 1/128 (after Tene's HdrHistogram).
-#[derive(Clone, Debug)]
-pub struct Histogram {
-    /// Counts of the buckets up to the highest that was needed.
-    counts: Vec<u64>,
-    /// Smallest value; the largest of all numbers without values.
-    smallest: u64,
-    /// Largest value; zero without values.
-    largest: u64,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self {
-            counts: Vec::new(),
-            smallest: u64::MAX,
-            largest: 0,
-        }
-    }
-}
-
-/// log2 of the buckets per power of two.
-const PRECISION: u32 = 7;
+/// A histogram of times or other whole numbers with a relative resolution of 1/128.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram(LogHistogram<7>);
 
 impl Histogram {
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Values below 2^7 ticks have a bucket each; above, each power of two has 2^7 buckets.
-    #[inline]
-    fn bucket(value: u64) -> usize {
-        let magnitude = (value | (1 << PRECISION)).ilog2() - PRECISION;
-        ((magnitude as usize) << PRECISION) + (value >> magnitude) as usize
-    }
-
-    /// Lowest value of a bucket.
-    fn lowest(bucket: usize) -> u64 {
-        let magnitude = (bucket >> PRECISION).saturating_sub(1);
-        ((bucket - (magnitude << PRECISION)) as u64) << magnitude
-    }
-
     #[inline]
     pub(crate) fn add(&mut self, value: Time) {
-        self.add_value(value.as_picos());
+        self.0.add(value.as_picos());
     }
 
     /// A value in a unit that the caller knows.
     #[inline]
     pub(crate) fn add_value(&mut self, value: u64) {
-        self.smallest = self.smallest.min(value);
-        self.largest = self.largest.max(value);
-        let bucket = Self::bucket(value);
-        match self.counts.get_mut(bucket) {
-            Some(count) => *count += 1,
-            None => self.add_beyond(bucket),
-        }
-    }
-
-    /// The first value in a bucket beyond: makes room to the end of its power of two.
-    #[cold]
-    #[inline(never)]
-    fn add_beyond(&mut self, bucket: usize) {
-        self.counts.resize((bucket | ((1 << PRECISION) - 1)) + 1, 0);
-        self.counts[bucket] += 1;
+        self.0.add(value);
     }
 
     /// Takes over what another one holds.
     pub(crate) fn add_all(&mut self, other: &Self) {
-        if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        self.smallest = self.smallest.min(other.smallest);
-        self.largest = self.largest.max(other.largest);
+        self.0.merge(&other.0);
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.counts.clear();
-        self.smallest = u64::MAX;
-        self.largest = 0;
+        self.0.clear();
     }
 
     /// How many values it holds.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.0.total()
     }
 
     /// The largest value; zero where there are none.
     pub(crate) fn largest(&self) -> u64 {
-        self.largest
+        self.0.largest()
     }
 
-    /// Mean of the values, each taken at the middle of its bucket; zero where there are none.
+    /// Mean of the values, each taken at the middle of its bin; zero where there are none.
     pub(crate) fn mean(&self) -> f64 {
-        let held = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
         let (mut sum, mut total) = (0.0, 0.0);
-        for (bucket, &count) in held {
-            let (low, next) = (Self::lowest(bucket), Self::lowest(bucket + 1));
-            sum += (low as f64 + (next - low - 1) as f64 / 2.0) * count as f64;
-            total += count as f64;
+        for bin in self.0.bins() {
+            let middle = bin.least as f64 + (bin.most - bin.least) as f64 / 2.0;
+            sum += middle * bin.count as f64;
+            total += bin.count as f64;
         }
         if total > 0.0 { sum / total } else { 0.0 }
     }
@@ -120,13 +59,8 @@ impl Histogram {
     /// four to each power of two.
     pub(crate) fn distribution(&self, unit: f64) -> Distribution {
         let mut bins: Vec<Bin> = Vec::new();
-        let held = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        for (bucket, &count) in held {
-            let value = Self::lowest(bucket);
+        for bin in self.0.bins() {
+            let (value, count) = (bin.least, bin.count);
             let shift = value
                 .checked_ilog2()
                 .filter(|log| *log >= 4)
@@ -145,39 +79,29 @@ impl Histogram {
     }
 
     /// The value in seconds below which the fraction `q` of the values lie, linear within a
-    /// bucket and between the smallest and the largest value; zero where there are none.
+    /// bin and between the smallest and the largest value; zero where there are none.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
         if self.count() == 0 {
             return 0.0;
         }
         // A product rounds otherwise than the quotients that state the extremes.
-        let [smallest, largest] =
-            [self.smallest, self.largest].map(|value| Time::from_picos(value).as_secs_f64());
+        let [smallest, largest] = [self.0.smallest(), self.0.largest()]
+            .map(|value| Time::from_picos(value).as_secs_f64());
         (self.quantile_of_values(q) * 1e-12).clamp(smallest, largest)
     }
 
     /// The same in the values' own unit.
     pub(crate) fn quantile_of_values(&self, q: f64) -> f64 {
-        let total = self.count();
-        if total == 0 {
+        let Some((bin, share)) = self.0.at_rank(q * self.count() as f64) else {
             return 0.0;
-        }
-        let rank = q * total as f64;
-        let mut below = 0.0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
-            if count == 0 {
-                continue;
-            }
-            if below + count as f64 >= rank {
-                let (low, high) = (Self::lowest(bucket) as f64, Self::lowest(bucket + 1) as f64);
-                // Whole ticks have a bucket each: nothing lies in between.
-                let width = if high - low <= 1.0 { 0.0 } else { high - low };
-                let value = low + width * ((rank - below) / count as f64);
-                return value.clamp(self.smallest as f64, self.largest as f64);
-            }
-            below += count as f64;
-        }
-        0.0
+        };
+        // Whole ticks have a bin each: nothing lies in between.
+        let width = match bin.most - bin.least {
+            0 => 0.0,
+            most => most as f64 + 1.0,
+        };
+        let value = bin.least as f64 + width * share;
+        value.clamp(self.0.smallest() as f64, self.0.largest() as f64)
     }
 }
 
@@ -187,16 +111,6 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn a_bucket_holds_its_value_to_one_part_in_128(value in any::<u64>(), shift in 0u32..64) {
-            let value = value >> shift;
-            let bucket = Histogram::bucket(value);
-            let low = Histogram::lowest(bucket);
-            prop_assert!(low <= value);
-            prop_assert!(value - low <= value / 128);
-            prop_assert!(bucket < ((64 - PRECISION + 1) as usize) << PRECISION);
-        }
-
         /// A quantile lies between the extremes, which are exact, also after a merge.
         #[test]
         fn quantiles_lie_between_the_smallest_and_the_largest_value(
@@ -227,16 +141,6 @@ mod tests {
                 prop_assert!((seconds[0]..=seconds[1]).contains(&quantile), "{q} {quantile}");
             }
         }
-    }
-
-    #[test]
-    fn a_cleared_histogram_forgets_its_extremes() {
-        let mut histogram = Histogram::new();
-        histogram.add_value(1_000_003);
-        histogram.clear();
-        assert_eq!(histogram.largest(), 0);
-        histogram.add_value(5);
-        assert_eq!(histogram.quantile_of_values(1.0), 5.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod decimal;
 mod delay_steps;
+mod log_histogram;
 mod opportunities;
 pub mod parameter;
 mod steps;
@@ -18,6 +19,7 @@ use decimal::{Unit, parse_scaled, print_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use delay_steps::DelaySteps;
+pub use log_histogram::{LogBin, LogHistogram};
 pub use opportunities::{Opportunities, OpportunitiesError};
 pub use steps::{Phase, RateSteps, StepsError, Work};
 

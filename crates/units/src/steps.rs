@@ -356,11 +356,6 @@ impl RateSteps {
         self.steps().map(|(_, rate)| rate).max().unwrap_or_default()
     }
 
-    /// The lowest rate of all steps; zero if there is an outage.
-    pub fn lowest(&self) -> Rate {
-        self.steps().map(|(_, rate)| rate).min().unwrap_or_default()
-    }
-
     /// The number of whole periods before `at`, and the time within the period that follows.
     fn periods(&self, at: Time) -> (u64, Time) {
         match self.period {

@@ -33,35 +33,12 @@ USUAL = ("utilization", "loss_rate", "queue_delay_p99_s")
 #: Share of runs without a finished transfer from which on that share is printed in place of a mean completion time.
 SOME_RUNS = 2e-3
 
-#: Titles of metrics in tables and pictures.
-_TITLES = {
-    "utilization": "utilization",
-    "loss_rate": "loss",
-    "mark_rate": "ECN marks",
-    "queue_mean_packets": "mean queue",
-    "queue_delay_mean_s": "mean delay",
-    "queue_delay_p05_s": "p5 delay",
-    "queue_delay_p50_s": "median delay",
-    "queue_delay_p95_s": "p95 delay",
-    "queue_delay_p99_s": "p99 delay",
-    "queue_delay_max_s": "longest delay",
-    "queue_delay_p50_slow_s": "median delay while slow",
-    "queue_delay_p99_slow_s": "p99 delay while slow",
-    "queue_delay_p50_fast_s": "median delay while fast",
-    "queue_delay_p99_fast_s": "p99 delay while fast",
-    "drain_time_max_s": "longest drain",
-    "goodput_bps": "goodput",
-    "jain_index": "Jain index",
-    "synchronization": "synchronization",
-}
-
 
 def metric_title(name: str) -> str:
     """Title of a metric or of "group.metric"."""
     group, dot, metric = name.rpartition(".")
     known = find(metric)
-    title = metric if known is None else _TITLES.get(known.name, known.goal_name)
-    title = title.replace("_", " ")
+    title = metric.replace("_", " ") if known is None else known.title
     return f"{group}: {title}" if dot else title
 
 

@@ -154,32 +154,30 @@ pub static MODEL: Model = Model {
     references: REFERENCES,
 };
 
-/// The names in reference tables.
-const REFERENCES: &[Reference] = &[
-    named("barman-droptail", "offered load rho", &["load", "rho"])
-        .formula(|a| Ok(row(a)?.offered_load), ROW),
-    named(
-        "barman-droptail",
-        "loss probability",
-        &["loss", "drop", "p_red", "blocking"],
-    )
-    .formula(|a| Ok(row(a)?.loss), ROW),
-    named("barman-droptail", "utilisation", &["utili"]).formula(|a| Ok(row(a)?.utilization), ROW),
-    named("barman-droptail", "queueing delay", &["delay", "wait"])
-        .formula(|a| Ok(row(a)?.queue_delay_s), ROW),
-    named(
-        "barman-droptail",
-        "seen by accepted",
-        &["accepted", "seen", "found"],
-    )
-    .formula(|a| Ok(row(a)?.mean_found), ROW),
-    named(
-        "barman-droptail",
-        "mean number in system",
-        &["mean", "number", "queue"],
-    )
-    .formula(|a| Ok(row(a)?.mean_number), ROW),
-];
+/// The names of a fixed point's quantities in reference tables, for the model `$model` whose rows
+/// `$row` solves, and `$more` references.
+macro_rules! fixed_point_references {
+    ($model:literal, $row:ident, $columns:ident $(, $more:expr)* $(,)?) => {
+        &[
+            named($model, "offered load rho", &["load", "rho"])
+                .formula(|a| Ok($row(a)?.offered_load), $columns),
+            named($model, "loss probability", &["loss", "drop", "p_red", "blocking"])
+                .formula(|a| Ok($row(a)?.loss), $columns),
+            named($model, "utilisation", &["utili"])
+                .formula(|a| Ok($row(a)?.utilization), $columns),
+            named($model, "queueing delay", &["delay", "wait"])
+                .formula(|a| Ok($row(a)?.queue_delay_s), $columns),
+            named($model, "seen by accepted", &["accepted", "seen", "found"])
+                .formula(|a| Ok($row(a)?.mean_found), $columns),
+            named($model, "mean number in system", &["mean", "number", "queue"])
+                .formula(|a| Ok($row(a)?.mean_number), $columns),
+            $($more,)*
+        ]
+    };
+}
+pub(crate) use fixed_point_references;
+
+const REFERENCES: &[Reference] = fixed_point_references!("barman-droptail", row, ROW);
 
 /// The response function that a row names.
 pub(crate) const RESPONSE: Column =
@@ -249,15 +247,22 @@ fn row(a: &Arguments) -> Result<FixedPoint, FormulaError> {
 /// Solves the drop-tail fixed point for the arguments (capacity, K) and the list of round-trip
 /// times.
 fn solved(a: &Arguments, response: &dyn Response) -> Result<FixedPoint, FormulaError> {
-    let flows = one_flow_each(a.list);
-    let link = SharedLink {
+    paper_link(a, &one_flow_each(a.list), response).droptail()
+}
+
+/// The link of the paper for the arguments (capacity, K).
+pub(crate) fn paper_link<'a>(
+    a: &Arguments,
+    flows: &'a [RttClass],
+    response: &'a dyn Response,
+) -> SharedLink<'a> {
+    SharedLink {
         capacity_pps: a[0],
         system_capacity: a[1],
-        flows: &flows,
+        flows,
         response,
         background_load: 0.0,
-    };
-    link.droptail()
+    }
 }
 
 /// HSTCP with the parameters of RFC 3649.

@@ -295,16 +295,6 @@ pub fn mean_window(response: &HstcpResponse, form: Form, loss: f64) -> Result<f6
     )
 }
 
-/// RFC 3649's parameters with `low_loss` = 1.5/w_l^2. It is the paper's definition and makes w(p)
-/// and a(w) continuous (erratum B9).
-pub fn continuous() -> HstcpResponse {
-    let standard = HstcpResponse::default();
-    HstcpResponse {
-        low_loss: 1.5 / (standard.low_window * standard.low_window),
-        ..standard
-    }
-}
-
 /// Checks the parameters. The error names the one that is out of range.
 pub(crate) fn validate(response: &HstcpResponse) -> Result<(), FormulaError> {
     let &HstcpResponse {

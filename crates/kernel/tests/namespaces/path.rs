@@ -7,10 +7,11 @@ use std::os::fd::AsFd;
 use forebay_kernel::counters::Event;
 use forebay_kernel::namespaces::{Kind, Namespaces, Setup, Side, Sysctl};
 use forebay_kernel::tcp::{
-    self, CongestionControlError, Connection, Listener, Route, bound_send_buffer, send_at_once,
+    self, CongestionControlError, Connection, Listener, Route, send_at_once,
 };
 use forebay_kernel::tcp_info::RecoveryState;
 use forebay_units::{Bytes, Time};
+use rustix::net::sockopt;
 
 use crate::make;
 use crate::relay::{Relay, Transfer, connect};
@@ -105,7 +106,7 @@ fn every_congestion_control_carries_and_an_unknown_one_lists_those_that_there_ar
             }
             Err(error) => panic!("{error}"),
         }
-        assert_eq!(tcp::congestion_control(&ends.0).expect("a name"), *name);
+        assert_eq!(sockopt::tcp_congestion(&ends.0).expect("a name"), *name);
         let mut transfer = Transfer::new(ends, 2, 300_000);
         relay.until(|| transfer.step());
         if name == "bbr" {
@@ -224,11 +225,10 @@ fn a_bounded_send_buffer_takes_no_more() {
     };
     let mut relay = Relay::new(&namespaces);
     let (sender, _receiver) = connect(&mut relay, (0, 0));
-    let bound = bound_send_buffer(&sender, Bytes::new(50_000)).expect("a bound");
-    assert_eq!(bound, Bytes::new(100_000));
-    assert!(!rustix::net::sockopt::tcp_nodelay(&sender).expect("an option"));
+    sockopt::set_socket_send_buffer_size(&sender, 50_000).expect("a bound");
+    assert!(!sockopt::tcp_nodelay(&sender).expect("an option"));
     send_at_once(&sender).expect("no delay");
-    assert!(rustix::net::sockopt::tcp_nodelay(&sender).expect("an option"));
+    assert!(sockopt::tcp_nodelay(&sender).expect("an option"));
     let mut taken = 0;
     while let Some(count) = sender.write(&[7; 10_000]).expect("written") {
         taken += count;

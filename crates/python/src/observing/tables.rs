@@ -1,6 +1,7 @@
 //! Columns of NumPy in dictionaries, and parts that several tables share.
 
-use forebay_capture::{Amount, Bins, Crossed, Crossing, LogHistogram, Merge};
+use forebay_capture::{Amount, Bins, Crossed, Crossing, Merge};
+use forebay_units::LogHistogram;
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -76,8 +76,8 @@ impl Scope {
 /// Makes the enum of all metrics and what finds their texts out of one list, in report order.
 macro_rules! metrics {
     (
-        of_every_engine: { $($common:ident($common_name:literal, $common_unit:ident, $common_scope:ident, $common_meaning:literal),)+ }
-        others: { $($other:ident($name:literal, $unit:ident, $scope:ident, $meaning:literal),)+ }
+        of_every_engine: { $($common:ident($common_name:literal, $common_title:literal, $common_unit:ident, $common_scope:ident, $common_meaning:literal),)+ }
+        others: { $($other:ident($name:literal, $title:literal, $unit:ident, $scope:ident, $meaning:literal),)+ }
     ) => {
         /// A metric at the target link after the warm-up.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,10 +111,10 @@ macro_rules! metrics {
                 }
             }
 
-            const fn text(self) -> (&'static str, &'static str) {
+            const fn texts(self) -> [&'static str; 3] {
                 match self {
-                    $(Self::$common => ($common_name, $common_meaning),)+
-                    $(Self::$other => ($name, $meaning),)+
+                    $(Self::$common => [$common_name, $common_title, $common_meaning],)+
+                    $(Self::$other => [$name, $title, $meaning],)+
                 }
             }
         }
@@ -123,91 +123,91 @@ macro_rules! metrics {
 
 metrics! {
     of_every_engine: {
-        Utilization("utilization", Share, Link,
+        Utilization("utilization", "utilization", Share, Link,
             "bytes that left the link / (rate x time)"),
-        LossRate("loss_rate", Share, Both,
+        LossRate("loss_rate", "loss", Share, Both,
             "packets dropped / packets arrived"),
-        MarkRate("mark_rate", Share, Link,
+        MarkRate("mark_rate", "ECN marks", Share, Link,
             "packets ECN-marked / packets arrived"),
-        QueueMean("queue_mean_packets", Packets, Link,
+        QueueMean("queue_mean_packets", "mean queue", Packets, Link,
             "time-weighted mean of the packets waiting"),
-        QueueDelayMean("queue_delay_mean_s", Seconds, Both,
+        QueueDelayMean("queue_delay_mean_s", "mean delay", Seconds, Both,
             "mean wait of accepted packets, own transmission excluded"),
-        QueueDelayP05("queue_delay_p05_s", Seconds, Both,
+        QueueDelayP05("queue_delay_p05_s", "p5 delay", Seconds, Both,
             "5th percentile of the wait of accepted packets: the standing queue"),
-        QueueDelayP50("queue_delay_p50_s", Seconds, Both,
+        QueueDelayP50("queue_delay_p50_s", "median delay", Seconds, Both,
             "median wait of accepted packets"),
-        QueueDelayP95("queue_delay_p95_s", Seconds, Both,
+        QueueDelayP95("queue_delay_p95_s", "p95 delay", Seconds, Both,
             "95th percentile of the wait of accepted packets"),
-        QueueDelayP99("queue_delay_p99_s", Seconds, Both,
+        QueueDelayP99("queue_delay_p99_s", "p99 delay", Seconds, Both,
             "99th percentile of the wait of accepted packets"),
-        QueueDelayMax("queue_delay_max_s", Seconds, Both,
+        QueueDelayMax("queue_delay_max_s", "longest delay", Seconds, Both,
             "longest wait of an accepted packet"),
-        Goodput("goodput_bps", BitsPerSecond, Both,
+        Goodput("goodput_bps", "goodput", BitsPerSecond, Both,
             "in-order payload delivered, all responsive flows"),
-        JainIndex("jain_index", Number, Link,
+        JainIndex("jain_index", "Jain index", Number, Link,
             "(sum x)^2 / (n sum x^2) over the persistent flows' goodputs"),
-        Synchronization("synchronization", Number, Link,
+        Synchronization("synchronization", "synchronization", Number, Link,
             "mean fraction of the persistent flows that lose in one congestion event"),
     }
     others: {
-        Retransmissions("retransmissions", Number, Group,
+        Retransmissions("retransmissions", "retransmissions", Number, Group,
             "packets sent again"),
-        Timeouts("timeouts", Number, Group,
+        Timeouts("timeouts", "timeouts", Number, Group,
             "retransmission timeouts"),
-        CompletionTimeP50("completion_time_p50_s", Seconds, Group,
+        CompletionTimeP50("completion_time_p50_s", "completion time p50", Seconds, Group,
             "median time to complete a transfer"),
-        CompletionTimeP95("completion_time_p95_s", Seconds, Group,
+        CompletionTimeP95("completion_time_p95_s", "completion time p95", Seconds, Group,
             "95th percentile of the time to complete a transfer"),
-        CompletionTimeP99("completion_time_p99_s", Seconds, Group,
+        CompletionTimeP99("completion_time_p99_s", "completion time p99", Seconds, Group,
             "99th percentile of the time to complete a transfer"),
-        RequestTimeP50("request_time_p50_s", Seconds, Group,
+        RequestTimeP50("request_time_p50_s", "request time p50", Seconds, Group,
             "median time from an incast's request to the end of its last response"),
-        RequestTimeP95("request_time_p95_s", Seconds, Group,
+        RequestTimeP95("request_time_p95_s", "request time p95", Seconds, Group,
             "95th percentile of the time from an incast's request to the end of its last response"),
-        RequestTimeP99("request_time_p99_s", Seconds, Group,
+        RequestTimeP99("request_time_p99_s", "request time p99", Seconds, Group,
             "99th percentile of the time from an incast's request to the end of its last response"),
-        FlowGoodputP10("flow_goodput_p10_bps", BitsPerSecond, Group,
+        FlowGoodputP10("flow_goodput_p10_bps", "flow goodput p10", BitsPerSecond, Group,
             "goodput that 90 % of the flows exceed"),
-        FlowGoodputP50("flow_goodput_p50_bps", BitsPerSecond, Group,
+        FlowGoodputP50("flow_goodput_p50_bps", "flow goodput p50", BitsPerSecond, Group,
             "median goodput of a flow"),
-        CongestionEvents("congestion_events", Number, Link,
+        CongestionEvents("congestion_events", "congestion events", Number, Link,
             "groups of losses of persistent flows less than one harmonic-mean round trip apart"),
-        LossesPerEvent("losses_per_event_packets", Packets, Link,
+        LossesPerEvent("losses_per_event_packets", "losses per event", Packets, Link,
             "mean number of packets that persistent flows lose in one congestion event"),
-        LossBurstMean("loss_burst_mean_packets", Packets, Link,
+        LossBurstMean("loss_burst_mean_packets", "loss burst mean", Packets, Link,
             "mean number of packets dropped one directly after the other"),
-        LossBurstMax("loss_burst_max_packets", Packets, Link,
+        LossBurstMax("loss_burst_max_packets", "loss burst max", Packets, Link,
             "most packets dropped one directly after the other"),
-        MediumLossRate("medium_loss_rate", Share, Link,
+        MediumLossRate("medium_loss_rate", "medium loss rate", Share, Link,
             "packets that the medium behind the link lost / packets that left it"),
-        QueueDelayP50Slow("queue_delay_p50_slow_s", Seconds, Link,
+        QueueDelayP50Slow("queue_delay_p50_slow_s", "median delay while slow", Seconds, Link,
             "median over time of how long the queue takes to drain while the rate is below its average"),
-        QueueDelayP99Slow("queue_delay_p99_slow_s", Seconds, Link,
+        QueueDelayP99Slow("queue_delay_p99_slow_s", "p99 delay while slow", Seconds, Link,
             "99th percentile over time of how long the queue takes to drain while the rate is below its average"),
-        QueueDelayP50Fast("queue_delay_p50_fast_s", Seconds, Link,
+        QueueDelayP50Fast("queue_delay_p50_fast_s", "median delay while fast", Seconds, Link,
             "median over time of how long the queue takes to drain while the rate is at its average or above"),
-        QueueDelayP99Fast("queue_delay_p99_fast_s", Seconds, Link,
+        QueueDelayP99Fast("queue_delay_p99_fast_s", "p99 delay while fast", Seconds, Link,
             "99th percentile over time of how long the queue takes to drain while the rate is at its average or above"),
-        DrainTimeMax("drain_time_max_s", Seconds, Link,
+        DrainTimeMax("drain_time_max_s", "longest drain", Seconds, Link,
             "longest time that what stands in the queue takes to be sent from a fall of the rate on"),
-        PolicerLossRate("policer_loss_rate", Share, Link,
+        PolicerLossRate("policer_loss_rate", "policer loss rate", Share, Link,
             "packets that the policer in front of the link dropped / packets that came to it"),
-        QueueAutocorrelation("queue_autocorrelation_s", Seconds, Link,
+        QueueAutocorrelation("queue_autocorrelation_s", "queue autocorrelation", Seconds, Link,
             "integral of the autocorrelation of the time that the queue takes to drain"),
-        LongFlows("long_flows", Number, Both,
+        LongFlows("long_flows", "long flows", Number, Both,
             "time-weighted mean number of flows that have left slow start for good and lose here and not elsewhere"),
-        ShortTransfers("short_transfers", Number, Group,
+        ShortTransfers("short_transfers", "short transfers", Number, Group,
             "share of the completed transfers that spent most of their time before their first congestion signal"),
-        WindowMean("window_mean_packets", Packets, Group,
+        WindowMean("window_mean_packets", "window mean", Packets, Group,
             "time-weighted mean congestion window of a flow that has something to send"),
-        SlowdownMean("slowdown_mean", Number, Group,
+        SlowdownMean("slowdown_mean", "slowdown mean", Number, Group,
             "mean of completion time / (round trip + size at the slowest rate of the path)"),
-        SlowdownP50("slowdown_p50", Number, Group,
+        SlowdownP50("slowdown_p50", "slowdown p50", Number, Group,
             "median slowdown of a transfer"),
-        SlowdownP95("slowdown_p95", Number, Group,
+        SlowdownP95("slowdown_p95", "slowdown p95", Number, Group,
             "95th percentile of the slowdown of a transfer"),
-        SlowdownP99("slowdown_p99", Number, Group,
+        SlowdownP99("slowdown_p99", "slowdown p99", Number, Group,
             "99th percentile of the slowdown of a transfer"),
     }
 }
@@ -230,7 +230,12 @@ impl Metric {
 
     /// Name in reports, with its unit.
     pub const fn name(self) -> &'static str {
-        self.text().0
+        self.texts()[0]
+    }
+
+    /// Title in tables and pictures.
+    pub const fn title(self) -> &'static str {
+        self.texts()[1]
     }
 
     /// Name in goals, without its unit.
@@ -253,7 +258,7 @@ impl Metric {
 
     /// What it means.
     pub const fn meaning(self) -> &'static str {
-        self.text().1
+        self.texts()[2]
     }
 }
 

@@ -17,8 +17,8 @@ use forebay_discipline::{Beyond, DropCurve};
 pub use chain::{DelayView, RedChain, chain};
 
 use crate::models::barman_droptail::{
-    CLOSED, FixedPoint, RESPONSE, ROUND_TRIPS, SharedLink, hstcp, numbers, one_flow_each,
-    row_response, shared, smallest_buffer,
+    CLOSED, FixedPoint, RESPONSE, ROUND_TRIPS, fixed_point_references, hstcp, numbers,
+    one_flow_each, paper_link, row_response, shared, smallest_buffer,
 };
 use crate::models::hstcp_throughput::{self, B_HIGH, Form, P_HIGH, P_LOW, W_HIGH, W_LOW};
 
@@ -102,31 +102,10 @@ pub static MODEL: Model = Model {
     references: REFERENCES,
 };
 
-/// The names in reference tables.
-const REFERENCES: &[Reference] = &[
-    named("barman-red", "offered load rho", &["load", "rho"])
-        .formula(|a| Ok(row(a)?.offered_load), ROW),
-    named(
-        "barman-red",
-        "loss probability",
-        &["loss", "drop", "p_red", "blocking"],
-    )
-    .formula(|a| Ok(row(a)?.loss), ROW),
-    named("barman-red", "utilisation", &["utili"]).formula(|a| Ok(row(a)?.utilization), ROW),
-    named("barman-red", "queueing delay", &["delay", "wait"])
-        .formula(|a| Ok(row(a)?.queue_delay_s), ROW),
-    named(
-        "barman-red",
-        "seen by accepted",
-        &["accepted", "seen", "found"],
-    )
-    .formula(|a| Ok(row(a)?.mean_found), ROW),
-    named(
-        "barman-red",
-        "mean number in system",
-        &["mean", "number", "queue"],
-    )
-    .formula(|a| Ok(row(a)?.mean_number), ROW),
+const REFERENCES: &[Reference] = fixed_point_references!(
+    "barman-red",
+    row,
+    ROW,
     named(
         "red-chain",
         "seen_by_accepted",
@@ -141,7 +120,7 @@ const REFERENCES: &[Reference] = &[
         .formula(|a| Ok(chain_row(a)?.empty), CHAIN_ROW),
     named("red-chain", "p_red", &["p_red", "drop", "loss"])
         .formula(|a| Ok(chain_row(a)?.loss()), CHAIN_ROW),
-];
+);
 
 const ROW: &[Column] = &[
     CAPACITY_PPS,
@@ -175,21 +154,13 @@ const P_MAX_COLUMN: Column = Column::of(&["p_max"]).or(0.1);
 const GENTLE_COLUMN: Column = Column::of(&["gentle"]).flag("gentle").or_named("gentle");
 
 fn row(a: &Arguments) -> Result<FixedPoint, FormulaError> {
-    let flows = one_flow_each(a.list);
     let response = row_response(a[3], hstcp_throughput::from_row(a, 4)?);
-    let link = SharedLink {
-        capacity_pps: a[0],
-        system_capacity: a[1],
-        flows: &flows,
-        response: response.as_ref(),
-        background_load: 0.0,
-    };
     let view = if a[13] > 0.0 {
         DelayView::Accepted
     } else {
         DelayView::Printed
     };
-    link.red(&curve(a, 9, beyond(a[12])), view)
+    paper_link(a, &one_flow_each(a.list), response.as_ref()).red(&curve(a, 9, beyond(a[12])), view)
 }
 
 fn chain_row(a: &Arguments) -> Result<RedChain, FormulaError> {
@@ -254,15 +225,8 @@ fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
 /// The fixed point for the arguments (capacity, K, thresholds, largest probability) and the list of
 /// round-trip times.
 fn fixed_point(a: &Arguments, beyond: Beyond) -> Result<FixedPoint, FormulaError> {
-    let flows = one_flow_each(a.list);
-    let link = SharedLink {
-        capacity_pps: a[0],
-        system_capacity: a[1],
-        flows: &flows,
-        response: &hstcp(Form::Approximate),
-        background_load: 0.0,
-    };
-    link.red(&curve(a, 2, beyond), DelayView::Accepted)
+    paper_link(a, &one_flow_each(a.list), &hstcp(Form::Approximate))
+        .red(&curve(a, 2, beyond), DelayView::Accepted)
 }
 
 fn red(s: &Situation) -> Check {

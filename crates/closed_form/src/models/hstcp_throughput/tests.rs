@@ -54,6 +54,16 @@ fn forms_compare_as_tabulated() {
     }
 }
 
+/// RFC 3649's parameters with `low_loss` = 1.5/w_l^2. It is the paper's definition and makes w(p)
+/// and a(w) continuous (erratum B9).
+fn continuous() -> HstcpResponse {
+    let standard = HstcpResponse::default();
+    HstcpResponse {
+        low_loss: 1.5 / (standard.low_window * standard.low_window),
+        ..standard
+    }
+}
+
 #[test]
 fn continuous_only_with_the_papers_low_loss() {
     let jump = |h: &HstcpResponse| {

@@ -1,13 +1,13 @@
 //! Histograms of integers with bin widths in proportion to the number (after Tene's HdrHistogram).
-//! Only bins between the smallest and the largest number take memory.
+//! Captures, links, measurements and the kernel engine count in them.
 
 /// A histogram with 2^`PRECISION` bins per octave. Each number below 2^`PRECISION` has its own bin.
+/// Only bins between the smallest and the largest number take memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHistogram<const PRECISION: u32> {
     /// Index of the bin of `counts[0]`.
     first: usize,
     counts: Vec<u64>,
-    total: u64,
     /// Smallest number; the largest of all where none was counted.
     smallest: u64,
     /// Largest number; zero where none was counted.
@@ -19,7 +19,6 @@ impl<const PRECISION: u32> Default for LogHistogram<PRECISION> {
         Self {
             first: 0,
             counts: Vec::new(),
-            total: 0,
             smallest: u64::MAX,
             largest: 0,
         }
@@ -45,7 +44,6 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
     #[inline]
     pub fn add(&mut self, number: u64) {
         let bin = Self::bin(number);
-        self.total += 1;
         self.smallest = self.smallest.min(number);
         self.largest = self.largest.max(number);
         match self.counts.get_mut(bin.wrapping_sub(self.first)) {
@@ -64,14 +62,35 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
                 }
             }
         }
-        self.total += other.total;
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
     }
 
+    /// Forgets all numbers.
+    pub fn clear(&mut self) {
+        self.counts.clear();
+        self.smallest = u64::MAX;
+        self.largest = 0;
+    }
+
+    /// Whether no number was counted.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// The count of all numbers.
     pub fn total(&self) -> u64 {
-        self.total
+        self.counts.iter().sum()
+    }
+
+    /// The smallest number; the largest of all where none was counted.
+    pub fn smallest(&self) -> u64 {
+        self.smallest
+    }
+
+    /// The largest number; zero where none was counted.
+    pub fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// The bins that are not empty, in order.
@@ -85,27 +104,29 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
             })
     }
 
-    /// The quantile for a share of the numbers, interpolated within its bin and between the smallest
-    /// and the largest number; `None` if there are no numbers.
-    pub fn quantile(&self, share: f64) -> Option<f64> {
-        if self.total == 0 {
-            return None;
-        }
-        let (smallest, largest) = (self.smallest as f64, self.largest as f64);
-        let wanted = share.clamp(0.0, 1.0) * self.total as f64;
+    /// The bin that holds the number of a rank, and the share of its numbers up to that rank; `None`
+    /// beyond the last number.
+    pub fn at_rank(&self, rank: f64) -> Option<(LogBin, f64)> {
         let mut below = 0.0;
         for bin in self.bins() {
             let count = bin.count as f64;
-            let (least, width) = (bin.least as f64, (bin.most - bin.least) as f64);
-            if below + count >= wanted {
-                let number = least + width * ((wanted - below) / count);
-                return Some(number.clamp(smallest, largest));
+            if below + count >= rank {
+                return Some((bin, (rank - below) / count));
             }
             below += count;
         }
-        Some(largest)
+        None
     }
 
+    /// The quantile for a share of the numbers, interpolated within its bin and between the smallest
+    /// and the largest number; `None` if there are no numbers.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let (bin, part) = self.at_rank(share.clamp(0.0, 1.0) * self.total() as f64)?;
+        let number = bin.least as f64 + (bin.most - bin.least) as f64 * part;
+        Some(number.clamp(self.smallest as f64, self.largest as f64))
+    }
+
+    #[inline]
     fn bin(number: u64) -> usize {
         let magnitude = (number | (1 << PRECISION)).ilog2() - PRECISION;
         ((magnitude as usize) << PRECISION) + (number >> magnitude) as usize
@@ -162,7 +183,7 @@ mod tests {
                 prop_assert!((bin.most - bin.least) as u128 * 16 <= bin.least as u128);
             }
             prop_assert!(bins.windows(2).all(|pair| pair[0].most < pair[1].least));
-            prop_assert_eq!(bins.iter().map(|it| it.count).sum::<u64>(), numbers.len() as u64);
+            prop_assert_eq!(histogram.total(), numbers.len() as u64);
         }
 
         #[test]
@@ -201,6 +222,23 @@ mod tests {
                 prop_assert!(extremes.contains(&quantile), "{share} {quantile}");
             }
         }
+    }
+
+    #[test]
+    fn a_cleared_histogram_forgets_its_extremes() {
+        let mut histogram = LogHistogram::<7>::default();
+        histogram.add(1_000_003);
+        histogram.clear();
+        assert_eq!((histogram.total(), histogram.largest()), (0, 0));
+        histogram.add(5);
+        assert_eq!(histogram.quantile(1.0), Some(5.0));
+    }
+
+    #[test]
+    fn the_largest_number_has_the_last_bin() {
+        let mut histogram = LogHistogram::<6>::default();
+        histogram.add(u64::MAX);
+        assert_eq!(histogram.bins().map(|bin| bin.most).last(), Some(u64::MAX));
     }
 
     #[test]
