@@ -75,8 +75,8 @@ impl LossRecovery {
         matches!(self, Self::Fack(_) | Self::Rack(_))
     }
 
-    /// Packets that may leave beyond the window for so many that arrived beyond a hole, outside of
-    /// recovery.
+    /// Packets that may leave beyond the window outside of recovery, for `sacked` packets that
+    /// arrived beyond a hole.
     #[inline]
     pub(super) fn limited_transmit(&self, sacked: u64) -> u64 {
         match self {
