@@ -70,7 +70,7 @@ impl Rare {
 pub struct Calendar {
     deliveries: Deliveries,
     rare: Rare,
-    /// What [`Rare::next`] says, kept here so that the common comparison is one load.
+    /// The result of [`Rare::next`], stored here so that the common comparison is one load.
     next_rare: Event,
 }
 
@@ -166,7 +166,7 @@ impl Calendar {
         delivery.time.min(self.next_rare.time)
     }
 
-    /// Deliveries under way.
+    /// Deliveries in progress.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
             Deliveries::Lanes(lanes) => lanes.len(),

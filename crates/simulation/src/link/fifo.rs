@@ -199,7 +199,7 @@ impl FifoLink {
         }
     }
 
-    /// What an arrival of `size` bytes would find.
+    /// The state that an arrival of `size` bytes would find.
     pub(crate) fn found(&mut self, now: Time, size: u32) -> Arrival {
         self.forget_departed(now);
         let busy_until = self.transmitter.busy_until;
@@ -264,12 +264,12 @@ impl FifoLink {
         matches!(self.room, Room::Counted { .. })
     }
 
-    /// What sends the packets.
+    /// The transmitter of the packets.
     pub(crate) fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         self.transmitter.usage(now)
     }
