@@ -85,7 +85,7 @@ impl<'a> Stepwise<'a> {
     /// A run before its first event.
     ///
     /// # Errors
-    /// What the engine does not model, by name; a run that would be too large.
+    /// An unsupported feature, by name; a run that would be too large.
     pub fn begin(scenario: &'a Scenario, options: RunOptions) -> Result<Self, EngineError> {
         let simulation = prepare(scenario, &options)?;
         let seconds = scenario.run().end().as_secs_f64();
