@@ -1,6 +1,6 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06): the model of BBR, bounded by what losses tell. Below, a
-//! section is one of that draft. The other source is Google's code for Linux (github.com/google/bbr,
-//! branch v3, net/ipv4/tcp_bbr.c), whose functions are named where the draft leaves room.
+//! BBR version 3 (draft-ietf-ccwg-bbr-06): the model of BBR, bounded by losses. Below, a section is
+//! one of that draft. The other source is Google's code for Linux (github.com/google/bbr, branch
+//! v3, net/ipv4/tcp_bbr.c), whose functions are named where the draft leaves room.
 //!
 //! These points differ from the draft's pseudo-code:
 //!
@@ -42,8 +42,7 @@ use crate::packet::{
 use crate::registration::{Description, Registered};
 use crate::segmentation::Segmentation;
 
-/// Share of lost packets in a round above which too many packets are in flight (section 2,
-/// LossThresh).
+/// Share of lost packets in a round that shows too large a flight (section 2, LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
 
 /// Acknowledgments with losses in one round that may end start-up (section 5.3.1).
@@ -133,8 +132,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// The packets that ought to be in flight, unless congestion reduced the window (section
-    /// 5.3.3).
+    /// The packets to have in flight, unless congestion reduced the window (section 5.3.3).
     fn target(&self, cwnd: f64) -> f64 {
         self.product(1.0, self.bw(), cwnd).min(cwnd)
     }

@@ -46,7 +46,7 @@ pub struct Bic {
 }
 
 impl Default for Bic {
-    /// Those of Linux.
+    /// The parameters of Linux.
     fn default() -> Self {
         Self::of(&Parameters::defaults(
             BicController::DESCRIPTION.parameters(),

@@ -159,7 +159,7 @@ impl RoundTripProbe {
     }
 }
 
-/// Against what the aggregation of acknowledgments is measured.
+/// The expected arrivals, with which the aggregation of acknowledgments is compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
     /// Packets per second.

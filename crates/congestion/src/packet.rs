@@ -229,7 +229,7 @@ impl Round {
     }
 }
 
-/// At which rate packets may leave.
+/// The rate at which packets may leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Packets per second.
@@ -261,7 +261,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Behind a long pause the window restarts (RFC 5681 section 4.1).
+    /// After a long pause the window restarts (RFC 5681 section 4.1).
     pub fn restart(&self, window: &mut Window) {
         if let Some(restart_window) = self.restart_window {
             window.cwnd = window.cwnd.min(restart_window);
@@ -290,7 +290,7 @@ pub trait CongestionControl: Sized {
         0.5 * window.ssthresh
     }
 
-    /// At which rate packets may leave; none leaves that to the acknowledgments.
+    /// The rate at which packets may leave; without one, acknowledgments set it.
     fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
     }

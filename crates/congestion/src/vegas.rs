@@ -33,7 +33,7 @@ pub struct Thresholds {
 }
 
 impl Default for Thresholds {
-    /// Those of Brakmo and Peterson 1995, and of Linux.
+    /// The thresholds of Brakmo and Peterson 1995, and of Linux.
     fn default() -> Self {
         Self {
             alpha: 2.0,

@@ -162,7 +162,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             all.push((name, text, overrides));
         }
         let disciplines = forebay_discipline::descriptions().iter();
-        // Those that were there when the digest was taken first.
+        // The disciplines that existed when the digest was first taken.
         let known = |name: &str| !["classes", "delay_limit"].contains(&name);
         for description in disciplines.filter(|description| known(description.name)) {
             for changes in CHANGES.iter().take(10) {

@@ -51,7 +51,7 @@ pub(crate) struct SimulatedEnds {
 }
 
 impl SimulatedEnds {
-    /// Those of a flow of this group that has not started.
+    /// The ends of a flow of this group that has not started.
     pub(crate) fn new(group: &Group<'_>, place: Place) -> Result<Self, Refusal> {
         let random = group.draws.key(place.index, Purpose::Controller);
         let begin = Beginning {

@@ -20,7 +20,7 @@ use self::wheel::Wheel;
 use crate::calendar::event::{Event, NEVER};
 use crate::ids::LaneId;
 
-/// Where deliveries wait.
+/// The storage of deliveries.
 // Each packet asks three times which it is: a tag of its own is quicker to compare than a niche.
 #[derive(Debug)]
 #[repr(u8)]
@@ -34,7 +34,7 @@ enum Deliveries {
     Wheel(Wheel),
 }
 
-/// Where timers and other rare events wait.
+/// The storage of timers and other rare events.
 #[derive(Debug)]
 enum Rare {
     Heap(BinaryHeap<Reverse<Event>>),

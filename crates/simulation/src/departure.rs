@@ -91,7 +91,7 @@ pub(crate) fn cross<E: Ends>(
     hop.forward(departing, transit, &mut timeline.calendar);
 }
 
-/// Where packets go from a queue.
+/// The destination of packets that leave a queue.
 pub(crate) struct Onward<'a, 's, E> {
     pub(crate) at: LinkId,
     /// The medium after the link, if it loses packets.

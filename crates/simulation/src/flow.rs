@@ -18,9 +18,9 @@ use crate::refusal::{Refusal, too_large, too_many_alive};
 /// All flows.
 #[derive(Debug)]
 pub struct Flows<E> {
-    /// Those with congestion control.
+    /// Flows with congestion control.
     pub responsive: Vec<Flow<E>>,
-    /// Those without, and acknowledgments that cross links.
+    /// Flows without it, and acknowledgments that cross links.
     pub unresponsive: Vec<Unresponsive>,
 }
 
@@ -211,7 +211,7 @@ pub struct InFlight {
     pub number: u32,
     /// Bytes, headers included.
     pub size: u32,
-    /// Where on its path it is.
+    /// Its hop on its path.
     pub hop: HopNumber,
     /// Whether it carries a mark of congestion.
     pub mark: Mark,
@@ -221,7 +221,7 @@ pub struct InFlight {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
     pub(crate) event: Event,
-    /// Where on its path it is.
+    /// Its hop on its path.
     pub(crate) hop: HopNumber,
     pub(crate) mark: Mark,
 }

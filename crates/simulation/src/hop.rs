@@ -24,7 +24,7 @@ pub struct Hop {
     pub last: bool,
     /// Label of the group's packets for disciplines here.
     pub label: Label,
-    /// Where the waits of its packets are counted.
+    /// Account of its packets' waits.
     pub account: Account,
     /// How much earlier packets arrive.
     pub(crate) lead: Lead,

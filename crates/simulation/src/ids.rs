@@ -53,12 +53,12 @@ number! {
     Route
 }
 
-/// Where on its path a packet is.
+/// The position of a packet on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopNumber(u8);
 
 impl HopNumber {
-    /// Where every path begins.
+    /// The first hop of every path.
     pub const FIRST: Self = Self(0);
 
     /// This hop of a path, counted from zero.

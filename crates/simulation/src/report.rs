@@ -342,7 +342,7 @@ impl GroupFigures {
     }
 }
 
-/// Where the distribution of completion times is cut.
+/// The percentiles of the completion times in a report.
 const TIME_PERCENTS: [u32; 3] = [50, 95, 99];
 
 fn put(report: &mut GroupReport, metric: Metric, value: f64) {

@@ -39,7 +39,7 @@ pub struct Simulation<'a, H: Hosts<'a>> {
     end: Time,
     /// Events so far, without departures from links.
     events: u64,
-    /// Those of them that no link had to carry.
+    /// Events among them for which no link carried a packet.
     uncarried: u64,
     /// Time between two checks for a cancellation, in which the links carry
     /// [`EVENTS_BETWEEN_LOOKS`] packets.

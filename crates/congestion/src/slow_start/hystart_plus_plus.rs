@@ -51,7 +51,7 @@ impl Default for HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// By how much slow start's growth is divided now.
+    /// The current divisor of slow start's growth.
     #[inline]
     fn divisor(&self) -> f64 {
         match self.phase {

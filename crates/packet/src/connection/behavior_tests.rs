@@ -216,7 +216,7 @@ fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
         });
         assert_eq!(wire.reported(), 1, "{recovery:?}");
         assert_eq!(wire.reported(), 0, "{recovery:?}");
-        // Those of a timeout are counted, and reported with it.
+        // The losses of a timeout are counted, and reported with it.
         let before = wire.connection.control.sender.totals.losses;
         while wire.connection.timeouts() == 0 {
             wire.time_out();

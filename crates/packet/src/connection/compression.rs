@@ -20,7 +20,7 @@ const APART: u32 = 3;
 /// The most that one acknowledgment waits for (`tcp_comp_sack_nr`).
 const TOGETHER: u32 = 44;
 
-/// By how much the timer is late (`tcp_comp_sack_slack_ns`).
+/// The time by which the timer is late (`tcp_comp_sack_slack_ns`).
 const SLACK: Time = Time::from_micros(100);
 
 /// The part of a round trip that packets wait at most.
@@ -43,7 +43,7 @@ pub(super) struct Compression {
 }
 
 impl Compression {
-    /// That of a policy, where it has any.
+    /// The compression of a policy, if it has any.
     pub(super) fn new(policy: DelayedAck) -> Option<Box<Self>> {
         let times = policy.sack_delay > Time::ZERO || policy.gro > Time::ZERO;
         let any = policy.push || policy.quick > 0 || times;

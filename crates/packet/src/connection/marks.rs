@@ -16,7 +16,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Those of packets from `first` on.
+    /// The marks of packets from `first` on.
     pub(super) fn new(first: u64) -> Self {
         Self {
             unanswered: 0,

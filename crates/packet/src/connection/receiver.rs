@@ -32,7 +32,7 @@ pub(crate) struct Receiver {
     timeout: Time,
     /// Its further rules for acknowledgments, if it has any.
     compression: Option<Box<Compression>>,
-    /// Where packets wait before it sees them.
+    /// Card on which packets wait before the receiver sees them.
     card: Option<Box<Card>>,
 }
 

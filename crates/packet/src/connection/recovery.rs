@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 impl LossRecovery {
-    /// That of a stack for packets from `first` on.
+    /// The recovery of a stack for packets from `first` on.
     pub(super) fn new(stack: &Stack, first: u64) -> Self {
         match stack.recovery {
             Recovery::NewReno => Self::NewReno(NewReno::new(stack)),

@@ -38,7 +38,7 @@ pub(super) enum SafeAck {
 }
 
 impl SafeAck {
-    /// That of an acknowledgment for `acked` packets in order that showed `found` losses.
+    /// The value for an acknowledgment for `acked` packets in order that showed `found` losses.
     pub(super) fn of(acked: u64, found: u64) -> Self {
         if acked > 0 && found == 0 {
             Self::Yes

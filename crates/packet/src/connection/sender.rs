@@ -89,7 +89,7 @@ pub(super) struct Totals {
     pub(super) losses: u64,
 }
 
-/// Where a sender begins.
+/// The initial state of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     /// Its first packet, and the first that must not be sent.

@@ -16,7 +16,7 @@ fn check_conservation(simulation: &PacketSimulation<'_>) {
         let counted = link.statistics();
         let accepted = counted.arrivals - counted.drops.min(counted.arrivals);
         assert!(counted.drops <= counted.arrivals);
-        // Those of the queue that a discipline would discard after the run's end are not served.
+        // Packets of the queue that a discipline would discard after the run's end are not served.
         if counted.since == forebay_units::Time::ZERO {
             assert!(counted.waits().histogram.count() <= accepted);
         }

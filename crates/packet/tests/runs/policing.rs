@@ -118,11 +118,11 @@ seed = 2
 const BDP: f64 = 125_000.0;
 
 /// The throughput of a paced NewReno flow through a policer, and its theory. The window W grows by
-/// a packet in each round trip. Above a bandwidth-delay product D it takes tokens of the bucket, (W
-/// - D)^2 / 2 packets, until the bucket of b packets is empty and W halves: W = D + sqrt(2 b). The
-/// mean of the sawtooth is 3 W / 4, up to the rate itself if the bucket never fills again, b = D^2
-/// / 18. The theory of a queue differs by the square only: a policer delays no packet, so it does
-/// not slow a window's growth.
+/// a packet in each round trip. Above a bandwidth-delay product D it takes tokens of the bucket,
+/// `(W - D)^2 / 2` packets, until the bucket of b packets is empty and W halves at `D + sqrt(2 b)`.
+/// The mean of the sawtooth is `3 W / 4`, up to the rate itself if the bucket never fills again, at
+/// `b = D^2 / 18`. The theory of a queue differs by the square only: a policer delays no packet, so
+/// it does not slow a window's growth.
 #[test]
 fn a_small_burst_costs_a_flow_up_to_a_quarter_of_the_rate() {
     let packets = BDP / 1250.0;

@@ -46,7 +46,7 @@ pub struct EngineDescription {
     pub name: &'static str,
     /// Title of the engine, in a sentence.
     pub title: &'static str,
-    /// Where its method comes from.
+    /// Origin of its method.
     pub source: &'static str,
     /// Whether an answer takes milliseconds at most, so that many are asked for where others stand
     /// beside it.

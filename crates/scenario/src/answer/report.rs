@@ -296,7 +296,7 @@ pub struct Traces {
     pub transfers: Vec<TransferRecord>,
     /// Properties of the packets of each flow group.
     pub groups: Vec<TracedGroup>,
-    /// Where a capture of the packets is taken.
+    /// Place at which a capture of the packets is taken.
     #[serde(skip)]
     pub capture: Capture,
 }
@@ -368,7 +368,7 @@ pub struct TransferRecord {
     pub packets: u64,
     /// Packets of it that arrived at the target link, those sent again included.
     pub arrived: u64,
-    /// Those that the target link dropped.
+    /// Packets that the target link dropped.
     pub dropped: u64,
     /// Packets of it that other links dropped.
     pub lost_elsewhere: u64,

@@ -21,7 +21,7 @@ pub struct ScenarioError {
     pub mistake: Box<Mistake>,
 }
 
-/// Where a wrong value comes from.
+/// The origin of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file, or a text in place of one ("<text>").
@@ -95,7 +95,7 @@ impl fmt::Display for Mistake {
 }
 
 impl ScenarioError {
-    /// Where it is: file and line, or the argument, and the key.
+    /// The position of the error: file and line, or the argument, and the key.
     pub(crate) fn place(&self) -> String {
         format!("{}{}", self.source, shortened(&self.key))
     }
@@ -137,7 +137,7 @@ pub enum Format {
     Json,
 }
 
-/// Where a node comes from.
+/// The origin of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
     /// This line of the file.

@@ -120,7 +120,7 @@ pub enum Occasion {
     Other(Kind),
     /// A packet reaches this hop of its path, marked or not.
     Arrival {
-        /// Where it is.
+        /// The hop of the packet.
         hop: HopNumber,
         /// Whether a link before has marked it.
         mark: Mark,

@@ -28,7 +28,7 @@ struct Falling {
 const BEHIND: Time = Time::from_picos(1);
 
 impl Falls {
-    /// Those from `start` on.
+    /// The falls from `start` on.
     pub(crate) fn new(links: &[Link], start: Time) -> Self {
         let falling = |link: &Link| {
             let mut falling = Falling {

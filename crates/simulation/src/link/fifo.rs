@@ -213,7 +213,7 @@ impl FifoLink {
                 most_work,
             } => {
                 let each = transmission.as_picos().max(1);
-                // Where a transmission ends at this very instant, its packet has no part in `ahead`.
+                // If a transmission ends at this very instant, its packet has no part in `ahead`.
                 let sent = u64::from(occupied && self.transmitter.busy_since == now);
                 let ends_now = ahead.as_picos().is_multiple_of(each);
                 let sending = if ends_now { sent } else { 1 };

@@ -52,7 +52,7 @@ impl Medium {
         })
     }
 
-    /// By how much what leaves the link at `departure` takes longer than the shortest time.
+    /// The excess of a packet's time over the shortest, if it leaves the link at `departure`.
     pub(crate) fn later(&mut self, departure: Time) -> Time {
         let Some((Delays { steps, in_order }, least)) = &self.delays else {
             return Time::ZERO;

@@ -64,7 +64,7 @@ pub(crate) struct Service {
     pub(crate) departure: Time,
 }
 
-/// Where packets go that have waited.
+/// The destination of packets that have waited.
 pub(crate) trait Outlet {
     /// One goes into transmission: where its wait is counted.
     fn send(&mut self, service: &Service) -> Account;

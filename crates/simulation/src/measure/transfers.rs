@@ -25,7 +25,7 @@ pub(crate) struct Transfers {
     ways: Vec<(f64, f64)>,
     /// Delays between the links of the path and of the way back.
     between: Time,
-    /// By how much a round trip may be shorter.
+    /// Time by which a round trip may be shorter.
     earliness: Time,
     pub(crate) completed: u64,
     pub(crate) completion_times: Histogram,

@@ -269,7 +269,7 @@ pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> E
 /// Fast recovery begins.
 pub(super) fn enter_recovery(control: &mut ControlBlock, now: Time) {
     control.enter_recovery(now);
-    // Where the window falls at once, only the first repetition goes out before the pipe drains.
+    // If the window falls at once, only the first repetition goes out before the pipe drains.
     control.sender.urgent = control
         .ledger
         .as_ref()

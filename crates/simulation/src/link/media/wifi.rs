@@ -42,7 +42,7 @@ struct Turn {
 struct Spent {
     /// Time in which a link that is never idle would send the same packets, in seconds.
     used: f64,
-    /// That turns took longer than they do on average: a link can do nothing about its draws.
+    /// Excess of the turns over their average length: a link cannot influence its draws.
     beyond: f64,
 }
 
