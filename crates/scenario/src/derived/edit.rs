@@ -1,6 +1,6 @@
 //! Edits the text of a scenario in TOML. The parts that an edit does not name stay as they were,
-//! with their comments and their order. The command line writes scenarios with it, and the laboratory's
-//! page changes its text with it.
+//! with their comments and their order. The command line writes scenarios with it, and the
+//! laboratory's page changes its text with it.
 
 use serde_json::Value as Json;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
