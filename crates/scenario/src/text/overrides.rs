@@ -165,7 +165,7 @@ impl Node {
         self.put(&path, value, change)
     }
 
-    /// The parts of a dotted key. Of several links, `link` is the target.
+    /// The parts of a dotted key. If there are several links, `link` is the target.
     fn path_of(&self, key: &str) -> Vec<String> {
         let mut path: Vec<String> = key.split('.').map(str::to_owned).collect();
         if path[0] == "goal" && path.len() > 2 {
