@@ -123,7 +123,7 @@ impl BbrController {
         }
     }
 
-    /// Packets under way at `gain` times the maximum of the bandwidth (`bbr_inflight`).
+    /// The packets in flight at `gain` times the maximum of the bandwidth (`bbr_inflight`).
     fn under_way(&self, gain: f64) -> f64 {
         let product = self.product(gain, self.max_bw.get());
         product.map_or(0.0, |product| self.with_bursts(product))
@@ -273,7 +273,7 @@ impl BbrController {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
-            // What a policer allows is not probed against.
+            // BBR does not probe beyond the rate of a policer.
             Mode::ProbeBandwidth if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
             Mode::ProbeBandwidth => (CYCLE[self.cycle_idx], WINDOW_GAIN),
             Mode::ProbeRoundTrip => (1.0, 1.0),

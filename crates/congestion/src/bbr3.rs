@@ -1,13 +1,13 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06): the model of BBR, bounded by what losses tell. Below, a
-//! section is one of that draft. The other source is Google's code for Linux (github.com/google/bbr,
-//! branch v3, net/ipv4/tcp_bbr.c), whose functions are named where the draft leaves room.
+//! BBR version 3 (draft-ietf-ccwg-bbr-06): the model of BBR, bounded by losses. Below, a section is
+//! one of that draft. The other source is Google's code for Linux (github.com/google/bbr, branch
+//! v3, net/ipv4/tcp_bbr.c), whose functions are named where the draft leaves room.
 //!
 //! These points differ from the draft's pseudo-code:
 //!
-//! 1. A lost packet is judged with the next acknowledgment and not when a timer finds it. Of several
-//!    packets that an acknowledgment shows to be lost, the one is judged whose flight lost most.
-//!    Acknowledged packets are judged, too, as in Linux (`bbr_adapt_upper_bounds`): loss recovery
-//!    without records shows no lost packets.
+//! 1. A lost packet is judged with the next acknowledgment and not when a timer finds it. If an
+//!    acknowledgment shows several lost packets, the one whose flight lost the largest share is
+//!    judged. Acknowledged packets are judged, too, as in Linux (`bbr_adapt_upper_bounds`): loss
+//!    recovery without records shows no lost packets.
 //! 2. The event of a loss in start-up is an acknowledgment with losses, as in Linux
 //!    (`bbr_check_loss_too_high_in_startup`), and no sequence range.
 //! 3. A cautious probe ends when the packets in flight before an acknowledgment reach the bound, as
@@ -42,7 +42,7 @@ use crate::packet::{
 use crate::registration::{Description, Registered};
 use crate::segmentation::Segmentation;
 
-/// Share of lost packets in a round that means too much under way (section 2, LossThresh).
+/// Share of lost packets in a round that shows too large a flight (section 2, LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
 
 /// Acknowledgments with losses in one round that may end start-up (section 5.3.1).
@@ -52,7 +52,7 @@ const FULL_LOSSES: u32 = 6;
 /// all after it (section 5.5.9).
 const AGGREGATION_ROUNDS: (u32, u32) = (1, 5);
 
-/// Rounds after which draining ends whatever is under way (section 5.3.2).
+/// Rounds after which draining ends, whatever is in flight (section 5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
 
 /// Most rounds between two probes, so that Reno's flows keep their share (section 5.3.3).
@@ -87,7 +87,7 @@ pub struct Bbr3Controller {
     cycle: Cycle,
     aggregation: Aggregation,
     state: LossState,
-    /// What was signaled since the last sample.
+    /// The congestion signal since the last sample, if any.
     signaled: Option<Signal>,
     prior_cwnd: SavedWindow,
     segmentation: Segmentation,
@@ -132,7 +132,7 @@ impl Bbr3Controller {
         }
     }
 
-    /// What ought to be under way, unless congestion cut the window (section 5.3.3).
+    /// The packets to have in flight, unless congestion reduced the window (section 5.3.3).
     fn target(&self, cwnd: f64) -> f64 {
         self.product(1.0, self.bw(), cwnd).min(cwnd)
     }
@@ -305,8 +305,8 @@ impl Bbr3Controller {
         self.plateau.reached()
     }
 
-    /// What losses and their absence tell of a probe; says whether the state changed thereby
-    /// (section 5.3.3, AdaptLongTermModel).
+    /// Adapts the long-term model to the losses of a probe, or to their absence. Returns whether
+    /// the state changed (section 5.3.3, AdaptLongTermModel).
     fn adapt_long_term(&mut self, sample: &Sample, cwnd: f64) -> bool {
         if self.rounds.started {
             let feedback = self.cycle.ack_phase;

@@ -23,20 +23,21 @@ use crate::slow_start::{Standard, UpToThreshold};
 /// Least growth per round trip before the first loss, as a share of the window.
 const BEFORE_LOSS: f64 = 0.05;
 
-/// Steps of the search below so many packets are taken slowly (the kernel's "at most 1", rounded
-/// down).
+/// Step of the binary search, in packets, below which growth is slow (the kernel's "at most 1",
+/// rounded down).
 const SMALL_STEP: f64 = 2.0;
 
 /// Parameters of BIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bic {
-    /// Kept fraction of the window.
+    /// Fraction of the window that remains after a reduction.
     pub beta: f64,
     /// Most packets added per round trip (S_max).
     pub max_increment: f64,
-    /// Up to so many packets it is Reno.
+    /// Largest window, in packets, at which growth and reduction are those of Reno.
     pub low_window: f64,
-    /// A round trip takes one in so many parts of the distance to the last maximum.
+    /// Divisor of the binary search: a round trip adds 1/`divisor` of the distance to the last
+    /// maximum.
     pub divisor: f64,
     /// Round trips that the last `divisor` packets take.
     pub smooth_part: f64,
@@ -45,7 +46,7 @@ pub struct Bic {
 }
 
 impl Default for Bic {
-    /// Those of Linux.
+    /// The parameters of Linux.
     fn default() -> Self {
         Self::of(&Parameters::defaults(
             BicController::DESCRIPTION.parameters(),
@@ -129,7 +130,7 @@ impl WindowGrowth for BicGrowth {
         window.cwnd += self.increment(window.cwnd) * ack.acked / window.cwnd;
     }
 
-    /// `bictcp_recalc_ssthresh`, by what is under way.
+    /// `bictcp_recalc_ssthresh`, computed from the packets in flight.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
         let flight = path.flight;
         let released = self.law.fast_convergence && self.last_max.is_some_and(|last| flight < last);

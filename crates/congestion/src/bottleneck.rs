@@ -1,6 +1,6 @@
-//! What both versions of BBR do alike: rounds by what was delivered, the plateau of the bandwidth,
-//! the smallest window and the way to and from it, the aggregation of acknowledgments, and what
-//! the pace begins with. Sections are those of draft-ietf-ccwg-bbr-06, as in `bbr3.rs`.
+//! The parts that both versions of BBR share: rounds of delivery, the plateau of the bandwidth, the
+//! smallest window and the changes to and from it, the aggregation of acknowledgments, and the
+//! initial pacing rate. Sections are those of draft-ietf-ccwg-bbr-06, as in `bbr3.rs`.
 
 use forebay_units::Time;
 
@@ -36,12 +36,13 @@ impl Rounds {
     }
 }
 
-/// The bandwidth has stopped growing after so many rounds below this growth.
+/// The bandwidth has stopped growing after `FULL_ROUNDS` rounds with growth by less than this
+/// factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 
-/// Looks for the plateau of the bandwidth: the pipe is full (draft-ietf-ccwg-bbr section 5.3.1;
-/// Linux: `bbr_check_full_bw_reached`).
+/// The detector of the plateau of the bandwidth, at which the pipe is full (draft-ietf-ccwg-bbr
+/// section 5.3.1; Linux: `bbr_check_full_bw_reached`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plateau {
     baseline: f64,
@@ -49,7 +50,7 @@ pub(crate) struct Plateau {
 }
 
 impl Plateau {
-    /// Looks for growth beyond this bandwidth from now on.
+    /// Measures growth compared with this bandwidth from now on.
     pub(crate) fn restart(&mut self, baseline: f64) {
         *self = Self {
             baseline,
@@ -100,7 +101,7 @@ impl SavedWindow {
 /// `bbr_cwnd_min_target`); in version 1 the window of `ProbeRTT`, too.
 pub(crate) const MIN_WINDOW: f64 = 4.0;
 
-/// So many packets let the window grow in any case: Linux's initial window (`TCP_INIT_CWND`).
+/// Delivered packets up to which the window always grows: Linux's initial window (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u64 = 10;
 
 /// The window that the model allows.
@@ -124,14 +125,14 @@ impl TargetWindow {
     }
 }
 
-/// How long few packets are under way in `ProbeRTT`.
+/// Time for which few packets are in flight in `ProbeRTT`.
 const PROBE_RTT_TIME: Time = Time::from_millis(200);
 
-/// `ProbeRTT`: it lasts 200 ms and a round from when few packets are under way (draft-ietf-ccwg-bbr
-/// section 5.3.4; Linux: `bbr_update_min_rtt`).
+/// `ProbeRTT`: it lasts 200 ms and a round from the time at which few packets are in flight
+/// (draft-ietf-ccwg-bbr section 5.3.4; Linux: `bbr_update_min_rtt`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTripProbe {
-    /// Its end, once few packets are under way, and whether a round has passed since.
+    /// Its end, once few packets are in flight, and whether a round has passed since.
     drained: Option<(Time, bool)>,
 }
 
@@ -158,14 +159,14 @@ impl RoundTripProbe {
     }
 }
 
-/// Against what the aggregation of acknowledgments is measured.
+/// The expected arrivals, with which the aggregation of acknowledgments is compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expectation {
     /// Packets per second.
     pub(crate) bandwidth: f64,
     /// Congestion window, packets: more is never counted.
     pub(crate) window: f64,
-    /// Rounds of each of the two windows in which the maximum is kept.
+    /// Length of each of the two windows of the maximum, in rounds.
     pub(crate) rounds: u32,
     /// Whether a round began.
     pub(crate) round: bool,
@@ -437,8 +438,9 @@ mod tests {
         assert_eq!(of(10.0), Some(2.885));
     }
 
-    /// What arrives beyond the rate since the last time that it had kept up: a burst of 20 packets against 1000
-    /// a second counts 20 less one for each millisecond, for two windows of rounds, and the window at most.
+    /// Aggregation counts the arrivals beyond the rate since arrivals last fell to it. A burst of
+    /// 20 packets at 1000 packets per second counts 20, less one for each millisecond. The maximum
+    /// covers two windows of rounds and is at most the congestion window.
     #[test]
     fn aggregation_is_what_arrives_beyond_the_rate() {
         let mut aggregation = Aggregation::default();
@@ -467,7 +469,7 @@ mod tests {
             .collect();
         assert_eq!(kept[..9], [50.0; 9]);
         assert_eq!(kept[9], 1.0);
-        // What delivers nothing tells nothing.
+        // An acknowledgment that delivers nothing changes nothing.
         let before = arrive(4000, 1.0, false, 100.0);
         assert_eq!(arrive(4001, 0.0, false, 100.0), before);
     }

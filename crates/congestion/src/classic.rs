@@ -10,7 +10,7 @@ use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, 
 
 /// How the window grows below the threshold, and what ends that before a loss does.
 pub trait SlowStart: Clone + Debug {
-    /// What it wants to see of acknowledgments.
+    /// The samples of acknowledgments that it requires.
     const SAMPLES: Samples = Samples::None;
 
     /// Whether a window like this still grows by slow start.
@@ -19,8 +19,8 @@ pub trait SlowStart: Clone + Debug {
         window.cwnd < window.ssthresh
     }
 
-    /// Grows the window, which it covers, by so many packets acknowledged; returns
-    /// those left once the threshold is reached.
+    /// Grows the window, which it covers, for `acked` packets. Returns the packets that remain once
+    /// the threshold is reached.
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64;
 
     /// An acknowledgment arrived, whatever the state. The path's smallest round-trip time is the
@@ -33,17 +33,17 @@ pub trait SlowStart: Clone + Debug {
     /// The last timeout was spurious; `before` is the state before it.
     fn on_undo(&mut self, _before: &Self) {}
 
-    /// A connection opens whose full packets carry so much.
+    /// A connection opens. A full packet carries this payload.
     fn on_open(&mut self, _payload: Bytes) {}
 }
 
 /// How the window grows in congestion avoidance, and what a congestion leaves of it.
 pub trait WindowGrowth: Clone + Debug {
-    /// What it asks of the engine.
+    /// Its requirements of the engine.
     const NEEDS: Needs = Needs::NONE;
 
-    /// New data was acknowledged while the window limits and no loss is under repair: so much of it
-    /// as slow start left, which is nothing while that lasts.
+    /// New data was acknowledged while the window limits the sender and no loss is under repair.
+    /// The packets are those that slow start left, so there are none while slow start lasts.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
 
     /// Congestion: reduce the window once.
@@ -63,7 +63,7 @@ pub trait WindowGrowth: Clone + Debug {
         0.5 * window.ssthresh
     }
 
-    /// Nothing was under way for a time.
+    /// Nothing was in flight for a time.
     fn on_idle(&mut self, _idle: &Idle) {}
 
     /// The last timeout was spurious; `before` is the state before it.

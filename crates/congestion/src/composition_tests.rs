@@ -1,4 +1,4 @@
-//! What holds for every slow start with every window growth, also for pairs that no scenario asks
+//! Properties of every slow start with every window growth, also for pairs that no scenario asks
 //! for: the parts do not know each other.
 
 use forebay_units::Time;
@@ -23,7 +23,7 @@ use crate::slow_start::{
 use crate::vegas::{LinuxVegas, Thresholds, VegasGrowth};
 use crate::westwood::{LinuxWestwood, WestwoodGrowth};
 
-/// What is asked of a pair.
+/// A question about a pair.
 trait Question {
     fn ask<S: SlowStart, G: WindowGrowth>(&mut self, pair: Classic<S, G>, name: &str);
 }
@@ -199,7 +199,7 @@ fn each_part_hears_what_the_controller_hears() {
     assert_ne!(growth, format!("{:?}", before.growth));
     pair.on_undo(&before);
     assert_eq!(state(&pair), state(&before));
-    // An idle hour moves the epoch, and a restart window is heeded.
+    // An idle hour moves the epoch, and the pair applies the restart window.
     let mut at = window(100.0, 50.0);
     acknowledge(&mut pair, &mut at, 0);
     let growth = format!("{:?}", pair.growth);

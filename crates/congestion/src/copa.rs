@@ -123,7 +123,7 @@ impl Velocity {
 pub struct CopaController {
     /// 1/delta in default mode.
     default_inverse: f64,
-    /// Whether it looks for flows that go by losses.
+    /// Whether it detects flows that react to losses, and switches its mode.
     switches: bool,
     /// 1/delta: packets of the flow in the queue.
     inverse_delta: f64,

@@ -143,8 +143,8 @@ mod tests {
     use crate::packet::{Ack, CongestionControl, Idle, Path, Signal};
     use crate::registration::tests::{default_controller, variant};
 
-    /// The window after 40 round trips of 100 ms since a loss at 1000 packets, where in the middle nothing seems to
-    /// have been under way for a `pause`, of which so much has `passed`.
+    /// The window after 40 round trips of 100 ms since a loss at 1000 packets. In the middle the
+    /// controller learns of an idle time of `pause`, while the clock advances by `passed`.
     fn grown(mut cubic: CubicController, pause: Time, passed: Time) -> f64 {
         let path = Path {
             smoothed_rtt: 0.1,

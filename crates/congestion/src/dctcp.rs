@@ -19,7 +19,7 @@ pub struct DctcpGrowth {
     round: Round,
     arrived: f64,
     marked: f64,
-    /// No further cut until so much is acknowledged.
+    /// Packet number up to which data must be acknowledged before the next reduction.
     cut_until: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The window laws of the fluid engine: one line per law, the rest follows from it. What a law is
-//! stands in [`FluidWindow`].
+//! The window laws of the fluid engine: one line per law, and the rest follows from it.
+//! [`FluidWindow`] defines a law.
 
 use forebay_units::parameter::Parameters;
 

@@ -13,7 +13,7 @@ use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
-/// Below so many packets it is Reno (section 4: W_thresh).
+/// Window, in packets, below which it is Reno (section 4: W_thresh).
 const SMALL_WINDOW: f64 = 15.0;
 
 /// Shares of the largest queueing delay below which growth is greatest (d_1), and between which

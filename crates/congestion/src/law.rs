@@ -18,7 +18,8 @@
 
 use forebay_units::parameter::Parameters;
 
-/// One flow's state between two cuts. What a field means is up to the law; unused ones are 0.
+/// The state of one flow between two reductions. The law defines the meaning of a field; unused
+/// fields are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Epoch {
     /// The law's own coordinate, advanced by `growth_per_round / R`.
@@ -35,7 +36,7 @@ pub struct Epoch {
     pub interval: u32,
 }
 
-/// What a flow sees at the instant of its cut.
+/// The state of a flow at the instant of its reduction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CutConditions {
     /// Seconds since the previous cut, or since the start.

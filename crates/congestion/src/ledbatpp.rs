@@ -23,7 +23,7 @@ const EXIT_SHARE: f64 = 0.75;
 const SLOW_WINDOW: f64 = 2.0;
 const SLOW_ROUNDS: f64 = 2.0;
 
-/// Slowdowns are apart by so many times their length (section 4.4).
+/// The time between two slowdowns, as a multiple of the slowdown's length (section 4.4).
 const SLOWDOWN_INTERVAL: f64 = 9.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct LedbatppController {
 }
 
 impl LedbatppController {
-    /// What the queue adds to the round trip, seconds (section 4.5).
+    /// The queueing delay in the round trip, in seconds (section 4.5).
     fn delay(&self, path: &Path) -> f64 {
         queueing_delay(self.current.get(), path.min_rtt)
     }
@@ -65,7 +65,7 @@ impl LedbatppController {
         1.0 / divisor.clamp(1.0, MOST_DIVISOR)
     }
 
-    /// What a round trip adds to the window (section 4.3).
+    /// The change of the window in one round trip, in packets (section 4.3).
     fn step(&self, cwnd: f64, path: &Path) -> f64 {
         let excess = self.delay(path) / self.target - 1.0;
         let gain = self.gain(path);

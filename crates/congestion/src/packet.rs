@@ -46,7 +46,7 @@ impl Window {
     }
 }
 
-/// What an acknowledgment tells outside of loss recovery.
+/// An acknowledgment outside of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// Packets newly acknowledged.
@@ -55,7 +55,7 @@ pub struct Ack {
     pub now: Time,
 }
 
-/// What the sender knows of its path.
+/// The sender's measurements of its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Path {
     /// Smoothed round-trip time in seconds; zero before the first measurement.
@@ -69,8 +69,8 @@ pub struct Path {
     pub flight: f64,
 }
 
-/// What a controller wants to see of every acknowledgment. What it does not ask for is neither
-/// kept nor computed.
+/// The capabilities that a controller requires of every acknowledgment's sample. The engine neither
+/// stores nor computes the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Samples {
     /// Nothing: only [`CongestionControl::on_ack`] is called.
@@ -82,13 +82,13 @@ pub enum Samples {
     Rates,
 }
 
-/// What a controller asks of the engine.
+/// The requirements of a controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Calls of [`CongestionControl::on_sample`].
     pub samples: Samples,
-    /// Whether it reacts to the count of marks by itself (accurate ECN) instead of being told of
-    /// a congestion once per round trip (RFC 3168).
+    /// Whether it reacts to the count of marks by itself (accurate ECN) instead of receiving one
+    /// congestion signal per round trip (RFC 3168).
     pub accurate_ecn: bool,
     /// Whether it sets the window during loss recovery, too.
     pub own_recovery: bool,
@@ -116,7 +116,7 @@ impl Needs {
     };
 }
 
-/// What the sender is doing about losses.
+/// The sender's state of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossState {
     /// Nothing is known to be lost.
@@ -140,7 +140,7 @@ pub struct Delivery {
     pub prior_delivered: u64,
     /// Whether the application, not the network, limited the rate.
     pub app_limited: bool,
-    /// Packets under way when the newest of them was sent, itself included.
+    /// Packets in flight when the newest of them was sent, itself included.
     pub in_flight: f64,
     /// Packets found lost since then.
     pub lost: f64,
@@ -164,7 +164,7 @@ impl LostPacket {
     }
 }
 
-/// What one acknowledgment tells, in and out of loss recovery.
+/// The measurements of one acknowledgment, in and out of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// When it arrives.
@@ -185,15 +185,15 @@ pub struct Sample {
     pub acknowledged: u64,
     /// Next packet to be sent in order: a round ends when it is acknowledged.
     pub next: u64,
-    /// Packets under way before the acknowledgment.
+    /// Packets in flight before the acknowledgment.
     pub prior_in_flight: f64,
-    /// Packets under way after it.
+    /// Packets in flight after it.
     pub in_flight: f64,
     /// Packets that arrived since the connection began.
     pub delivered: u64,
     /// Packets found lost since the connection began, a packet as often as it was.
     pub losses: u64,
-    /// What the sender is doing about losses, after this acknowledgment.
+    /// The sender's state of loss recovery after this acknowledgment.
     pub state: LossState,
     /// Whether the window limited the sender before it.
     pub limited: bool,
@@ -229,7 +229,7 @@ impl Round {
     }
 }
 
-/// At which rate packets may leave.
+/// The rate at which packets may leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Packets per second.
@@ -249,10 +249,10 @@ pub enum Signal {
     Timeout,
 }
 
-/// What a sender knows when it sends again after a time with nothing under way.
+/// The sender's state when it sends again after a time with nothing in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// How long nothing was under way.
+    /// Time for which nothing was in flight.
     pub time: Time,
     /// When that ends.
     pub now: Time,
@@ -261,7 +261,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Behind a long pause the window restarts (RFC 5681 section 4.1).
+    /// After a long pause the window restarts (RFC 5681 section 4.1).
     pub fn restart(&self, window: &mut Window) {
         if let Some(restart_window) = self.restart_window {
             window.cwnd = window.cwnd.min(restart_window);
@@ -271,12 +271,13 @@ impl Idle {
 
 /// A congestion controller for packets.
 pub trait CongestionControl: Sized {
-    /// What it asks of the engine.
+    /// Its requirements of the engine.
     fn needs(&self) -> Needs {
         Needs::NONE
     }
 
-    /// The connection opens, with so much payload in a full packet: what counts in bytes must know.
+    /// The connection opens. A full packet carries this payload; controllers that count bytes use
+    /// it.
     fn on_open(&mut self, _payload: Bytes) {}
 
     /// An acknowledgment arrived, whatever the state; where [`Needs::samples`] asks for it, after
@@ -289,7 +290,7 @@ pub trait CongestionControl: Sized {
         0.5 * window.ssthresh
     }
 
-    /// At which rate packets may leave; none leaves that to the acknowledgments.
+    /// The rate at which packets may leave; without one, acknowledgments set it.
     fn pacing(&self, _window: &Window, _path: &Path) -> Option<Pace> {
         None
     }
@@ -297,7 +298,7 @@ pub trait CongestionControl: Sized {
     /// New data was acknowledged while the window limits and no loss is under repair.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
 
-    /// The application writes again after nothing was under way: behind a long pause the window
+    /// The application writes again after nothing was in flight: after a long pause the window
     /// restarts (RFC 5681 section 4.1).
     fn on_idle(&mut self, window: &mut Window, idle: &Idle) {
         idle.restart(window);
@@ -333,7 +334,7 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
         (**self).pacing(window, path)
     }
 
-    // Kept out of the way of those that are not on the heap.
+    // The call is not inlined, so that controllers outside of the heap do not carry its code.
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
         (**self).on_ack(window, ack, path);

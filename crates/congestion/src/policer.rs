@@ -1,6 +1,6 @@
-//! The long-term bandwidth of BBR version 1 (Linux: `bbr_lt_bw_sampling` of net/ipv4/tcp_bbr.c):
-//! where a fifth of what is sent is lost, interval after interval at the same rate, a token-bucket
-//! policer is suspected, and that rate is kept instead of probed against.
+//! The long-term bandwidth of BBR version 1 (Linux: `bbr_lt_bw_sampling` of net/ipv4/tcp_bbr.c). If
+//! a fifth of the packets is lost, interval after interval at the same rate, BBR suspects a
+//! token-bucket policer. It then uses that rate instead of probing beyond it.
 //!
 //! A drop-tail queue that a few BBR flows overrun does the same to the slower ones.
 
@@ -16,25 +16,25 @@ const LONGEST_ROUNDS: u32 = 4 * SHORTEST_ROUNDS;
 /// Lost packets per delivered one that an interval needs (50/256).
 const LOSS_THRESHOLD: f64 = 50.0 / 256.0;
 
-/// Two intervals agree when their rates differ by no more than an eighth, or by so many bytes per
-/// second (4 kbit/s).
+/// Two intervals agree when their rates differ by no more than this share, an eighth, or by no more
+/// than `SMALL_DIFFERENCE` bytes per second (4 kbit/s).
 const AGREEMENT: f64 = 0.125;
 const SMALL_DIFFERENCE: f64 = 500.0;
 
-/// Rounds of `PROBE_BW` for which the rate is kept.
+/// Rounds of `PROBE_BW` for which the rate is used.
 const KEPT_ROUNDS: u32 = 48;
 
 /// Shortest interval in seconds: the clock's millisecond.
 const SHORTEST_SECONDS: f64 = 1e-3;
 
-/// What an acknowledgment means for it.
+/// The evidence of one acknowledgment or timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub(crate) now: Time,
     /// Packets that arrived, and that were found lost, since the connection began.
     pub(crate) delivered: u64,
     pub(crate) losses: u64,
-    /// Whether this acknowledgment, or the timeout that this stands for, showed a loss.
+    /// Whether this acknowledgment, or the timeout in its place, showed a loss.
     pub(crate) lossy: bool,
     /// Whether a round began.
     pub(crate) round: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Of an acknowledgment.
+    /// The evidence of an acknowledgment.
     pub(crate) fn new(sample: &Sample, round: bool, probing: bool) -> Self {
         Self {
             now: sample.now,
@@ -55,7 +55,7 @@ impl Evidence {
         }
     }
 
-    /// Of a timeout, which counts as a loss and the end of a round (`bbr_set_state`).
+    /// The evidence of a timeout, which counts as a loss and the end of a round (`bbr_set_state`).
     pub(crate) fn of_timeout(sample: &Sample, probing: bool) -> Self {
         Self {
             lossy: true,
@@ -102,7 +102,7 @@ fn whole_milliseconds(from: Time, to: Time) -> f64 {
 /// The estimate of a policer's rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policer {
-    /// Of the last interval, packets per second.
+    /// Rate of the last interval, in packets per second.
     estimate: Option<f64>,
     /// Rounds since the estimate is in use; none while it is not.
     kept: Option<u32>,
@@ -187,8 +187,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// Rounds of 100 ms, with so many packets delivered and lost in each; says whether probing
-    /// began anew.
+    /// Drives `count` rounds of 100 ms, each with these packets delivered and lost. Returns whether
+    /// probing began anew.
     fn rounds(
         policer: &mut Policer,
         evidence: &mut Evidence,

@@ -27,7 +27,7 @@ pub struct PragueController {
     /// Smoothed round-trip time of all acknowledgments, seconds: the pace must follow a queue that
     /// drains; zero before the first measurement.
     rtt: f64,
-    /// Packets under way.
+    /// Packets in flight.
     in_flight: f64,
     /// Estimated share of marked packets.
     alpha: f64,
@@ -35,15 +35,16 @@ pub struct PragueController {
     saw_mark: bool,
     /// When the estimate was last renewed; none for never.
     renewed: Option<Time>,
-    /// That round trip ends when so much is acknowledged.
+    /// Packet number whose acknowledgment ends that round trip.
     renew_after: u64,
     arrived: f64,
     marked: f64,
     /// When the window was last cut for a mark; none for never.
     cut_at: Option<Time>,
-    /// That round trip ends when so much is acknowledged.
+    /// Packet number whose acknowledgment ends that round trip.
     cut_until: u64,
-    /// What the cut took off the window: a loss within the round trip counts it as its own.
+    /// Packets by which the reduction lowered the window. A loss within the round trip counts them
+    /// as its own.
     cut: f64,
 }
 
@@ -62,7 +63,7 @@ impl PragueController {
     fn grow(&self, window: &mut Window, sample: &Sample) {
         let most = match sample.state {
             LossState::Open => f64::INFINITY,
-            // What arrives may have been sent long before.
+            // An arriving packet may have been sent long before.
             LossState::Timeout => 1.0,
             LossState::Recovery => return,
         };

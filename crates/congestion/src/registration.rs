@@ -1,4 +1,4 @@
-//! What the registry must know of a controller: its description, and how to make one.
+//! The registration of a controller: its description, and its constructor.
 
 use forebay_random::StreamKey;
 use forebay_units::parameter::{self, Parameter, Parameters};
@@ -26,20 +26,20 @@ pub enum LossDetection {
     TimeBased,
 }
 
-/// What the registry knows of a controller: enough to read it from a scenario, to explain it and to
-/// build packets for it.
+/// The registry's description of a controller: enough to read it from a scenario, to explain it and
+/// to build packets for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     /// Name, title, source and parameters, as scenario files and `explain` have them.
     pub algorithm: parameter::Description,
-    /// What it makes of marks.
+    /// The controller's reaction to marks.
     pub ecn: EcnSemantics,
     /// The loss detection of its implementations.
     pub loss_detection: LossDetection,
 }
 
 impl Description {
-    /// Of a controller to which a mark is as good as a loss.
+    /// The description of a controller for which a mark equals a loss.
     pub const fn classic(algorithm: parameter::Description) -> Self {
         Self {
             algorithm,
@@ -48,7 +48,7 @@ impl Description {
         }
     }
 
-    /// Of a controller that counts marks.
+    /// The description of a controller that counts marks.
     pub const fn scalable(algorithm: parameter::Description) -> Self {
         Self {
             algorithm,
@@ -73,7 +73,7 @@ impl Description {
 
 /// A controller under its own name in scenario files.
 pub trait Registered: CongestionControl {
-    /// What the registry knows of it.
+    /// The description in the registry.
     const DESCRIPTION: Description;
 
     /// The controller with these parameters at the start of a connection; what it leaves to chance

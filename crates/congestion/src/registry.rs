@@ -25,8 +25,8 @@ macro_rules! controllers {
             &[$(&<$type as Registered>::DESCRIPTION.algorithm),+];
 
         /// The controller `name` at the start of a connection, with windows in packets; `None` for
-        /// an unknown name. What it leaves to chance it draws from `random`, which no other
-        /// connection has.
+        /// an unknown name. It draws its random numbers from `random`, which no other connection
+        /// has.
         ///
         /// # Panics
         /// Where `parameters` are not those of its description.
@@ -161,7 +161,8 @@ mod tests {
     use crate::registration::tests::stream;
     use crate::registration::{EcnSemantics, LossDetection};
 
-    /// Who counts marks says so in its packets, and the other way round (RFC 9331 section 4.1).
+    /// A controller that counts marks says so in its packets, and only such a controller (RFC 9331
+    /// section 4.1).
     #[test]
     fn packets_say_what_the_controller_makes_of_marks() {
         let mut scalable = Vec::new();
@@ -176,8 +177,8 @@ mod tests {
         assert_eq!(scalable, ["dctcp", "prague"]);
     }
 
-    /// Who is told what: round trips, rates of delivery, and who has the window to itself while losses are
-    /// repaired.
+    /// Each controller gets the samples that it uses: round trips or delivery rates. The test also
+    /// lists the controllers that set the window themselves during loss recovery.
     #[test]
     fn each_controller_is_told_what_it_goes_by() {
         for known in descriptions() {

@@ -19,7 +19,7 @@ const LARGEST_OF_DRAFT: f64 = 65_536.0;
 /// Payload of a full packet of 1500 bytes with timestamps (RFC 7323).
 pub(crate) const ETHERNET_PAYLOAD: f64 = 1448.0;
 
-/// Bursts of full packets with so much payload each.
+/// Bursts of full packets with this payload each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segmentation {
     /// Bytes of payload in a full packet (`mss_cache`).
@@ -35,7 +35,7 @@ impl Default for Segmentation {
 }
 
 impl Segmentation {
-    /// Of packets with so much payload; without any, a byte.
+    /// Bursts of packets with this payload. Without any payload it is one byte.
     pub fn of(payload: Bytes) -> Self {
         Self {
             payload: (payload.get() as f64).max(1.0),
@@ -58,8 +58,8 @@ impl Segmentation {
         LARGEST / self.payload
     }
 
-    /// Packets of a burst at so many packets per second, `least` of them at least. A segment that
-    /// holds no two packets still leaves by `least`, as in the kernel.
+    /// Packets of a burst at `rate` packets per second, at least `least`. A segment that holds
+    /// fewer than two packets still leaves by `least`, as in the kernel.
     #[inline]
     pub fn burst(self, rate: f64, least: f64) -> f64 {
         let whole = (rate / BURSTS_PER_SECOND).floor();

@@ -24,16 +24,16 @@ use crate::slow_start::{AlternateRounds, EveryOtherRound, Standard};
 /// Packets of the flow in the queue between which the window stays, and those that end slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Below so many the window grows.
+    /// Packets in the queue below which the window grows.
     pub alpha: f64,
-    /// Above so many it shrinks.
+    /// Packets in the queue above which the window shrinks.
     pub beta: f64,
-    /// Above so many slow start ends.
+    /// Packets in the queue above which slow start ends.
     pub gamma: f64,
 }
 
 impl Default for Thresholds {
-    /// Those of Brakmo and Peterson 1995, and of Linux.
+    /// The thresholds of Brakmo and Peterson 1995, and of Linux.
     fn default() -> Self {
         Self {
             alpha: 2.0,

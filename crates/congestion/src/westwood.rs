@@ -18,8 +18,8 @@ use crate::slow_start::Standard;
 /// Weight of the old estimate in the filter.
 const MEMORY: f64 = 7.0 / 8.0;
 
-/// A bandwidth sample takes a round trip, and so many seconds at least (Grieco and Mascolo 2004
-/// section 3: shorter ones alias bursts).
+/// Shortest time of a bandwidth sample, in seconds. A sample takes at least a round trip, too
+/// (Grieco and Mascolo 2004 section 3: shorter samples alias bursts).
 const SHORTEST_ROUND: f64 = 0.05;
 
 /// Westwood+'s growth and cut.

@@ -95,7 +95,8 @@ stack = "linux"
 workload = { open_loop = { load = 0.2, size = { exponential = "20p" } } }
 "#;
 
-/// What is changed, one alternative at a time, beside pairs of all of them with each controller.
+/// The changes that are run one alternative at a time, beside pairs of all of them with each
+/// controller.
 const CHANGES: &[&[&str]] = &[
     &[],
     &["recovery=\"newreno\""],
@@ -161,7 +162,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             all.push((name, text, overrides));
         }
         let disciplines = forebay_discipline::descriptions().iter();
-        // Those that were there when the digest was taken first.
+        // The disciplines that existed when the digest was first taken.
         let known = |name: &str| !["classes", "delay_limit"].contains(&name);
         for description in disciplines.filter(|description| known(description.name)) {
             for changes in CHANGES.iter().take(10) {
@@ -234,8 +235,8 @@ fn without_count(text: &str) -> String {
     format!("{before}{after}")
 }
 
-/// What traces have for captures of both directions, which these runs do not ask for, is left out: digests of
-/// versions without it compare.
+/// Removes the fields of traces that captures of both directions need, which these runs do not ask
+/// for. Digests of versions without these fields then compare.
 fn without_directions(text: &str) -> String {
     let mut text = text.replace(", headers: [], acknowledgments: []", "");
     for selective in [true, false] {

@@ -16,7 +16,8 @@
 //! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
 //!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
 //!    controller. In recovery `reduction` says how far the window has fallen.
-//! 5. `marks` are heeded, and a controller that asks for it gets a sample, with its `delivery_rate`.
+//! 5. The sender reacts to `marks`, and a controller that asks for it gets a sample, with its
+//!    `delivery_rate`.
 //! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
 //!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or the
 //!    `sender`'s next packet. The `ledger` keeps when it left.
@@ -164,14 +165,14 @@ impl Connection {
 
     // --- Transfers ---
 
-    /// A transfer of so many packets begins on this open connection, after those written before.
+    /// A transfer of this many packets begins on this open connection, after those written before.
     pub(crate) fn begin(&mut self, packets: u64, now: Time) {
         self.transfer = self.control.sender.end;
         self.control.sender.first_cut = None;
         self.write(packets, now);
     }
 
-    /// The application has written so many packets more of the current transfer.
+    /// The application has written this many more packets of the current transfer.
     pub(crate) fn write(&mut self, packets: u64, now: Time) {
         let sender = &mut self.control.sender;
         if sender.outstanding() == 0 && !sender.connecting() {
@@ -227,8 +228,9 @@ impl Connection {
         }
     }
 
-    /// The same where the packet with these low 32 bits is the next one in order, acknowledged at
-    /// once, and neither losses nor set-up are under way; otherwise does nothing and says no.
+    /// Does the same if the packet with these low 32 bits is the next one in order and is
+    /// acknowledged at once, and neither loss recovery nor the handshake is in progress. Otherwise
+    /// it does nothing and returns false.
     #[inline]
     pub(crate) fn deliver_next(&mut self, low: u32, now: Time) -> bool {
         let ControlBlock {
@@ -273,7 +275,7 @@ impl Connection {
         self.control.sender.has_room()
     }
 
-    /// Whether the window allows so many more.
+    /// Whether the window allows `more` packets.
     #[inline]
     pub(crate) fn window_allows(&self, more: u64) -> bool {
         self.control.sender.window_allows(more)
@@ -324,7 +326,7 @@ impl Connection {
         }
     }
 
-    /// What the receiver's card hands up now, in segments of `most` packets at most.
+    /// The packets that the receiver's card hands up now, in segments of `most` packets at most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
         self.control.receiver.take_gathered(now, most)
     }
@@ -468,7 +470,7 @@ impl Connection {
         Some(sender.quota(allowance))
     }
 
-    /// What may be sent now.
+    /// The packet that may be sent now, if any.
     #[inline]
     pub(crate) fn next_to_send(&mut self, now: Time) -> Next {
         match self.quota() {
@@ -488,7 +490,7 @@ impl Connection {
             && self.control.window_is_full()
     }
 
-    /// What may be sent first after [`Self::deliver_beyond`].
+    /// The packet that may be sent first after [`Self::deliver_beyond`].
     #[inline]
     pub(crate) fn repair(&mut self, now: Time) -> Option<Transmission> {
         if self.is_held() {
@@ -503,7 +505,7 @@ impl Connection {
         self.control.sender.send_next(now)
     }
 
-    /// What may be sent in recovery, or where a ledger or pacing has a say.
+    /// The packet that may be sent in recovery, or where a ledger or pacing decides, too.
     #[inline(never)]
     fn next_slowly(&mut self, now: Time) -> Next {
         if self.control.ledger.is_some() {
@@ -528,7 +530,7 @@ impl Connection {
         }
     }
 
-    /// What may be sent by a sender that keeps a ledger.
+    /// The packet that may be sent by a sender that has a ledger.
     #[inline(never)]
     fn next_by_ledger(&mut self, now: Time) -> Next {
         let before = self.control.before();

@@ -1,5 +1,5 @@
-//! What a run keeps in memory: bytes of each flow, link and packet, so that it can be said beforehand
-//! what a run may need.
+//! The memory of a run: bytes of each flow, link and packet. With them the memory demand of a run
+//! is known beforehand.
 
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_discipline::{Classes, Packet, Storage, storage};
@@ -12,7 +12,7 @@ use forebay_units::{Bytes, Time};
 
 use crate::ends::SimulatedFlow;
 
-/// What the packet engine keeps.
+/// The memory of the packet engine.
 pub(crate) struct Kept;
 
 /// A list that doubles as it grows has half as many places again as values, on the average, and while it is copied
@@ -121,8 +121,8 @@ impl Footprint for Kept {
     }
 }
 
-/// How many flows there may be at once: those that were said, and those for which there is room in
-/// what is allowed. What arrives in an open loop stays for nobody knows how long.
+/// The largest number of flows at once: the flows that the scenario states, and those for which the
+/// allowed memory has room. The lifetime of open-loop transfers is unknown beforehand.
 pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<Bytes>) -> usize {
     let allowed = allowed.unwrap_or(DEFAULT_MEMORY).get() as f64;
     let told: f64 = needs.iter().map(|need| need.bytes).sum();
@@ -131,7 +131,7 @@ pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<By
     (scenario.most_alive() + more) as usize
 }
 
-/// What a sender notes of each packet that is under way.
+/// The sender's records of each packet in flight.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Noted {
     Nothing,
@@ -157,8 +157,9 @@ fn noted(group: &FlowGroup) -> Noted {
     }
 }
 
-/// What a flow keeps beside its place in the list: its controller, its ledger and the first of its
-/// rings, its card and its receiver, its timers in a wheel that may have a chunk for each, and its figures in the report.
+/// The memory of a flow beside its place in the list: its controller, its ledger and the first of
+/// its rings, its card and its receiver, its timers in a wheel that may have a chunk for each, and
+/// its figures in the report.
 fn boxed(group: &FlowGroup) -> f64 {
     let notes = match noted(group) {
         Noted::Nothing => 0.0,
@@ -168,7 +169,7 @@ fn boxed(group: &FlowGroup) -> f64 {
     512.0 + notes
 }
 
-/// What a link keeps of its blocks, where it has some.
+/// The memory of a link's blocks, if it has some.
 fn blocks(link: &Link) -> f64 {
     match (link.medium, &link.phy) {
         (Some(Medium::Cellular(cellular)), Some(phy)) => {
@@ -178,7 +179,7 @@ fn blocks(link: &Link) -> f64 {
     }
 }
 
-/// What the queues of a link keep, of each class where it has classes; empty where departures are
+/// The storage of a link's queues, one for each class if it has classes; empty where departures are
 /// known at arrival.
 fn storages(link: &Link) -> Vec<Storage> {
     if link.classes.is_empty() {

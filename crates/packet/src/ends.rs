@@ -35,7 +35,7 @@ pub(crate) struct SimulatedEnds {
     pub(crate) direct: bool,
     /// Whether they go straight there, and what they say is not recorded.
     pub(crate) straight: bool,
-    /// Whether its receiver stands apart, or what its packets say is recorded.
+    /// Whether its receiver is a remote one, or the headers of its packets are recorded.
     pub(crate) special: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
@@ -46,12 +46,12 @@ pub(crate) struct SimulatedEnds {
     pub(crate) delayed_ack: Alarm,
     /// Bytes of a SYN.
     syn_bytes: u32,
-    /// What its packets say, where that is recorded.
+    /// The headers of its packets, if they are recorded.
     pub(crate) trail: Option<Box<Trail>>,
 }
 
 impl SimulatedEnds {
-    /// Those of a flow of this group that has not started.
+    /// The ends of a flow of this group that has not started.
     pub(crate) fn new(group: &Group<'_>, place: Place) -> Result<Self, Refusal> {
         let random = group.draws.key(place.index, Purpose::Controller);
         let begin = Beginning {
@@ -76,8 +76,9 @@ impl SimulatedEnds {
 
     // --- What its packets say, where that is recorded ---
 
-    /// A connection is opened, for so many packets with data. It ends with them where its user opens another for
-    /// the next, though without a handshake that has no number to spare for the end.
+    /// A connection opens for `packets` data packets. It ends with them if its user opens another
+    /// connection for the next transfer. A connection without a handshake does not end, because it
+    /// has no number to spare for the end.
     pub(crate) fn note_opening(&mut self, spec: &FlowGroup, packets: Option<u64>) {
         let Some(trail) = &mut self.trail else {
             return;
@@ -151,8 +152,8 @@ impl SimulatedEnds {
     }
 }
 
-/// How a connection begins: with `packets` of so many bytes to send, or without an end; its
-/// controller draws from `random`.
+/// The beginning of a connection: it sends `packets` packets of `packet_bytes` bytes, or sends
+/// without an end. Its controller draws from `random`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
     pub(crate) packets: Option<u64>,
@@ -254,7 +255,7 @@ impl Ends for SimulatedEnds {
 
     #[inline]
     fn prefetch(&self) {
-        // What stands before the connection the flow has fetched.
+        // The fetch of the flow covers the fields before the connection.
         self.connection.prefetch();
     }
 
@@ -312,14 +313,14 @@ impl Ends for SimulatedEnds {
 mod tests {
     use super::*;
 
-    /// What a flow needs at least, whatever its controller; its scoreboard comes with losses.
+    /// The smallest memory of a flow, whatever its controller; its scoreboard comes with losses.
     #[test]
     fn a_flow_fits_into_a_kilobyte() {
         let size = size_of::<SimulatedFlow>();
         assert!(size <= 960, "{size}");
     }
 
-    /// What nearly every packet needs of its flow stands in the first cache line.
+    /// The fields that nearly every packet needs of its flow are in the first cache line.
     #[test]
     fn the_network_and_the_timer_share_a_cache_line() {
         let ends = std::mem::offset_of!(SimulatedFlow, ends);

@@ -1,9 +1,9 @@
 //! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgment the sender,
 //! and whatever that may send goes through the flow's access link into the network.
 //!
-//! Where acknowledgments cross links, a receiver stands between two paths ([`crate::reverse`]) and
-//! half of what is left of the round trip lies on each side of it; elsewhere its acknowledgments
-//! return over a constant delay and it lives in its sender ([`crate::connection`]).
+//! Where acknowledgments cross links, a receiver is between two paths ([`crate::reverse`]), and
+//! half of the remaining round trip lies on each side of it. Elsewhere its acknowledgments return
+//! over a constant delay, and it is a part of its sender ([`crate::connection`]).
 
 mod apart;
 #[cfg(test)]
@@ -40,7 +40,7 @@ struct Sent {
     number: u32,
 }
 
-/// What a sender does about an acknowledgment of the next packet in order.
+/// The sender's answer to an acknowledgment of the next packet in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// The packet that it sends at once.

@@ -53,8 +53,8 @@ fn each_marking_discipline_marks_capable_packets() {
     }
 }
 
-/// What is under way when the run stops at this point includes marked packets, on their way
-/// to the second link and to the receivers.
+/// The packets in flight when the run stops at this point include marked packets, on their way to
+/// the second link and to the receivers.
 #[test]
 fn a_mark_travels_with_the_packet() {
     let text = CAPABLE
@@ -87,7 +87,7 @@ fn a_mark_travels_with_the_packet() {
     }
 }
 
-/// Three links, of which the second has a discipline; nobody waits for the packets.
+/// Three links, and the second has a discipline; no sender waits for acknowledgments.
 const UNRESPONSIVE: &str = r#"
 [[links]]
 name = "first"
@@ -219,7 +219,8 @@ fn marks_are_those_of_the_record(queue: &str) {
         let traces = simulation.timeline.recorder.into_traces().unwrap();
         let recorded = traces.packets.iter().filter(|packet| packet.marked);
         let waiting = recorded.count() as u64;
-        // What still waits at the end may be marked when it leaves, which no count of the run sees.
+        // A packet that still waits at the end may be marked when it leaves, which no count of the
+        // run includes.
         assert!(
             marks > 10 && (marks..marks + marks.min(100)).contains(&waiting),
             "{queue} {marks} {waiting}"
@@ -227,7 +228,7 @@ fn marks_are_those_of_the_record(queue: &str) {
     }
 }
 
-/// What the first link drops, its flows count as lost before the target.
+/// The flows count a drop of the first link as lost before the target.
 #[test]
 fn each_loss_counts_for_one_flow_at_one_place() {
     let text = CAPABLE

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::PacketEngine;
 use checks::check;
 
-/// A scenario that a failure prints as it stands in a file.
+/// A scenario that a failure prints in the form of a file.
 #[derive(Clone)]
 struct Text(String);
 
@@ -48,7 +48,7 @@ proptest! {
         })
     ) {
         match Scenario::parse(&text.0, Format::Toml, "hostile", &[]) {
-            // What is larger is only set up.
+            // A larger scenario is only set up.
             Ok(scenario) if scenario.most_events() < 5e6 => check(&text.0),
             Ok(_) => {}
             Err(error) => prop_assert!(!error.mistake.allowed().is_empty()),

@@ -1,12 +1,12 @@
 //! Acknowledgments that cross links: they queue behind data of the other direction, and may be
 //! dropped.
 //!
-//! Elsewhere a receiver answers over a constant delay and lives in its sender (see
-//! [`crate::connection`]). Here it stands between the two paths and decides alone when to acknowledge. An
-//! acknowledgment announces the packets that arrived since the one before, and those of others
-//! that were dropped on the way, as cumulative and selective acknowledgments do; its sender
-//! learns of them when it arrives. Half of the round trip that is left beside the links' delays lies on each
-//! side of the receiver.
+//! Elsewhere a receiver answers over a constant delay and is a part of its sender (see
+//! [`crate::connection`]). Here it is between the two paths and decides alone when to acknowledge.
+//! An acknowledgment announces the packets that arrived since the one before, and the packets of
+//! acknowledgments that were dropped on the way, as cumulative and selective acknowledgments do.
+//! Its sender learns of them when the acknowledgment arrives. Half of the round trip that remains
+//! beside the links' delays lies on each side of the receiver.
 //!
 //! Where an acknowledgment of a duplicate is dropped, a sender without SACK still counts the
 //! duplicate when the next one arrives.
@@ -30,7 +30,7 @@ struct Announced {
     marked: bool,
 }
 
-/// What an acknowledgment says.
+/// The content of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said {
     /// The next packet in order that the receiver awaits.
@@ -97,7 +97,7 @@ impl RemoteReceiver {
         self.receiver.gather(held);
     }
 
-    /// What the card hands up now.
+    /// The packets that the card hands up now.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
         self.receiver.take_gathered(now, most)
     }
@@ -122,7 +122,7 @@ impl RemoteReceiver {
         });
     }
 
-    /// What acknowledgment `number` says, while it is on its way.
+    /// The content of acknowledgment `number`, while it is on its way.
     pub(crate) fn said(&self, number: u32) -> Said {
         let sent = |each: &Announced| number.wrapping_sub(each.by) <= u32::MAX / 2;
         let last = self.announced.partition_point(sent).checked_sub(1);

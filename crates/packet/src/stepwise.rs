@@ -1,5 +1,6 @@
-//! A run that somebody watches: it goes on for as long as it is told, and shows in between what waits, what
-//! flies and what has happened. Neither changes any figure of its report.
+//! A run in steps: the caller advances it by a time or a number of events, and reads in between the
+//! waiting packets, the packets in flight and the events so far. Neither changes a figure of the
+//! report.
 
 mod follower;
 
@@ -12,10 +13,11 @@ pub use self::follower::{Course, Standing};
 use crate::ends::{SimulatedFlow, is_active};
 use crate::{NAME, PacketSimulation, prepare, refused};
 
-/// Events between two looks at how many there were, at about the most that a scenario can have.
+/// Events of a slice, after which the event count is checked again, at about the highest rate of
+/// events that a scenario can have.
 const EVENTS_OF_A_SLICE: f64 = 4096.0;
 
-/// What is behind an instant of the run's clock.
+/// The smallest step of the run's clock.
 const INSTANT: Time = Time::from_picos(1);
 
 /// A run of the packet engine in steps.
@@ -28,7 +30,7 @@ pub struct Stepwise<'a> {
     now: Time,
     /// Time in which about [`EVENTS_OF_A_SLICE`] happen.
     slice: Time,
-    /// What of each link had been used when it was looked at last.
+    /// Usage of each link at the last picture.
     used: Vec<Usage>,
     /// Number of each group's first flow over all groups, as traces count them.
     first_numbers: Vec<u64>,
@@ -46,9 +48,9 @@ pub struct LinkPicture {
     pub utilization: f64,
     /// Packets that have arrived since the warm-up, or since the beginning where it is not over.
     pub arrivals: u64,
-    /// Of them those that were dropped.
+    /// Dropped packets among them.
     pub drops: u64,
-    /// Of them those that were marked.
+    /// Marked packets among them.
     pub marks: u64,
 }
 
@@ -75,7 +77,7 @@ pub struct FlowPicture {
     pub timeouts: u64,
     /// Packets that have arrived at the target link.
     pub arrived: u64,
-    /// Of them those that were dropped there.
+    /// Packets among them that were dropped there.
     pub dropped: u64,
 }
 
@@ -83,7 +85,7 @@ impl<'a> Stepwise<'a> {
     /// A run before its first event.
     ///
     /// # Errors
-    /// What the engine does not model, by name; a run that would be too large.
+    /// An unsupported feature, by name; a run that would be too large.
     pub fn begin(scenario: &'a Scenario, options: RunOptions) -> Result<Self, EngineError> {
         let simulation = prepare(scenario, &options)?;
         let seconds = scenario.run().end().as_secs_f64();
@@ -121,8 +123,9 @@ impl<'a> Stepwise<'a> {
         self.simulation.events()
     }
 
-    /// Goes on up to `until`, or to the end of the run, or until about so many events more have happened:
-    /// a slice of some thousands is always finished, and so is what happens at one instant.
+    /// Advances the run to `until`, to the end of the run, or until about `events` more events have
+    /// happened. A slice of some thousands of events is always finished, and so are all events of
+    /// one instant.
     ///
     /// # Errors
     /// A run that grows too large, or that was canceled: it must not go on.
@@ -143,7 +146,8 @@ impl<'a> Stepwise<'a> {
         Ok(())
     }
 
-    /// Where a flow is followed, goes on to `end` from instant to instant and looks at it after each.
+    /// If a flow is followed, advances to `end` from instant to instant and records the flow after
+    /// each.
     fn follow_to(&mut self, end: Time) -> Result<(), EngineError> {
         let Some(follower) = &mut self.follower else {
             return Ok(());
@@ -163,21 +167,22 @@ impl<'a> Stepwise<'a> {
 
     // --- Pictures ---
 
-    /// From now on the packets at the target link are seen, up to so many sightings between two looks; none
-    /// where that is zero. It costs time for each packet.
+    /// Records the packets at the target link from now on, up to `most` events between two calls of
+    /// [`Self::sightings`]; zero records none. Recording costs time for each packet.
     pub fn watch(&mut self, most: usize) {
         self.simulation.watch(most);
     }
 
-    /// What was seen at the target link since this was asked last.
+    /// The events at the target link since the last call.
     pub fn sightings(&mut self) -> Seen {
         self.simulation.catch_up(self.now);
         self.simulation.sightings()
     }
 
-    /// From now on this flow of a group is followed, its number being one over all groups as traces count them: how
-    /// it stands is kept at each change, up to `most` of them between two looks. It costs time for each instant.
-    /// Whether there is such a flow with congestion control; where not, none is followed.
+    /// Follows this flow of a group from now on. The flow's number counts over all groups, as in
+    /// traces. The state of the flow is recorded at each change, up to `most` changes between two
+    /// calls of [`Self::course`]. Following costs time for each instant. Returns whether there is
+    /// such a flow with congestion control; if not, none is followed.
     pub fn follow(&mut self, (group, flow): (u64, u64), most: usize) -> bool {
         let flows = &self.simulation.traffic.hosts.flows.responsive;
         let place = flows.iter().position(|it| self.number(it) == (group, flow));
@@ -189,7 +194,7 @@ impl<'a> Stepwise<'a> {
         self.follower.is_some()
     }
 
-    /// How the followed flow stood since this was asked last.
+    /// The states of the followed flow since the last call.
     pub fn course(&mut self) -> Course {
         let follower = self.follower.as_mut();
         follower.map(Follower::take).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! What the packets of a connection say in their TCP headers beside their numbers, where that is recorded:
-//! timestamps (RFC 7323), what has arrived beyond a hole (RFC 2018) or twice (RFC 2883), and the end.
+//! The contents of a connection's TCP headers beside the packet numbers, if they are recorded:
+//! timestamps (RFC 7323), arrivals beyond a hole (RFC 2018) or twice (RFC 2883), and the end.
 //!
 //! No packet goes another way for it: the simulated ends know more than headers tell.
 
@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 use forebay_scenario::{MAX_BLOCKS, SaidRecord};
 use forebay_units::Time;
 
-/// What both ends of a connection have said, and what of it is still on its way.
+/// The headers that both ends of a connection have sent, and those that are still on their way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     // --- The sender ---
-    /// Of the data packets that have neither arrived nor been lost: their numbers, and which of all
-    /// transmissions each is.
+    /// Data packets that have neither arrived nor been lost, by their numbers and by the counts of
+    /// all transmissions.
     data: BTreeMap<(u64, u64), Sent>,
     transmissions: u64,
     /// The newest timestamp that it has had from the receiver.
@@ -24,12 +24,12 @@ pub(crate) struct Trail {
     // --- The receiver ---
     /// The timestamp that it echoes (`TS.Recent`).
     recent: Option<u32>,
-    /// What it awaited when it acknowledged last (`Last.ACK.sent`).
+    /// The packet that it awaited when it acknowledged last (`Last.ACK.sent`).
     acknowledged: u64,
     /// The first packet of the connection.
     first: u64,
     arrivals: Arrivals,
-    /// Of the acknowledgments that cross links and have neither arrived nor been lost.
+    /// Acknowledgments that cross links and have neither arrived nor been lost, by their numbers.
     answers: HashMap<u32, SaidRecord>,
 }
 
@@ -43,8 +43,8 @@ struct Sent {
 }
 
 impl Trail {
-    /// A connection begins whose packets are numbered from `first` on; it ends in front of packet `end`, where
-    /// it ends. What was said on an earlier one may still be on its way.
+    /// A connection begins. Its packets are numbered from `first` on, and it ends before packet
+    /// `end`, if it ends. Headers of an earlier connection may still be on their way.
     pub(crate) fn begin(&mut self, first: u64, end: Option<u64>) {
         (self.first, self.end, self.acknowledged) = (first, end, first);
         (self.heard, self.recent) = (None, None);
@@ -64,7 +64,8 @@ impl Trail {
         self.data.insert((packet, self.transmissions), sent);
     }
 
-    /// What a packet says that comes to the target link: of its transmissions the first that has not.
+    /// The header of a packet that comes to the target link: that of the first transmission that
+    /// has not come there yet.
     pub(crate) fn at_link(&mut self, packet: u64) -> Option<SaidRecord> {
         let mut transmissions = self.data.range_mut((packet, 0)..=(packet, u64::MAX));
         let (_, sent) = transmissions.find(|(_, sent)| !sent.seen)?;
@@ -140,7 +141,7 @@ impl Trail {
         self.answers.insert(number, said);
     }
 
-    /// What it says.
+    /// The header of this acknowledgment.
     pub(crate) fn answer(&self, number: u32) -> Option<SaidRecord> {
         self.answers.get(&number).copied()
     }
@@ -220,7 +221,7 @@ impl Arrivals {
         joined
     }
 
-    /// What a selective acknowledgment tells of: the low bits of the numbers.
+    /// The blocks of a selective acknowledgment: the low bits of the numbers.
     fn blocks(&self) -> [(u32, u32); MAX_BLOCKS] {
         let repeated = self.repeated.map(|packet| (packet, packet + 1));
         let mut told = repeated.into_iter().chain(self.beyond.iter().copied());

@@ -19,7 +19,8 @@ pub struct AccessLink {
 }
 
 impl AccessLink {
-    /// That of a flow of this group, whose packets have so many bytes, where it has one.
+    /// The access link of a flow of this group, if it has one. `wire` is the size of its packets in
+    /// bytes.
     pub fn new(group: &FlowGroup, wire: u32) -> Option<Self> {
         let access = group.access.as_ref()?;
         let transmission = access.rate.time_to_send(Bytes::new(u64::from(wire)));

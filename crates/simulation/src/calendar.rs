@@ -20,7 +20,7 @@ use self::wheel::Wheel;
 use crate::calendar::event::{Event, NEVER};
 use crate::ids::LaneId;
 
-/// Where deliveries wait.
+/// The storage of deliveries.
 // Each packet asks three times which it is: a tag of its own is quicker to compare than a niche.
 #[derive(Debug)]
 #[repr(u8)]
@@ -34,7 +34,7 @@ enum Deliveries {
     Wheel(Wheel),
 }
 
-/// Where timers and other rare events wait.
+/// The storage of timers and other rare events.
 #[derive(Debug)]
 enum Rare {
     Heap(BinaryHeap<Reverse<Event>>),
@@ -70,7 +70,7 @@ impl Rare {
 pub struct Calendar {
     deliveries: Deliveries,
     rare: Rare,
-    /// What [`Rare::next`] says, kept here so that the common comparison is one load.
+    /// The result of [`Rare::next`], stored here so that the common comparison is one load.
     next_rare: Event,
 }
 
@@ -166,7 +166,7 @@ impl Calendar {
         delivery.time.min(self.next_rare.time)
     }
 
-    /// Deliveries under way.
+    /// Deliveries in progress.
     pub(crate) fn deliveries(&self) -> usize {
         match &self.deliveries {
             Deliveries::Lanes(lanes) => lanes.len(),

@@ -1,10 +1,10 @@
-//! What senders tell the links about explicit congestion notification.
+//! The ECN codepoints that senders give their packets.
 
 use forebay_congestion::EcnSemantics;
 use forebay_discipline::Ecn;
 use forebay_scenario::FlowGroup;
 
-/// What the packets of a group say about ECN: by what their controller makes of marks.
+/// The ECN codepoint of a group's packets: it follows from the controller's reaction to marks.
 pub(crate) fn codepoint(spec: &FlowGroup) -> Ecn {
     if !spec.stack.ecn || !spec.responsive() {
         return Ecn::NotCapable;

@@ -91,10 +91,10 @@ pub(crate) fn cross<E: Ends>(
     hop.forward(departing, transit, &mut timeline.calendar);
 }
 
-/// Where packets go from a queue.
+/// The destination of packets that leave a queue.
 pub(crate) struct Onward<'a, 's, E> {
     pub(crate) at: LinkId,
-    /// What is behind the link, where that loses packets.
+    /// The medium after the link, if it loses packets.
     pub(crate) medium: Option<&'a mut Medium>,
     /// Order of its packets, where hosts vary and bursts could change it.
     pub(crate) order: Option<&'a mut InOrder>,

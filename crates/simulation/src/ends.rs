@@ -18,15 +18,15 @@ pub trait Ends: Debug {
         full
     }
 
-    /// What a discipline sees of the data packet with these low bits of its number, `label` being
-    /// that of its group.
+    /// The label that a discipline reads from the data packet with these low bits of its number.
+    /// `label` is that of its group.
     fn label(&self, number: u32, label: Label) -> Label;
 
-    /// What an acknowledgment of this number, or else a data packet, says.
+    /// The identity of an acknowledgment with this number, or of a data packet.
     fn identify(&self, number: u32, direction: Direction) -> Identity;
 
-    /// What the header of a data packet says as it comes to the target link, or of an acknowledgment that
-    /// crosses it; asked once for each.
+    /// The header of a data packet that comes to the target link, or of an acknowledgment that
+    /// crosses it. The recorder calls this once for each packet.
     fn header(&mut self, _number: u32, _direction: Direction) -> HeaderRecord {
         HeaderRecord::Plain
     }
@@ -40,7 +40,7 @@ pub trait Ends: Debug {
     /// Each data packet is to be seen by the network, and none dealt with in short.
     fn record_packets(&mut self) {}
 
-    /// What the headers of its packets say is to be known from now on.
+    /// The headers of its packets are recorded from now on.
     fn record_headers(&mut self) {}
 
     /// From the receiver to the sender, where that is not within the delay to the receiver.
@@ -68,11 +68,11 @@ pub trait Ends: Debug {
     /// The smoothed round-trip time in seconds.
     fn smoothed_rtt(&self) -> f64;
 
-    /// What it has done since it exists.
+    /// Its counts since it exists.
     fn progress(&self) -> Progress;
 
-    /// Payload bytes that `delivered` (see [`Progress`]) stands for, where a full packet carries
-    /// `payload`.
+    /// The payload in bytes of `delivered` (see [`Progress`]), where a full packet carries
+    /// `payload` bytes.
     fn goodput_bytes(&self, delivered: u64, payload: u64) -> f64 {
         delivered as f64 * payload as f64
     }
@@ -97,14 +97,15 @@ pub enum Direction {
 pub struct Identity {
     /// The packet's full number, or the next packet that an acknowledgment awaits.
     pub number: u64,
-    /// What kind of segment it is.
+    /// The kind of the segment.
     pub segment: Segment,
 }
 
-/// What a connection has done.
+/// The counts of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What has arrived in order: packets, or whatever [`Ends::goodput_bytes`] makes bytes of.
+    /// Data that has arrived in order: packets, or the unit that [`Ends::goodput_bytes`] converts
+    /// to bytes.
     pub delivered: u64,
     /// Packets sent again.
     pub retransmissions: u64,

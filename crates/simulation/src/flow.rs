@@ -18,9 +18,9 @@ use crate::refusal::{Refusal, too_large, too_many_alive};
 /// All flows.
 #[derive(Debug)]
 pub struct Flows<E> {
-    /// Those with congestion control.
+    /// Flows with congestion control.
     pub responsive: Vec<Flow<E>>,
-    /// Those without, and acknowledgments that cross links.
+    /// Flows without it, and acknowledgments that cross links.
     pub unresponsive: Vec<Unresponsive>,
 }
 
@@ -42,7 +42,7 @@ pub struct Transit {
     pub return_delay: Time,
     /// Packets that have arrived at the target link.
     pub arrived: u64,
-    /// Of them those that were dropped there.
+    /// Packets among them that were dropped there.
     pub dropped: u64,
     /// The last congestion event that hit it.
     pub seen_event: u64,
@@ -89,11 +89,11 @@ pub struct Transfer {
     pub since: Option<Time>,
     /// Whether it began with a new connection, not with one that the transfer before left open.
     pub opens: bool,
-    /// What the flow had counted before.
+    /// Counts of the flow before the transfer.
     pub before: Losses,
 }
 
-/// What the network has counted of a flow's packets.
+/// The network's counts of a flow's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
     /// Arrivals at the target link.
@@ -141,11 +141,11 @@ impl Alarm {
 pub struct Unresponsive {
     /// How the network sees it.
     pub transit: Transit,
-    /// Whose acknowledgments these are, where they are any.
+    /// The flow that these acknowledgments belong to, if they are any.
     pub acks_of: Option<ResponsiveId>,
-    /// What has arrived at its last link.
+    /// Packets and bytes that have arrived at its last link.
     pub at_last: Volume,
-    /// What was dropped there of what has arrived since the warm-up.
+    /// Packets and bytes dropped there, of those that have arrived since the warm-up.
     pub lost_at_last: Volume,
     /// Counts and bytes delivered at the end of the warm-up.
     pub before: (Counts, u64),
@@ -166,7 +166,7 @@ impl Volume {
     }
 }
 
-/// What one flow did at the target link.
+/// The counts of one flow at the target link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub arrived: u64,
@@ -205,13 +205,13 @@ impl Counts {
 pub struct InFlight {
     /// When it reaches its next link, or has reached the one where it waits.
     pub arrival: Time,
-    /// Whose packet it is.
+    /// The flow of the packet.
     pub flow: FlowId,
     /// Low bits of its number; the size of an unresponsive packet.
     pub number: u32,
     /// Bytes, headers included.
     pub size: u32,
-    /// Where on its path it is.
+    /// Its hop on its path.
     pub hop: HopNumber,
     /// Whether it carries a mark of congestion.
     pub mark: Mark,
@@ -221,7 +221,7 @@ pub struct InFlight {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
     pub(crate) event: Event,
-    /// Where on its path it is.
+    /// Its hop on its path.
     pub(crate) hop: HopNumber,
     pub(crate) mark: Mark,
 }
@@ -274,8 +274,8 @@ impl<E: Ends> Flows<E> {
         }
     }
 
-    /// Refuses more flows than can be told apart, and more than memory is allowed for, by the group that
-    /// a flow has been added to.
+    /// Refuses more flows than flow numbers suffice for, and more than the allowed memory has room
+    /// for. The error names the group that a flow was added to.
     pub fn check_count(&self, most: usize, group: &str) -> Result<(), Refusal> {
         if !FlowNumber::suffice_for(self.responsive.len(), self.unresponsive.len()) {
             return Err(too_large("more than 16 million flows are alive at once"));
@@ -450,7 +450,7 @@ impl<E: Ends> Flow<E> {
         self.ends.prefetch();
     }
 
-    /// What the network has counted so far.
+    /// The network's counts so far.
     pub fn losses(&self) -> Losses {
         Losses {
             arrived: self.transit.arrived,
@@ -469,7 +469,7 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// What it has counted so far.
+    /// Its counts so far.
     pub fn counts(&self) -> Counts {
         let Progress {
             delivered,
@@ -488,8 +488,8 @@ impl<E: Ends> Flow<E> {
 }
 
 impl Unresponsive {
-    /// Nobody waits for its packets: they are delivered when their last link takes them in and
-    /// does not drop them later.
+    /// Its counts so far. Its packets are not acknowledged: they are delivered when their last link
+    /// takes them in and does not drop them later.
     pub fn counts(&self) -> Counts {
         Counts {
             arrived: self.transit.arrived,

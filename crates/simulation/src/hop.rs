@@ -22,9 +22,9 @@ pub struct Hop {
     pub latest: Time,
     /// Whether the receiver is behind this link.
     pub last: bool,
-    /// What disciplines see of the group's packets here.
+    /// Label of the group's packets for disciplines here.
     pub label: Label,
-    /// Where the waits of its packets are counted.
+    /// Account of its packets' waits.
     pub account: Account,
     /// How much earlier packets arrive.
     pub(crate) lead: Lead,
@@ -57,7 +57,8 @@ impl Hop {
         if self.last
             && let FlowId::Unresponsive(_) = packet.flow
         {
-            // Nobody waits for it, but for an acknowledgment its sender does.
+            // No receiver waits for the packet, unless it is an acknowledgment: its sender waits
+            // for it.
             if let Some(delay) = transit.acknowledgment_delay() {
                 let kind = Kind::Delivery.number();
                 let time = time.saturating_add(delay);

@@ -9,13 +9,13 @@ macro_rules! number {
         pub struct $name(u32);
 
         impl $name {
-            /// Of the one that stands there.
+            /// The number of the item at `index`.
             #[inline]
             pub const fn new(index: usize) -> Self {
                 Self(index as u32)
             }
 
-            /// Where it stands.
+            /// The index of the item.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -45,20 +45,20 @@ number! {
     LaneId
 }
 number! {
-    /// What draws arrivals: a source of unresponsive packets, or the transfers of an open loop.
+    /// A generator of arrivals: a source of unresponsive packets, or the transfers of an open loop.
     SourceId
 }
 number! {
-    /// Where the first hop of a path stands among the hops of all paths.
+    /// Index of a path's first hop among the hops of all paths.
     Route
 }
 
-/// Where on its path a packet is.
+/// The position of a packet on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopNumber(u8);
 
 impl HopNumber {
-    /// Where every path begins.
+    /// The first hop of every path.
     pub const FIRST: Self = Self(0);
 
     /// This hop of a path, counted from zero.
@@ -67,7 +67,7 @@ impl HopNumber {
         Self(index as u8)
     }
 
-    /// Where on the path it stands.
+    /// The position on the path.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -75,7 +75,7 @@ impl HopNumber {
 }
 
 impl Route {
-    /// Where hop number `hop` of this path stands among the hops of all paths.
+    /// The index of hop number `hop` of this path among the hops of all paths.
     #[inline]
     pub const fn hop(self, hop: HopNumber) -> usize {
         self.index() + hop.index()
@@ -91,9 +91,9 @@ pub enum FlowId {
     Unresponsive(UnresponsiveId),
 }
 
-/// A flow as it stands in an event, in 24 bits: responsive flows count up from zero and
-/// unresponsive ones down from the largest number, so that either kind may grow and that responsive
-/// ones come first among simultaneous events.
+/// A flow as an event stores it, in 24 bits. Responsive flows count up from zero and unresponsive
+/// ones down from the largest number, so that either kind may grow, and responsive flows come first
+/// among simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowNumber(u32);
 
@@ -101,7 +101,7 @@ impl FlowNumber {
     /// The largest one.
     const LAST: u32 = 0x00ff_ffff;
 
-    /// Of an event that concerns no flow.
+    /// The number in an event that concerns no flow.
     pub const NONE: Self = Self(0);
 
     /// The number that these 24 bits stand for.
@@ -116,7 +116,7 @@ impl FlowNumber {
         self.0
     }
 
-    /// Whether so many flows of both kinds can be told from one another.
+    /// Whether this many flows of both kinds have different numbers.
     pub const fn suffice_for(responsive: usize, unresponsive: usize) -> bool {
         responsive + unresponsive <= Self::LAST as usize
     }
@@ -133,7 +133,7 @@ impl FlowNumber {
         UnresponsiveId(Self::LAST - self.0)
     }
 
-    /// The flow, where there are so many responsive ones.
+    /// The flow, if there are `responsive` responsive ones.
     #[inline]
     pub const fn flow(self, responsive: usize) -> FlowId {
         if (self.0 as usize) < responsive {

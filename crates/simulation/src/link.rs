@@ -66,7 +66,7 @@ pub enum Departures {
     Events,
 }
 
-/// What sets a link up.
+/// The parameters with which a link is set up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkSetup<'a> {
     pub(crate) seed: Seed,
@@ -143,7 +143,7 @@ impl Link {
         })
     }
 
-    /// What sends its packets, where each takes a time of its own.
+    /// The transmitter of its packets, if each packet takes a time of its own.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
         match self {
             Self::DropTail(link) => Some(link.transmitter()),
@@ -152,7 +152,7 @@ impl Link {
         }
     }
 
-    /// What its rate is of as time goes on, also where a medium sends in its own way.
+    /// The transmitter that follows its rate over time, also if a medium sends in its own way.
     pub(crate) fn line(&self) -> &Transmitter {
         match self {
             Self::DropTail(link) => link.transmitter(),
@@ -161,7 +161,7 @@ impl Link {
         }
     }
 
-    /// What was counted.
+    /// The counts of the link.
     pub fn statistics(&self) -> &LinkStatistics {
         match self {
             Self::DropTail(link) => &link.statistics,
@@ -183,7 +183,7 @@ impl Link {
         matches!(self, Self::Queued(_))
     }
 
-    /// Whether arrivals and departures are put off until somebody asks.
+    /// Whether arrivals and departures are deferred until a caller needs them.
     pub fn puts_off(&self) -> bool {
         matches!(self, Self::Queued(link) if link.slack > Time::ZERO)
     }
@@ -196,7 +196,7 @@ impl Link {
         }
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub fn usage(&self, now: Time) -> Usage {
         match self {
             Self::DropTail(link) => link.usage(now),
@@ -330,8 +330,8 @@ pub fn is_counted(scenario: &Scenario, at: usize) -> bool {
     spec.changes() || link.is_counted()
 }
 
-/// What a discipline that measures the rate of its link would find: opportunities as what they are on
-/// average over a time.
+/// The rate that a discipline would measure at its link: opportunities count as their average over
+/// a time.
 fn measurable<'a>(spec: &LinkSpec, steps: Option<&'a RateSteps>) -> Option<Cow<'a, RateSteps>> {
     let smoothed = |list: &Arc<Opportunities>| list.smoothed(Opportunities::WINDOW).map(Cow::Owned);
     steps

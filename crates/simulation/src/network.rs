@@ -1,15 +1,15 @@
 //! The network: links one behind the other, and what becomes of a packet that is offered to one.
 //!
-//! Every packet on its way, whoever sent it, comes through [`Network::offer`]: the link takes it,
-//! lets it wait or drops it. What a link takes goes on ([`Hop::forward`]) to the next hop,
-//! to its receiver or out of the simulation, and what it does not is counted in one place
-//! ([`Network::drop`]). A policer drops in front of it, and what a medium behind a link loses or
-//! delays is in `medium.rs`.
+//! Every packet on its way, whichever end sent it, comes through [`Network::offer`]: the link takes
+//! it, lets it wait or drops it. A packet that a link takes goes on ([`Hop::forward`]) to the next
+//! hop, to its receiver or out of the simulation. Drops are counted in one place
+//! ([`Network::drop`]). A policer drops packets before the link. The losses and delays of a medium
+//! after a link are in `medium.rs`.
 //!
-//! A first-in-first-out link knows a packet's departure when the packet arrives, and the way
-//! from there to the receiver and back is a constant delay, so one event per data packet is
-//! enough: "the acknowledgment arrives". All of a flow's propagation delay therefore stands
-//! behind the last link of its path; seen from the link this only shifts each sender's clock.
+//! A first-in-first-out link knows a packet's departure when the packet arrives, and the way from
+//! there to the receiver and back is a constant delay. One event per data packet is therefore
+//! enough: "the acknowledgment arrives". All of a flow's propagation delay is therefore placed
+//! after the last link of its path; for the link this only shifts each sender's clock.
 
 use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{Scenario, Seed};
@@ -37,9 +37,9 @@ use crate::timeline::Timeline;
 pub struct Network {
     /// All links, in the order of the scenario.
     pub links: Vec<Link>,
-    /// What is behind each link, where that loses packets.
+    /// Medium after each link, if it loses packets.
     media: Vec<Option<Medium>>,
-    /// What is in front of each link, where that drops packets.
+    /// Policer before each link, if it has one.
     policers: Vec<Option<Policer>>,
     memories: Memories,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
@@ -62,9 +62,9 @@ pub struct Network {
 /// The paths of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Routes {
-    /// Of its packets.
+    /// Route of its packets.
     pub(crate) there: Route,
-    /// Of their acknowledgments, where they cross links.
+    /// Route of their acknowledgments, if they cross links.
     pub(crate) back: Option<Route>,
 }
 
@@ -93,7 +93,8 @@ impl Network {
                 .iter()
                 .any(|group| !group.reverse.is_empty())
         {
-            // Those of each group, and those of acknowledgments, which are nobody's data.
+            // There is an account for each group, and one for acknowledgments, which belong to no
+            // group's data.
             let target = links[scenario.target_index()].statistics_mut();
             target.keep_apart(groups + 1);
         }
@@ -309,7 +310,7 @@ impl Network {
             .has_room(&offered.packet, offered.link, &mut self.links)
     }
 
-    /// What becomes of an offered packet: it goes on, or its loss is counted.
+    /// Completes an offered packet: it goes on, or its loss is counted.
     #[inline(never)]
     fn follow<E: Ends>(
         &mut self,
@@ -369,7 +370,8 @@ impl Network {
         timeline: &mut Timeline<'_>,
     ) -> Result<(), Refusal> {
         let (at, now) = (event.link(), event.time);
-        // What leaves at this very instant has left: departures are the last that happens then.
+        // A packet that leaves at this very instant has left: departures come last among
+        // simultaneous events.
         let after = now.saturating_add(Time::from_picos(1));
         self.catch_up_link(at, after, (flows, timeline));
         if let Link::Queued(link) = &mut self.links[at.index()] {

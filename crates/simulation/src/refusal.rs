@@ -9,7 +9,7 @@ pub enum Refusal {
     Unsupported(String),
     /// The run would be too large.
     TooLarge(String),
-    /// Somebody stopped it.
+    /// The run was canceled.
     Interrupted,
 }
 

@@ -117,7 +117,7 @@ fn persistent_metrics<'a, H: Hosts<'a>>(
     }
 }
 
-/// What is known from samples, or summed over the lives of flows.
+/// Adds the metrics from samples, and those summed over the lives of flows.
 fn sampled_metrics<'a, H: Hosts<'a>>(
     report: &mut Report,
     simulation: &Simulation<'a, H>,
@@ -315,7 +315,7 @@ impl GroupFigures {
         report
     }
 
-    /// What all flows did together, and their windows.
+    /// Adds the totals of all flows, and their windows.
     fn put_totals(&self, report: &mut GroupReport) {
         let total = &self.total;
         put(report, Metric::Goodput, self.goodput);
@@ -342,7 +342,7 @@ impl GroupFigures {
     }
 }
 
-/// Where the distribution of completion times is cut.
+/// The percentiles of the completion times in a report.
 const TIME_PERCENTS: [u32; 3] = [50, 95, 99];
 
 fn put(report: &mut GroupReport, metric: Metric, value: f64) {
@@ -374,7 +374,7 @@ fn put_rounds(report: &mut GroupReport, times: &Histogram) {
     put_distribution(report, "request_time_s", times.distribution(1e-12));
 }
 
-/// What a group's transfers were, where it has any.
+/// Adds the measurements of a group's transfers, if it has any.
 fn put_transfers(report: &mut GroupReport, transfers: &Transfers) {
     let times = &transfers.completion_times;
     let mut completions = Completions {
@@ -383,7 +383,7 @@ fn put_transfers(report: &mut GroupReport, transfers: &Transfers) {
     };
     if transfers.completed > 0 {
         completions.completion_time_s = quantiles(&TIME_PERCENTS, |q| times.quantile(q));
-        // Goodputs are kept in the histogram as whole bits per second.
+        // The histogram stores goodputs as whole bits per second.
         let goodput = |q| transfers.goodputs.quantile(q) * 1e12;
         report.flow_goodput_bps = listed_quantiles(goodput);
         put_times(report, transfers);

@@ -18,11 +18,11 @@ use crate::timeline::Timeline;
 use crate::traffic::Traffic;
 use crate::traffic::hosts::Hosts;
 
-/// The most packets under way: 16 bytes each.
+/// The largest number of packets in flight: 16 bytes each.
 const MAX_UNDER_WAY: usize = 1 << 29;
 
-/// Events between two looks at whether the run was canceled: some hundredths of a second. Packets that
-/// links carry are not counted but timed, which costs them nothing.
+/// Events between two checks for a cancellation: some hundredths of a second. Packets that links
+/// carry are not counted but timed, which costs them nothing.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A run in progress.
@@ -31,17 +31,18 @@ pub struct Simulation<'a, H: Hosts<'a>> {
     scenario: &'a Scenario,
     /// Links, and what happens at them.
     pub network: Network,
-    /// What is to be sent, and who sends it.
+    /// The traffic: flows, their data and the hosts that send it.
     pub traffic: Traffic<'a, H>,
-    /// What is to come, and what has been.
+    /// The coming events, and the records of past ones.
     pub timeline: Timeline<'a>,
     falls: Falls,
     end: Time,
     /// Events so far, without departures from links.
     events: u64,
-    /// Those of them that no link had to carry.
+    /// Events among them for which no link carried a packet.
     uncarried: u64,
-    /// Time between two looks at whether the run was canceled, in which the links carry so many packets.
+    /// Time between two checks for a cancellation, in which the links carry
+    /// [`EVENTS_BETWEEN_LOOKS`] packets.
     look_every: Time,
 }
 
@@ -75,7 +76,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         let sizes = scenario.flows().iter().map(|group| group.packet.infimum());
         let smallest = sizes.fold(f64::INFINITY, f64::min).clamp(1.0, 1e6);
         let end = run.end();
-        // A million looks at most: a link may be idle for days.
+        // There are at most a million checks: a link may be idle for days.
         let look_every = Time::from_secs_f64(EVENTS_BETWEEN_LOOKS as f64 * smallest / carried)
             .max(Time::from_picos(end.as_picos() >> 20));
         calendar.push(Event::control(look_every, Control::Watch));
@@ -106,8 +107,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         calendar.push(Event::control(trace.from, Control::TraceSample));
     }
 
-    /// From now on an onlooker sees the packets at the target link, up to so many between two looks; none where
-    /// that is zero. Whatever was seen before is forgotten.
+    /// Records the packets at the target link from now on, up to `most` events between two
+    /// readings; zero records none. Events from before are discarded.
     pub fn watch(&mut self, most: usize) {
         let recorder = &mut self.timeline.recorder;
         recorder.show((most > 0).then(|| Onlooker::new(most)));
@@ -115,13 +116,13 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         self.traffic.record_packets(recorder);
     }
 
-    /// What the onlooker has seen since this was asked last.
+    /// The events at the target link since the last reading.
     pub fn sightings(&mut self) -> Seen {
         let onlooker = self.timeline.recorder.onlooker();
         onlooker.map(Onlooker::look).unwrap_or_default()
     }
 
-    /// Runs to the end, or until somebody cancels it, and counts what is left there.
+    /// Runs to the end, or until it is canceled, and counts the packets that are left there.
     ///
     /// # Panics
     /// Where a connection's counts contradict each other: every figure of the report would be a lie.
@@ -187,8 +188,9 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         Ok(())
     }
 
-    /// Counts an event that no link had to carry, and looks now and then whether the run was canceled:
-    /// sources may send, and flows begin, any number of times before a link has carried a packet.
+    /// Counts an event for which no link carried a packet, and checks now and then for a
+    /// cancellation: sources may send, and flows begin, any number of times before a link has
+    /// carried a packet.
     #[inline]
     fn look(&mut self, cancel: &Cancel) -> Result<(), Refusal> {
         self.uncarried += 1;
@@ -240,7 +242,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         Ok(())
     }
 
-    /// What happens by the clock.
+    /// Handles an event at a set time.
     #[cold]
     #[inline(never)]
     fn control(&mut self, event: Event, cancel: &Cancel) -> Result<(), Refusal> {
@@ -275,7 +277,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
                 heed(cancel)?;
                 let next = now.saturating_add(self.look_every);
                 calendar.push(Event::control(next, Control::Watch));
-                // It belongs to whoever waits for the run, not to the scenario.
+                // The event belongs to the caller that waits for the run, not to the scenario.
                 self.events -= 1;
             }
         }
@@ -314,7 +316,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         }
     }
 
-    /// The longest time that what stood in the queue of link number `at` took to drain from a fall of its rate on.
+    /// The longest time in which the queue of link number `at` drained after a fall of its rate, in
+    /// seconds.
     pub(crate) fn drain_time_max(&self, at: usize) -> Option<f64> {
         self.falls.longest(at).map(Time::as_secs_f64)
     }

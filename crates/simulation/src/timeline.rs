@@ -4,12 +4,12 @@
 use crate::calendar::Calendar;
 use crate::measure::recorder::Recorder;
 
-/// What whoever acts in a run needs beside the network: where to put what follows, and where to
-/// count what happened.
+/// The context of every action in a run beside the network: the calendar for the events that
+/// follow, and the recorder for those that happened.
 #[derive(Debug)]
 pub struct Timeline<'a> {
-    /// What is to come.
+    /// Coming events.
     pub calendar: Calendar,
-    /// What has been.
+    /// Records of past events.
     pub recorder: Recorder<'a>,
 }

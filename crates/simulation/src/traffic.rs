@@ -397,7 +397,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     /// The run ends: what lives then has lived until then.
     pub(crate) fn finish(&mut self, end: Time, recorder: &mut Recorder<'_>) {
         for flow in &self.hosts.flows().responsive {
-            // What an application writes is never complete, also where all of it has arrived.
+            // The data of an application is never complete, also if all of it has arrived.
             if flow.transfer.since.is_some() && !flow.stopped && flow.ends.begun() {
                 let group = &mut self.groups[flow.transit.group.index()];
                 group.transfers.lived(flow, end);

@@ -10,7 +10,7 @@ fn drive(bbr: &mut BbrController, window: &mut Window, from: u64, to: u64, rtt: 
     drive_lossy(bbr, window, (from, to), rtt, u64::MAX);
 }
 
-/// The same where every so many packets one was lost.
+/// Does the same, and loses one packet in every `between`.
 fn drive_lossy(
     bbr: &mut BbrController,
     window: &mut Window,
@@ -263,7 +263,7 @@ fn after_ten_seconds_it_drains_to_four_packets() {
     assert!(window.cwnd > 100.0, "{}", window.cwnd);
 }
 
-/// At short round trips `PROBE_RTT` lasts for more rounds than the bandwidth is kept.
+/// At short round trips `PROBE_RTT` lasts for more rounds than the bandwidth filter covers.
 #[test]
 fn a_probe_of_the_round_trip_forgets_no_bandwidth() {
     let (mut bbr, mut window) = start();
@@ -290,7 +290,7 @@ fn a_probe_of_the_round_trip_forgets_no_bandwidth() {
     // Dozens of rounds of four packets.
     assert!(k > 150 && bbr.mode == Mode::ProbeBandwidth, "{k}");
     assert_eq!(bbr.max_bw.get(), 1000.0);
-    // What leaves later counts again.
+    // Packets that leave after `PROBE_RTT` count again.
     for k in k..k + 100 {
         bbr.on_sample(&mut window, &probe(k), &path);
     }
@@ -311,8 +311,9 @@ fn the_handshake_s_round_trip_is_the_first_one() {
     assert_eq!(bbr.min_rtt, 0.07);
 }
 
-/// `bbr_set_cwnd_to_recover_or_restore`: in the first round of recovery a packet leaves for each that arrives,
-/// what is under way and what has arrived being the window; losses lower it no further than that.
+/// `bbr_set_cwnd_to_recover_or_restore`: in the first round of recovery the window is the packets
+/// in flight plus the packets that arrived. One packet leaves for each arrival, and losses lower
+/// the window no further.
 #[test]
 fn packets_are_conserved_in_the_first_round_of_recovery() {
     let (mut bbr, mut window) = start();
@@ -330,7 +331,7 @@ fn packets_are_conserved_in_the_first_round_of_recovery() {
     };
     assert!(bbr.follow_losses(&mut window, &seen));
     assert_eq!(window.cwnd, 92.0);
-    // More arrive than were lost: the window follows upwards, and not down to what is under way.
+    // More packets arrive than were lost: the window follows upwards, and not down to the flight.
     for (arrived, lost, in_flight, expected) in [
         (3.0, 0.0, 91.0, 94.0),
         (1.0, 1.0, 80.0, 93.0),
@@ -403,8 +404,9 @@ fn the_window_has_room_for_three_bursts_and_is_even() {
     }
 }
 
-/// `bbr_is_next_cycle_phase`: a phase lasts a round trip; the one that probes goes on until as much is under
-/// way as it wants or a packet is lost, and the one that drains ends as soon as no more than the product is.
+/// `bbr_is_next_cycle_phase`: a phase lasts a round trip. The phase that probes goes on until its
+/// target is in flight or a packet is lost. The phase that drains ends as soon as at most one
+/// bandwidth-delay product is in flight.
 #[test]
 fn phases_end_as_in_the_kernel() {
     for phase in 0..8 {
@@ -414,8 +416,9 @@ fn phases_end_as_in_the_kernel() {
                     let mut bbr = in_phase(phase);
                     let gain = bbr.pacing_gain;
                     let of_product = |gain: f64| bbr.with_bursts((gain * 100.0_f64).ceil());
-                    // What is in the network when the next packet leaves: a burst more where it probes, and less
-                    // by what arrives while packets were held.
+                    // The estimate of the packets in the network when the next packet leaves: one
+                    // burst more where the phase probes, less the packets that arrive while pacing
+                    // holds packets back.
                     let burst = if gain > 1.0 { bbr.quantum() } else { 0.0 };
                     let enough = share >= 1.25;
                     let few = share <= 1.0;

@@ -28,7 +28,7 @@ pub(super) const CALM: Told = Told {
     app_limited: false,
 };
 
-/// A flow that is told acknowledgment by acknowledgment.
+/// A flow that a test drives by one acknowledgment at a time.
 pub(super) struct Case {
     pub(super) bbr: Bbr3Controller,
     pub(super) window: Window,
@@ -180,7 +180,8 @@ fn appendix_a_2_start_up_ends_with_losses() {
     }
 }
 
-/// A.3 and A.4: draining ends with a product under way, at half the rate, or behind three rounds.
+/// A.3 and A.4: draining ends at half the rate once one product is in flight, or after three
+/// rounds.
 #[test]
 fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
     let mut case = Case::in_state(Mode::Drain);
@@ -226,7 +227,8 @@ fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
     );
 }
 
-/// A.8 and A.9: the way down ends with the headroom free and a product under way, or with the wait.
+/// A.8 and A.9: Down ends once the headroom is free and one product is in flight, or after the
+/// wait.
 #[test]
 fn appendix_a_8_and_9_the_way_down_ends_with_the_headroom_or_the_wait() {
     let down = |bound: f64| {
@@ -348,8 +350,8 @@ fn appendix_a_16_a_tenth_of_the_bandwidth_is_found() {
     }
 }
 
-/// A.10 and A.20: what drains the queue lasts 200 ms and a round, with half a product under way, and leads back to
-/// start-up where the pipe was never full.
+/// A.10 and A.20: `ProbeRTT` lasts 200 ms and a round with half a product in flight. It leads back
+/// to start-up if the pipe was never full.
 #[test]
 fn appendix_a_10_and_20_probing_the_round_trip_ends_where_it_began() {
     for full in [true, false] {
@@ -399,7 +401,7 @@ fn appendix_a_10_and_20_probing_the_round_trip_ends_where_it_began() {
     }
 }
 
-/// A.21: more than 2 % lost in a probe ends it, and the bound is what was under way, 0.7 of the target at least.
+/// A.21: more than 2 % lost ends a probe. The bound becomes the flight, at least 0.7 of the target.
 #[test]
 fn appendix_a_21_losses_end_a_probe_and_bound_what_is_under_way() {
     for (in_flight, lost, expected, bound) in [

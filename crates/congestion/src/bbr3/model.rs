@@ -1,4 +1,5 @@
-//! What BBR version 3 keeps of the path and of its probes; sections and names are those of the draft.
+//! The state of BBR version 3 about the path and its probes. Sections and names are those of the
+//! draft.
 
 use forebay_units::Time;
 
@@ -55,7 +56,7 @@ impl Mode {
     }
 }
 
-/// What the last round delivered, and whether it lost (section 5.5.10).
+/// The deliveries and losses of the last round (section 5.5.10).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Latest {
     /// Packets per second (`bw_latest`).
@@ -73,11 +74,11 @@ pub(super) struct Latest {
 /// Bounds by losses (sections 5.5.10 and 5.3.3); infinite where there are none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Of the rate, packets per second, by losses since the last probe.
+    /// Bound of the rate, in packets per second, by losses since the last probe.
     pub(super) bw_shortterm: f64,
-    /// Of what is under way, packets, by losses since the last probe.
+    /// Bound of the packets in flight, by losses since the last probe.
     pub(super) inflight_shortterm: f64,
-    /// Of what is under way, packets, by the losses of probes.
+    /// Bound of the packets in flight, by the losses of probes.
     pub(super) inflight_longterm: f64,
 }
 
@@ -171,7 +172,7 @@ impl Propagation {
     }
 }
 
-/// What acknowledgments tell about a probe for bandwidth (section 5.3.3).
+/// The state of the feedback about a probe for bandwidth (section 5.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     None,

@@ -1,4 +1,4 @@
-//! What BBR version 3 does on a path that a test makes.
+//! The behavior of BBR version 3 on a path that a test makes.
 
 use super::*;
 use crate::packet::tests::{sample, window};
@@ -31,8 +31,8 @@ impl Driven {
         }
     }
 
-    /// Acknowledgments for that long; in start-up and in Up more and more is under way until
-    /// the window is full, otherwise a bandwidth-delay product at most.
+    /// Acknowledges packets for `seconds`. In start-up and in Up the packets in flight grow until
+    /// the window is full; otherwise they are a bandwidth-delay product at most.
     fn run(&mut self, seconds: f64) {
         let end = self.now + Time::from_secs_f64(seconds);
         while self.now < end {
@@ -100,7 +100,7 @@ fn start_up_ends_at_the_plateau_and_the_states_follow_each_other() {
     let expected = [
         Mode::Startup,
         Mode::Drain,
-        // By way of Down: less than a product is under way.
+        // The flow passes through Down: less than a product is in flight.
         Mode::Cruise,
         Mode::Refill,
         Mode::Up,
@@ -169,7 +169,7 @@ fn a_probe_that_loses_lowers_the_bound_and_the_next_one_is_cautious() {
     while driven.bbr.mode != Mode::Up {
         driven.run(1e-9);
     }
-    // Not before the bound is under way, and no further.
+    // The bound grows only once it is in flight, and no further.
     let mut most: f64 = 0.0;
     while driven.bbr.mode == Mode::Up {
         most = most.max(driven.under_way);

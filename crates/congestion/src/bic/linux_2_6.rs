@@ -27,7 +27,7 @@ const LARGEST_WINDOW: f64 = 1e9;
 /// Parameters and state; windows are whole numbers of packets.
 #[derive(Clone, Debug)]
 pub struct Linux26Bic {
-    /// Kept fraction of the window, of [`BETA_SCALE`].
+    /// Fraction of the window that remains after a reduction, in units of 1/[`BETA_SCALE`].
     beta: u64,
     max_increment: u64,
     low_window: u64,
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::packet::tests::{sample, window};
 
-    /// Acknowledges so many packets, `each` at a time, 100 ms apart.
+    /// Sends acknowledgments for `each` packets apiece, 100 ms apart.
     fn acknowledge(bic: &mut Linux26Bic, at: &mut Window, acknowledgments: u64, each: u64) {
         for _ in 0..acknowledgments {
             let mut seen = sample(0.05);

@@ -64,13 +64,13 @@ impl Curve {
     }
 }
 
-/// So many ticks of a kernel with `hz` of them per second, in 2^-10 s.
+/// Converts ticks of a kernel with `hz` ticks per second to units of 2^-10 s.
 pub(super) fn clock(ticks: u64, hz: u64) -> u64 {
     (ticks << CLOCK_BITS) / hz
 }
 
-/// Eighths of a window acknowledged per packet of the friendly window's growth, with a kept fraction
-/// of `beta` of [`BETA_SCALE`] (`beta_scale`).
+/// Eighths of a window that must be acknowledged per packet of the friendly window's growth. `beta`
+/// is the fraction of the window that remains, in units of 1/[`BETA_SCALE`] (`beta_scale`).
 pub(super) fn friendly_eighths(beta: u64) -> u64 {
     (8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta).max(1)).max(1)
 }

@@ -14,7 +14,7 @@ pub enum FastConvergence {
     Off,
 }
 
-/// Whether the window is kept at least at that of AIMD(3 b / (2 - b), b) (RFC 9438 section 4.3).
+/// Whether the window is at least that of AIMD(3 b / (2 - b), b) (RFC 9438 section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FriendlyRegion {
     /// W is the larger of the cubic and the friendly window.
@@ -116,8 +116,9 @@ impl Friendly {
 
 /// W = max(C (s - K)^3 + W_max, W_est) with W_est' = 3 b / (2 - b) / R; the position is W_est.
 ///
-/// Of RFC 9438 this leaves out the change of W_est's slope to 1 once W_est passes the window
-/// before the cut (section 4.3), as does the model that the tables of loss synchronization use.
+/// One part of RFC 9438 is left out: W_est's slope does not change to 1 once W_est passes the
+/// window before the reduction (section 4.3). The model behind the tables of loss synchronization
+/// leaves it out, too.
 impl FluidWindow for Cubic {
     fn start(&self, window: f64) -> Epoch {
         Epoch {

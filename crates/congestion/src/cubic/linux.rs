@@ -35,7 +35,7 @@ fn jiffies(time: Time) -> u64 {
 /// Parameters and state; windows are whole numbers of packets.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
-    /// Kept fraction of the window, of [`BETA_SCALE`].
+    /// Fraction of the window that remains after a reduction, in units of 1/[`BETA_SCALE`].
     beta: u64,
     curve: Curve,
     fast_convergence: FastConvergence,
@@ -59,8 +59,8 @@ pub struct LinuxCubic {
 }
 
 impl LinuxCubic {
-    /// With the fluid law's parameters and the kept fraction `beta`, which is one less that law's
-    /// cut.
+    /// Creates the controller with the parameters of the fluid model. `beta` is the fraction of the
+    /// window that remains: one less the reduction of that model.
     pub(crate) fn new(law: &Cubic, beta: f64) -> Self {
         let beta = (beta * BETA_SCALE as f64).round() as u64;
         let friendly = law.friendly_region == FriendlyRegion::On;
@@ -200,8 +200,8 @@ impl WindowGrowth for LinuxCubic {
         window.ssthresh
     }
 
-    /// `cubictcp_cwnd_event` at `CA_EVENT_TX_START`: the epoch moves on by what nothing was under
-    /// way, but begins no later than now.
+    /// `cubictcp_cwnd_event` at `CA_EVENT_TX_START`: the epoch moves on by the time with nothing in
+    /// flight, but begins no later than now.
     fn on_idle(&mut self, idle: &Idle) {
         let (time, now) = (jiffies(idle.time), jiffies(idle.now));
         self.epoch_start = self.epoch_start.map(|start| (start + time).min(now));

@@ -39,7 +39,7 @@ fn sent_at(now: Time, rtt: f64) -> u64 {
 /// Parameters and state; windows are whole numbers of packets.
 #[derive(Clone, Debug)]
 pub struct Linux26Cubic {
-    /// Kept fraction of the window, of [`BETA_SCALE`].
+    /// Fraction of the window that remains after a reduction, in units of 1/[`BETA_SCALE`].
     beta: u64,
     fast_convergence: FastConvergence,
     /// Eighths of a window acknowledged per packet of the friendly window's growth; none without
@@ -66,8 +66,8 @@ pub struct Linux26Cubic {
 }
 
 impl Linux26Cubic {
-    /// With the fluid law's parameters and the kept fraction `beta`, which is one less that law's
-    /// cut.
+    /// Creates the controller with the parameters of the fluid model. `beta` is the fraction of the
+    /// window that remains: one less the reduction of that model.
     pub(crate) fn new(law: &Cubic, beta: f64) -> Self {
         let beta = (beta * BETA_SCALE as f64).round() as u64;
         let friendly = law.friendly_region == FriendlyRegion::On;
@@ -133,7 +133,7 @@ impl Linux26Cubic {
         self.cnt = self.ratio.divide(count);
     }
 
-    /// At most so many packets per packet of growth, to keep up with the friendly window.
+    /// The largest number of packets per packet of growth that keeps up with the friendly window.
     fn friendly_count(&mut self, cwnd: u64) -> u64 {
         let Some(eighths) = self.beta_scale else {
             return LARGEST_COUNT;
@@ -225,7 +225,7 @@ mod tests {
         Linux26Cubic::new(&Cubic::default(), 0.8)
     }
 
-    /// Acknowledges so many packets singly, each this many milliseconds after the one before.
+    /// Acknowledges `packets` packets singly, each `gap` milliseconds after the one before.
     fn acknowledge(
         cubic: &mut Linux26Cubic,
         at: &mut Window,

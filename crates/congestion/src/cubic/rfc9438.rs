@@ -11,7 +11,7 @@ use crate::packet::{Ack, Idle, Path, Signal, Window};
 pub struct CubicGrowth {
     /// C, packets per second^3.
     c: f64,
-    /// Kept fraction of the window at a cut.
+    /// Fraction of the window that remains after a reduction.
     beta_cubic: f64,
     fast_convergence: FastConvergence,
     /// Growth of the Reno-friendly window; zero without the friendly region.
@@ -31,8 +31,8 @@ pub struct CubicGrowth {
 }
 
 impl CubicGrowth {
-    /// With the fluid law's parameters and the kept fraction `beta_cubic`, which is one less that
-    /// law's cut.
+    /// Creates the controller with the parameters of the fluid model. `beta_cubic` is the fraction
+    /// of the window that remains: one less the reduction of that model.
     pub(crate) fn new(law: &Cubic, beta_cubic: f64) -> Self {
         Self {
             c: law.scale,

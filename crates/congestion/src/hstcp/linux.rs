@@ -132,7 +132,7 @@ mod tests {
         }
         // The next one needs a larger window's worth of acknowledgments.
         assert_eq!(window.cwnd, 1007.0);
-        // It goes by the window and not by what is under way.
+        // The reduction uses the window and not the packets in flight.
         hstcp.on_congestion(&mut window, Signal::Loss, Time::ZERO, &Path::default());
         assert_eq!(window.cwnd, 1007.0 - (1007 * 83 / 256) as f64);
         assert_eq!(window.cwnd, window.ssthresh);

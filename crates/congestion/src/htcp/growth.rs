@@ -11,7 +11,7 @@ use crate::packet::{Ack, Path, Signal, Window};
 #[derive(Clone, Debug)]
 pub struct HtcpGrowth {
     rate_switch: RateSwitch,
-    /// Kept fraction of the window at the last cut.
+    /// Fraction of the window that remained after the last reduction.
     beta: f64,
     /// When that was, or the first packet was acknowledged.
     last_cong: Option<Time>,

@@ -19,9 +19,9 @@ pub enum RateSwitch {
 pub struct Htcp {
     /// Low-speed period after a cut during which H-TCP is Reno, seconds. Default 1.
     pub low_speed_period: f64,
-    /// Smallest kept fraction beta of the window. Default 0.5.
+    /// Smallest fraction beta of the window that remains after a reduction. Default 0.5.
     pub smallest_kept: f64,
-    /// Largest kept fraction beta of the window. Default 0.8.
+    /// Largest fraction beta of the window that remains after a reduction. Default 0.8.
     pub largest_kept: f64,
     /// Relative change of the rate between cuts that resets beta to 1/2. Default 0.2.
     pub rate_change: f64,
@@ -75,7 +75,7 @@ impl Htcp {
         )
     }
 
-    /// The kept fraction beta of a cut.
+    /// The fraction beta of the window that remains after a reduction.
     fn kept(&self, last_cut_rate: f64, at: &CutConditions) -> f64 {
         let changed = last_cut_rate <= 0.0
             || (at.rate - last_cut_rate).abs() > self.rate_change * last_cut_rate;

@@ -2,12 +2,17 @@
 //! 2.6.22, which ns-2.35 runs, as in 6.x), in whole packets and milliseconds; the fields have the
 //! kernel's names.
 //!
-//! It differs from the paper in this: the increase is scaled by the round trip (`use_rtt_scaling`)
-//! and rounded down to a whole number before it is; it is renewed whenever the window has grown by a
-//! packet; the clock runs from the end of a recovery; the rate is what was acknowledged over a
-//! window or more, averaged, and its largest since the cut counts (`use_bandwidth_switch`); after a
-//! cut to one half for a changed rate the next cut halves, too (`modeswitch`); the largest round
-//! trip is kept over cuts and fades.
+//! It differs from the paper in these points:
+//!
+//! - The increase is scaled by the round trip (`use_rtt_scaling`), and rounded down to a whole
+//!   number before it is scaled.
+//! - The increase is renewed whenever the window has grown by a packet.
+//! - The clock runs from the end of a recovery.
+//! - The rate is the packets acknowledged over a window or more, averaged. Its largest value since
+//!   the last reduction counts (`use_bandwidth_switch`).
+//! - After a reduction to one half for a changed rate, the next reduction halves the window, too
+//!   (`modeswitch`).
+//! - The largest round trip survives reductions, and fades.
 
 use forebay_units::Time;
 
@@ -41,7 +46,7 @@ fn jiffies(time: Time) -> u64 {
     time.as_picos() / 1_000_000_000
 }
 
-/// What was measured of the rate, packets per second.
+/// The measured rate, in packets per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
     packetcount: u64,
@@ -59,7 +64,7 @@ pub struct LinuxHtcp {
     rate_switch: RateSwitch,
     /// Packets added per round trip, in 128ths.
     alpha: u64,
-    /// Kept fraction of the window, in 128ths.
+    /// Fraction of the window that remains after a reduction, in 128ths.
     beta: u64,
     /// Whether the cut before found the rate unchanged.
     modeswitch: bool,

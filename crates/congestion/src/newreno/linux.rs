@@ -47,7 +47,7 @@ mod tests {
         }
         assert_eq!(window.cwnd, 12.0);
         window.cwnd = 11.0;
-        // It goes by the window and not by what is under way.
+        // The reduction uses the window and not the packets in flight.
         let path = Path {
             flight: 8.0,
             ..Path::default()

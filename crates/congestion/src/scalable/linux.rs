@@ -2,10 +2,11 @@
 //! a growth that is bounded by Reno's, and the constants of the time.
 //!
 //! Up to Linux 5.6 the window grows by a packet for every 50 *acknowledgments*, however many
-//! packets each stands for: meant for receivers that delay theirs, a hundredth per packet with one
-//! for two packets, a fiftieth where each is acknowledged, less where offload or aggregation
-//! gathers more. Since 5.7 it counts packets, 100 of them. The cut is an eighth in both, rounded
-//! down. ns-2's senders have the first, of Linux 2.6.
+//! packets each acknowledges. This is meant for receivers that delay acknowledgments: with one for
+//! two packets the growth is a hundredth per packet. It is a fiftieth if each packet is
+//! acknowledged, and less if offload or aggregation gathers more. Since 5.7 it counts packets, 100
+//! of them. The reduction is an eighth in both, rounded down. ns-2's senders have the first
+//! variant, of Linux 2.6.
 
 use forebay_units::Time;
 
@@ -13,12 +14,12 @@ use crate::classic::WindowGrowth;
 use crate::packet::{Ack, Path, Signal, Window};
 use crate::whole_packets::WholePackets;
 
-/// What an increase by a packet takes (`TCP_SCALABLE_AI_CNT`), where the window is no smaller.
+/// The count for an increase by a packet (`TCP_SCALABLE_AI_CNT`), unless the window is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many acknowledgments (up to Linux 5.6).
+    /// Acknowledgments per packet of growth (up to Linux 5.6).
     Acknowledgments(u64),
-    /// So many packets acknowledged (since Linux 5.7).
+    /// Acknowledged packets per packet of growth (since Linux 5.7).
     Packets(u64),
 }
 
@@ -66,7 +67,7 @@ impl WindowGrowth for LinuxScalable {
         self.grown.grow(window, each.min(reno), acked);
     }
 
-    /// `tcp_scalable_ssthresh`, by the window and not by what is under way.
+    /// `tcp_scalable_ssthresh`, computed from the window and not from the packets in flight.
     fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
         let whole = window.cwnd.floor();
         window.cut(whole - (CUT * whole).floor(), signal);
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
     use crate::packet::tests::window;
 
-    /// The window after acknowledgments of so many packets each.
+    /// The window after `acknowledgments` acknowledgments of `packets` packets each.
     fn grown(count: Count, from: f64, acknowledgments: u64, packets: f64) -> f64 {
         let (mut scalable, mut window) = (LinuxScalable::new(count), window(from, 5.0));
         let ack = Ack {

@@ -27,10 +27,10 @@ pub trait TrainClock: Clone + Copy + Debug + Default {
     /// Whether a train from `start` to `now` is too long for the path at this window.
     fn too_long(&self, start: Time, now: Time, cwnd: f64, path: &Path) -> bool;
 
-    /// Whether a round-trip time of so many seconds is too long for the path.
+    /// Whether a round-trip time of `rtt` seconds is too long for the path.
     fn too_late(&self, rtt: f64, path: &Path) -> bool;
 
-    /// A connection opens whose full packets carry so much.
+    /// A connection opens. A full packet carries this payload.
     fn on_open(&mut self, _payload: Bytes) {}
 }
 
@@ -38,7 +38,7 @@ pub trait TrainClock: Clone + Copy + Debug + Default {
 #[derive(Clone, Copy, Debug)]
 pub struct Hystart<C = MicrosecondClock> {
     clock: C,
-    /// Whether the end was found; a timeout looks for it anew (`bictcp_reset`).
+    /// Whether the end was found; after a timeout the search begins anew (`bictcp_reset`).
     found: bool,
     /// The round ends when more than this is acknowledged; none before the first (`end_seq`).
     end_seq: Option<u64>,

@@ -13,7 +13,7 @@ const MIN_RTT_DIVISOR: f64 = 8.0;
 /// Samples before a round is judged.
 const N_RTT_SAMPLE: u32 = 8;
 
-/// Growth in conservative slow start is this much slower, for so many rounds.
+/// Growth in conservative slow start is slower by this factor, for `CSS_ROUNDS` rounds.
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 
@@ -51,7 +51,7 @@ impl Default for HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    /// By how much slow start's growth is divided now.
+    /// The current divisor of slow start's growth.
     #[inline]
     fn divisor(&self) -> f64 {
         match self.phase {

@@ -12,7 +12,7 @@ use crate::classic::WindowGrowth;
 use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
 use crate::whole_packets::WholePackets;
 
-/// A round with so many samples or fewer grows as Reno does: they may be of delayed acknowledgments.
+/// Samples of a round up to which it grows as Reno does: they may be of delayed acknowledgments.
 pub(super) const TOO_FEW: u32 = 2;
 
 /// Linux's growth and cut.

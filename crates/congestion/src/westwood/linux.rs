@@ -145,7 +145,8 @@ mod tests {
     use super::*;
     use crate::packet::tests::{sample, window};
 
-    /// A packet arrives every `gap` milliseconds with this round-trip time, so many times.
+    /// `count` packets arrive, one every `gap` milliseconds, with the round-trip time `rtt` in
+    /// seconds.
     fn arrive(westwood: &mut LinuxWestwood, at: &mut Window, count: u64, gap: f64, rtt: f64) {
         let mut seen = sample(rtt);
         seen.now = westwood.since.unwrap_or(Time::from_secs(1));

@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-/// What an acknowledgment tells.
+/// The content of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckEvent<'a> {
     pub(super) now: Time,

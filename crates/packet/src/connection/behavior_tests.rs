@@ -1,4 +1,4 @@
-//! What one connection does, step by step: a test per behavior of recovery and timeouts.
+//! The behavior of one connection, step by step: a test per behavior of recovery and timeouts.
 
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
@@ -23,7 +23,7 @@ impl Wire {
         Self::of(stack, None)
     }
 
-    /// Twenty packets leave at once, of so many in all.
+    /// Twenty packets leave at once, of `packets` in all.
     pub(super) fn of(stack: Stack, packets: Option<u64>) -> Self {
         let description = forebay_congestion::descriptions()
             .iter()
@@ -216,7 +216,7 @@ fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
         });
         assert_eq!(wire.reported(), 1, "{recovery:?}");
         assert_eq!(wire.reported(), 0, "{recovery:?}");
-        // Those of a timeout are counted, and reported with it.
+        // The losses of a timeout are counted, and reported with it.
         let before = wire.connection.control.sender.totals.losses;
         while wire.connection.timeouts() == 0 {
             wire.time_out();
@@ -254,7 +254,7 @@ const RECOVERIES: [Recovery; 5] = [
     Recovery::Rack,
 ];
 
-/// Of twenty packets the ten behind the first have arrived.
+/// Twenty packets were sent, and the ten after the first have arrived.
 fn behind_a_loss(stack: Stack) -> Wire {
     let mut wire = Wire::new(stack);
     wire.send();
@@ -342,7 +342,8 @@ fn the_timer_of_a_spurious_timeout_is_not_backed_off() {
         wire.arrive(1);
         let timeout = wire.connection.control.sender.round_trip.timeout();
         if timestamps {
-            // What was not sent again is measured: R and four times R / 2.
+            // A packet that was not retransmitted is measured: the timeout is R plus four times R /
+            // 2.
             let seconds = timeout.as_secs_f64();
             assert!((seconds - 3.0).abs() < 0.01, "{recovery:?} {seconds}");
         } else {

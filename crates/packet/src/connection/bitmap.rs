@@ -11,7 +11,7 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Makes room for packet numbers in `from..=to`; bits of `from..` are kept.
+    /// Makes room for packet numbers in `from..=to`, and retains the bits of `from..`.
     fn reserve(&mut self, from: u64, to: u64) {
         let needed = ((to / 64) - (from / 64) + 2) as usize;
         if needed <= self.words.len() {

@@ -32,7 +32,8 @@ pub(crate) struct Held {
     pub(crate) marked: bool,
 }
 
-/// Packets that a merged segment holds at most, of so many bytes with a header of so many.
+/// The largest number of packets in a merged segment. `packet` is the size of a packet and `header`
+/// that of its header, in bytes.
 pub(crate) fn most_merged(packet: u64, header: u64) -> usize {
     let payload = packet.saturating_sub(header).max(1);
     (LARGEST.saturating_sub(header) / payload).max(1) as usize
@@ -64,7 +65,7 @@ impl Lateness {
 pub(super) struct Card {
     /// From one interrupt to the next while packets come.
     gathers: Time,
-    /// From the interrupt to its being heeded.
+    /// Delay from the interrupt to its processing.
     pub(super) lateness: Option<Lateness>,
     held: Vec<Held>,
     /// When what it holds is handed up.
@@ -72,7 +73,8 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// One that gathers for so long and is heeded so late, where either takes time.
+    /// A card with this interval between interrupts and this delay of their processing; none where
+    /// neither takes time.
     pub(super) fn new(gathers: Time, lateness: Option<Lateness>) -> Option<Box<Self>> {
         (gathers > Time::ZERO || lateness.is_some()).then(|| {
             Box::new(Self {
@@ -174,7 +176,7 @@ mod tests {
         let expected = [vec![1, 2], vec![4, 5], vec![6, 7, 8], vec![9]];
         assert_eq!(numbers(&segments), expected);
         assert_eq!(card.due(), None);
-        // What comes with an interrupt waits for the next one.
+        // A packet that arrives at the time of an interrupt waits for the next one.
         card.hold(held(10, false, 100));
         assert_eq!(card.due(), Some(Time::from_micros(150)));
     }

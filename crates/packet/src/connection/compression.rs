@@ -1,4 +1,4 @@
-//! What Linux's receivers acknowledge at other times than with every second packet
+//! The acknowledgments that Linux's receivers send at other times than with every second packet
 //! (net/ipv4/tcp_input.c of 6.18).
 //!
 //! - Packets beyond a hole: three at once, and then all that arrive within a millisecond or a
@@ -20,7 +20,7 @@ const APART: u32 = 3;
 /// The most that one acknowledgment waits for (`tcp_comp_sack_nr`).
 const TOGETHER: u32 = 44;
 
-/// By how much the timer is late (`tcp_comp_sack_slack_ns`).
+/// The time by which the timer is late (`tcp_comp_sack_slack_ns`).
 const SLACK: Time = Time::from_micros(100);
 
 /// The part of a round trip that packets wait at most.
@@ -43,7 +43,7 @@ pub(super) struct Compression {
 }
 
 impl Compression {
-    /// That of a policy, where it has any.
+    /// The compression of a policy, if it has any.
     pub(super) fn new(policy: DelayedAck) -> Option<Box<Self>> {
         let times = policy.sack_delay > Time::ZERO || policy.gro > Time::ZERO;
         let any = policy.push || policy.quick > 0 || times;
@@ -123,7 +123,7 @@ mod tests {
 
     const LINUX: DelayedAck = Stack::LINUX.delayed_ack;
 
-    /// The times of the acknowledgments for so many packets, one in `gap`, of which the first is
+    /// The times of the acknowledgments for this many packets, one in `gap`. The first packet is
     /// missing.
     fn beyond_a_hole(policy: DelayedAck, packets: u64, gap: Time, rtt: Time) -> Vec<Time> {
         let mut receiver = Receiver::new(1, policy, None);
@@ -228,7 +228,8 @@ mod tests {
             assert_eq!(take(packet), (false, vec![]));
         }
         assert_eq!(take(6), (true, vec![]));
-        // The hole is filled: what waited is told with it, and 4 is missing now.
+        // The hole is filled: the acknowledgment reports the packet that waited, too, and 4 is
+        // missing now.
         assert_eq!(take(1), (false, vec![6]));
         assert_eq!([7, 8, 9].map(|packet| take(packet).0), [false; 3]);
         assert!(take(10).0);

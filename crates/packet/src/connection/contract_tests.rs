@@ -1,4 +1,4 @@
-//! What every connection owes whatever its controller and recovery: loops over the registry.
+//! The contract of every connection, whatever its controller and recovery: loops over the registry.
 
 use std::collections::VecDeque;
 
@@ -108,7 +108,7 @@ impl Driven {
             }
             under_way = next;
         }
-        // What is left is forgotten: it counts as lost.
+        // The packets that remain in flight are dropped: they count as lost.
     }
 
     fn check(&self) {
@@ -168,7 +168,7 @@ fn no_window_grows_without_acknowledgments() {
 fn a_late_window_after_a_timeout_brings_the_old_one_back() {
     for mut driven in Driven::all() {
         driven.rounds(6);
-        // What is under way now comes only after the timer has expired.
+        // The packets in flight now arrive only after the timer has expired.
         let under_way: Vec<u64> = (driven.connection.control.receiver.expected()
             ..driven.connection.control.sender.next)
             .collect();
@@ -248,8 +248,8 @@ fn default_controller(name: &str) -> Controller {
 }
 
 proptest! {
-    /// Over a wire that keeps the order, what was sent has arrived, was found lost, or is under way,
-    /// through recoveries and timeouts; nothing is left out of the scoreboard and nothing counted
+    /// Over a wire that preserves the order, each packet sent has arrived, was found lost, or is in
+    /// flight, through recoveries and timeouts. The scoreboard leaves no packet out and counts none
     /// twice.
     #[test]
     fn what_was_sent_has_arrived_is_lost_or_under_way(
@@ -272,7 +272,7 @@ proptest! {
             };
             let mut wire: VecDeque<u64> = driven.send_spaced().into();
             let (mut sent, mut arrived) = (wire.len() as u64, 0);
-            // A dozen in a row are lost somewhere: now and then nothing is left under way.
+            // A dozen in a row are lost somewhere: now and then no packet is left in flight.
             let dropped = |k: usize| drops[k] || (burst..burst + 12).contains(&k);
             for k in 0..drops.len() {
                 driven.now += Time::from_millis(5);
@@ -296,7 +296,8 @@ proptest! {
                 let in_flight = control.in_flight();
                 let accounted = arrived + control.sender.totals.losses + in_flight;
                 if recovery == Recovery::Rack {
-                    // What a timeout found lost may be found so again when a later packet arrives.
+                    // A packet that a timeout found lost may be found lost again when a later
+                    // packet arrives.
                     prop_assert!(sent <= accounted, "{} after {k}", &driven.name);
                 } else {
                     prop_assert_eq!(sent, accounted, "{} after {}", &driven.name, k);

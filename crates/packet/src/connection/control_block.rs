@@ -1,5 +1,6 @@
-//! What a connection's loss recovery reads and changes: its sender, its receiver, the scoreboard
-//! and what is kept of packets. RFC 9293 section 3.3.1 calls it the transmission control block.
+//! The state of a connection that loss recovery reads and changes: its sender, its receiver, the
+//! scoreboard and the records of packets. RFC 9293 section 3.3.1 calls it the transmission control
+//! block.
 
 use forebay_congestion::packet::{LossState, Pace, Sample, Samples};
 use forebay_units::Time;
@@ -12,16 +13,16 @@ use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
 use super::scoreboard::Scoreboard;
 use super::sender::{FastPath, Sender, Transmission};
 
-/// How things stood before a packet was chosen.
+/// The state before a packet was chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
-    /// Whether nothing was under way.
+    /// Whether nothing was in flight.
     pub(super) idle: bool,
 }
 
-/// What holds a packet back.
+/// The reason that holds a packet back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     /// Nothing so far.
@@ -39,7 +40,7 @@ pub(super) struct ControlBlock {
     pub(super) receiver: Receiver,
     pub(super) scoreboard: Scoreboard,
     pub(super) sender: Sender,
-    /// What is kept of each packet, where anybody asks.
+    /// The records of each packet, if recovery, timestamps or the controller need them.
     pub(super) ledger: Option<Box<Ledger>>,
 }
 
@@ -55,13 +56,13 @@ impl ControlBlock {
         };
     }
 
-    /// Packets that are under way as far as the sender knows.
+    /// The packets in flight as far as the sender knows.
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
         self.scoreboard.in_flight(self.sender.outstanding())
     }
 
-    /// Whether the window has no room for one more packet under way.
+    /// Whether the window has no room for one more packet in flight.
     pub(super) fn window_is_full(&self) -> bool {
         self.in_flight() as f64 + 1.0 > self.sender.window.cwnd
     }
@@ -77,7 +78,7 @@ impl ControlBlock {
         }
     }
 
-    /// The last transmission of a packet, where it is kept.
+    /// The last transmission of a packet, if it is recorded.
     #[inline]
     pub(super) fn sent(&self, packet: u64) -> Option<Sent> {
         self.ledger.as_ref().map(|ledger| *ledger.sent.get(packet))
@@ -100,7 +101,8 @@ impl ControlBlock {
         ledger.on_loss(packet, self.sender.totals.losses);
     }
 
-    /// The controller has been told of a timeout: its losses are no news.
+    /// The controller has received the signal of a timeout, so the losses of that timeout count as
+    /// reported.
     pub(super) fn report_losses(&mut self) {
         if let Some(ledger) = &mut self.ledger {
             ledger.report(self.sender.totals.losses);
@@ -281,7 +283,7 @@ impl ControlBlock {
         false
     }
 
-    /// A packet leaves; `before` is how things stood without it.
+    /// A packet leaves; `before` is the state without it.
     pub(super) fn note_departure(&mut self, transmission: Transmission, before: Before, now: Time) {
         let in_flight = self.in_flight();
         let Some(ledger) = &mut self.ledger else {
@@ -311,7 +313,7 @@ impl ControlBlock {
         }
     }
 
-    /// What must always hold.
+    /// Whether the invariants hold.
     pub(super) fn consistent(&self) -> bool {
         let Self {
             receiver,

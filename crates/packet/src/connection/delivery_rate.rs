@@ -1,5 +1,5 @@
 //! Delivery-rate estimation (draft-ietf-ccwg-bbr section 4.1): how fast the network delivered the
-//! packets that were under way together.
+//! packets that were in flight together.
 
 use forebay_congestion::packet::{Delivery, LostPacket};
 use forebay_units::Time;
@@ -24,14 +24,14 @@ struct Newest {
     sent: Time,
 }
 
-/// What is counted when a packet leaves or a sample is taken.
+/// The counts at which a packet leaves or a sample is taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     /// Packets that have arrived, ever.
     pub(super) delivered: u64,
     /// Losses found, ever.
     pub(super) losses: u64,
-    /// Packets under way.
+    /// Packets in flight.
     pub(super) in_flight: u64,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct RateSampler {
     lost_packet: Option<LostPacket>,
     first_sent: Time,
     delivered_time: Time,
-    /// Delivery is limited by the application until so many packets have arrived.
+    /// Number of delivered packets up to which the application limits delivery.
     app_limited_until: Option<u64>,
 }
 
 impl RateSampler {
-    /// Nothing is under way when the next packet leaves.
+    /// Nothing is in flight when the next packet leaves.
     pub(super) fn restart(&mut self, now: Time) {
         self.first_sent = now;
         self.delivered_time = now;

@@ -1,4 +1,4 @@
-//! What a connection is told, and what it answers.
+//! The inputs and outputs of a connection.
 
 use forebay_congestion::Controller;
 use forebay_scenario::Stack;
@@ -7,7 +7,7 @@ use forebay_units::{Bytes, Time};
 use super::card::Lateness;
 use super::sender::Transmission;
 
-/// What a sender must know to start a transfer.
+/// The data with which a sender starts a transfer.
 #[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) stack: Stack,
@@ -20,7 +20,7 @@ pub(crate) struct Opening {
     pub(crate) lateness: Option<Lateness>,
 }
 
-/// What a packet's arrival at the receiver led to.
+/// The result of a packet's arrival at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
     /// An acknowledgment reached the sender: it may send.
@@ -31,7 +31,7 @@ pub(crate) enum Reception {
     Stale,
 }
 
-/// What a sender may do now.
+/// The next action of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Send this packet.

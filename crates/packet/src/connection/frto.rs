@@ -37,14 +37,14 @@ pub(super) struct Attempt {
     before: Before,
 }
 
-/// What is left to be done.
+/// The next step of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The first packet must be sent again.
     Repeat,
     /// The first acknowledgment is awaited.
     First,
-    /// So many new packets may leave; the second acknowledgment is awaited.
+    /// The second acknowledgment is awaited; `new` new packets may leave.
     Second { new: u32 },
 }
 
@@ -59,7 +59,7 @@ struct Before {
     first_cut: Option<Time>,
 }
 
-/// What an acknowledgment means for an attempt.
+/// The verdict of an acknowledgment about an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was the first one, and moves on: new data may tell more.
@@ -88,7 +88,7 @@ impl Attempt {
         }
     }
 
-    /// What may leave now, whatever the window.
+    /// The packet that may leave now, whatever the window.
     pub(super) fn next_packet(
         &mut self,
         control: &mut ControlBlock,
@@ -108,7 +108,7 @@ impl Attempt {
         }
     }
 
-    /// What an acknowledgment says about the timeout, before anything else is done with it.
+    /// The verdict of an acknowledgment about the timeout, before anything else is done with it.
     #[cold]
     pub(super) fn judge(
         &self,

@@ -1,6 +1,6 @@
-//! What a sender keeps of each packet under way, where its recovery, its timestamps or its
-//! controller need it: when it was sent and what became of it; and with that what paces, gathers
-//! and reduces. Senders that need none of it keep none.
+//! The sender's records of each packet in flight, if its recovery, its timestamps or its controller
+//! need them: when the packet was sent and whether it arrived or was lost. The ledger also holds
+//! the parts that pace, gather and reduce. Senders that need none of this have no ledger.
 
 use forebay_congestion::packet::{Delivery, LostPacket, Needs, Samples};
 use forebay_congestion::segmentation::Segmentation;
@@ -39,13 +39,13 @@ pub(super) struct SendTimes {
     pub(super) last: Option<Time>,
 }
 
-/// What the ledger, the marks and the scoreboard tell of an acknowledgment.
+/// The effect of an acknowledgment on the ledger, the marks and the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     pub(super) times: SendTimes,
     /// Packets that carried a mark.
     pub(super) marked: u32,
-    /// Packets under way before it.
+    /// Packets in flight before it.
     pub(super) prior_in_flight: f64,
 }
 
@@ -57,15 +57,15 @@ pub(super) struct Departure {
     pub(super) again: bool,
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
-    /// Whether nothing was under way.
+    /// Whether nothing was in flight.
     pub(super) idle: bool,
-    /// Packets under way with it.
+    /// Packets in flight, with this one.
     pub(super) in_flight: u64,
     /// Losses found so far, ever.
     pub(super) losses: u64,
 }
 
-/// What a ledger begins with.
+/// The initial state of a ledger.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup<'a> {
     pub(super) needs: Needs,
@@ -90,7 +90,7 @@ pub(super) struct Ledger {
     pub(super) offload: Option<Offload>,
     /// Packets that have arrived in this transfer.
     pub(super) delivered: u64,
-    /// Losses, of all ever found, that the controller has been told of.
+    /// Losses that were reported to the controller, of all ever found.
     reported: u64,
 }
 
@@ -205,8 +205,8 @@ impl Ledger {
         self.rates.as_mut()?.sample(counts, min_rtt, now)
     }
 
-    /// Losses found since the controller was last told of any, by acknowledgments or a reordering
-    /// timer. `losses` is all there ever were.
+    /// Losses found since the last report to the controller, by acknowledgments or a reordering
+    /// timer. `losses` is the number of all losses ever found.
     pub(super) fn report(&mut self, losses: u64) -> u64 {
         losses - std::mem::replace(&mut self.reported, losses)
     }

@@ -16,7 +16,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Those of packets from `first` on.
+    /// The marks of packets from `first` on.
     pub(super) fn new(first: u64) -> Self {
         Self {
             unanswered: 0,
@@ -35,7 +35,7 @@ impl Marks {
         self.unanswered > 0
     }
 
-    /// An acknowledgment tells the sender of so many marks.
+    /// An acknowledgment reports the marks to the sender; returns their number.
     #[inline]
     pub(super) fn acknowledge(&mut self) -> u32 {
         std::mem::take(&mut self.unanswered)

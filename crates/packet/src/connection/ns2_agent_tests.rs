@@ -153,8 +153,8 @@ fn sack1_measures_round_trips_by_acknowledgments_in_order() {
     }
 }
 
-/// Of twenty packets under way 0, 9 and 10 are lost. Each stays in the pipe until its repair is
-/// acknowledged in order.
+/// Twenty packets are in flight, and 0, 9 and 10 are lost. Each stays in the pipe until its repair
+/// is acknowledged in order.
 #[test]
 fn a_pipe_holds_every_loss_until_its_repair_is_acknowledged() {
     let mut wire = Wire::new(Stack {
@@ -189,7 +189,8 @@ fn a_pipe_repairs_nothing_after_a_timeout_before_a_packet_sent_since_is_acknowle
     wire.send();
     wire.time_out();
     wire.now += Time::from_millis(100);
-    // All that was under way before is acknowledged but the last packet; what follows is beyond it.
+    // All packets in flight before are acknowledged except the last one; the following packets are
+    // beyond it.
     for packet in 0..19 {
         wire.arrive(packet);
     }

@@ -15,7 +15,7 @@ const NEAR: Time = Time::from_millis(1);
 /// Nothing waits where this part of the window is free (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
 
-/// What decides whether a burst leaves.
+/// The state that decides whether a burst leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readiness {
     pub(super) now: Time,
@@ -29,11 +29,11 @@ pub(super) struct Readiness {
     pub(super) burst: f64,
     /// Smoothed round-trip time in seconds.
     pub(super) rtt: f64,
-    /// When the first packet not acknowledged was sent; none where nothing is under way.
+    /// When the first packet not acknowledged was sent; none where nothing is in flight.
     pub(super) oldest: Option<Time>,
 }
 
-/// The burst under way.
+/// The burst in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Offload {
     segmentation: Segmentation,
@@ -42,7 +42,7 @@ pub(super) struct Offload {
     /// When the last burst left, and how many packets it may still hold; none before the first.
     last: Option<Time>,
     left: u32,
-    /// Packets of the burst under way, and when it left.
+    /// Packets of the burst in progress, and when it left.
     packets: u32,
     since: Option<Time>,
     /// The first packet of all.
@@ -62,7 +62,7 @@ impl Offload {
         }
     }
 
-    /// Packets of a burst at so many packets per second (`tcp_tso_autosize`).
+    /// Packets of a burst at `rate` packets per second (`tcp_tso_autosize`).
     pub(super) fn burst(&self, rate: f64) -> f64 {
         self.segmentation.burst(rate, SMALLEST)
     }
@@ -79,8 +79,8 @@ impl Offload {
         false
     }
 
-    /// Packets left of the buffer that holds the next one. What an application writes stands in
-    /// buffers of 64 KiB at most (`tcp_xmit_size_goal`).
+    /// Packets left of the buffer that holds the next one. An application writes into buffers of 64
+    /// KiB at most (`tcp_xmit_size_goal`).
     fn left_of_buffer(&mut self, ready: &Readiness) -> f64 {
         let origin = *self.origin.get_or_insert(ready.next);
         let most = self.segmentation.most() as u64;
@@ -105,7 +105,7 @@ impl Offload {
         self.since = Some(ready.now);
     }
 
-    /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins where none is under way.
+    /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins if none is in progress.
     pub(super) fn hurry(&mut self, ready: &Readiness) {
         if !self.is_under_way(ready.now) {
             self.begin(ready);
@@ -132,8 +132,8 @@ impl Offload {
         expected.saturating_sub(ready.now) <= near
     }
 
-    /// A packet leaves; whether it is the last of a burst of several, which carries a PSH
-    /// (`__tcp_transmit_skb`). What is sent again is no part of a burst.
+    /// A packet leaves. Returns whether it is the last of a burst of several, which carries a PSH
+    /// (`__tcp_transmit_skb`). A retransmission is no part of a burst.
     pub(super) fn on_send(&mut self, now: Time, again: bool) -> bool {
         self.last = Some(now);
         if again {

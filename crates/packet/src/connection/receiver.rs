@@ -1,9 +1,10 @@
 //! A receiver: it puts packets in order, counts what comes in order to its sender's goodput, and
 //! decides when to acknowledge (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
 //!
-//! Where acknowledgments return over a constant delay, this one is also what its sender knows: the
-//! packets beyond a hole are the SACK blocks. Where they cross links, [`crate::reverse`] has one of
-//! its own, and the connection's shows what its acknowledgments have told the sender.
+//! Where acknowledgments return over a constant delay, this receiver is also its sender's
+//! knowledge: the packets beyond a hole are the SACK blocks. Where acknowledgments cross links,
+//! [`crate::reverse`] has a receiver of its own, and the connection's receiver holds the packets
+//! that acknowledgments have reported to the sender.
 
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;
@@ -29,13 +30,13 @@ pub(crate) struct Receiver {
     pending_since: Time,
     /// How long it waits for them.
     timeout: Time,
-    /// What it does beside that, where it does anything.
+    /// Its further rules for acknowledgments, if it has any.
     compression: Option<Box<Compression>>,
-    /// Where packets wait before it sees them.
+    /// Card on which packets wait before the receiver sees them.
     card: Option<Box<Card>>,
 }
 
-/// What an acknowledgment that leaves is for.
+/// The packets that an acknowledgment covers when it leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Awaited {
     /// Packets in order that it was delayed for.
@@ -44,7 +45,7 @@ pub(crate) struct Awaited {
     pub(crate) beyond: Vec<u64>,
 }
 
-/// What a receiver does about a packet.
+/// The receiver's reply to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// It acknowledges at once.
@@ -94,7 +95,7 @@ impl Receiver {
         self.reply_in_order(arrival)
     }
 
-    /// What it does about packets in order of which this is the last.
+    /// The reply to packets in order; `arrival` is the last of them.
     #[inline]
     fn reply_in_order(&self, arrival: Arrival) -> Reply {
         if self.pending < self.acknowledged_at_once && !self.hurries(arrival) {
@@ -162,7 +163,7 @@ impl Receiver {
         }
     }
 
-    /// What the card hands up now, in segments of `most` packets at most.
+    /// The packets that the card hands up now, in segments of `most` packets at most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
         let card = self.card.as_mut();
         card.map_or_else(Vec::new, |card| card.take(now, most))
@@ -202,8 +203,8 @@ impl Receiver {
         new
     }
 
-    /// A packet arrives: whether it does for the first time, beyond a hole, and is told of at once;
-    /// else nothing is done.
+    /// A packet arrives. Returns whether it arrives for the first time, beyond a hole, and is
+    /// acknowledged at once; otherwise nothing changes.
     #[inline]
     pub(super) fn receive_beyond(&mut self, packet: u64) -> bool {
         let plain = packet > self.expected && self.compression.is_none();
@@ -274,26 +275,26 @@ impl Receiver {
         self.expected.wrapping_add_signed(i64::from(ahead))
     }
 
-    /// Packets beyond a hole that have arrived and of which no acknowledgment has told yet.
+    /// Packets beyond a hole that have arrived and that no acknowledgment has reported yet.
     fn untold(&self) -> &[u64] {
         let compression = self.compression.as_ref();
         compression.map_or(&[], |compression| compression.untold())
     }
 
-    /// The lowest packet of which no acknowledgment has told.
+    /// The lowest packet that no acknowledgment has reported.
     #[inline]
     pub(super) fn told(&self) -> u64 {
         self.expected - u64::from(self.pending)
     }
 
-    /// Whether an acknowledgment has told that a packet has arrived.
+    /// Whether an acknowledgment has reported the arrival of a packet.
     #[inline]
     pub(super) fn has(&self, packet: u64) -> bool {
         packet < self.told() || self.beyond.get(packet) && !self.untold().contains(&packet)
     }
 
-    /// The first packet of `from..to` that is missing as far as acknowledgments have told; they have of all
-    /// below `from`.
+    /// The first packet of `from..to` that acknowledgments have not reported. They have reported
+    /// all packets below `from`.
     pub(super) fn next_missing(&self, from: u64, to: u64) -> Option<u64> {
         if from < self.expected.min(to) {
             return Some(from);
@@ -364,7 +365,8 @@ mod tests {
         assert_eq!(receiver.acknowledgment_due(), None);
     }
 
-    /// What a sender may know: what acknowledgments have told, whatever else has arrived.
+    /// Checks the sender's knowledge: the packets that acknowledgments have reported, whatever else
+    /// has arrived.
     fn assert_known(receiver: &Receiver, told: &BTreeSet<u64>) -> Result<(), TestCaseError> {
         let lowest = (1..=200).find(|p| !told.contains(p)).unwrap();
         prop_assert_eq!(receiver.told(), lowest);
@@ -416,8 +418,8 @@ mod tests {
             }
         }
 
-        /// However packets are merged: what is in order is the prefix of what arrived, and each new
-        /// packet is told of once, in order or not.
+        /// However packets are merged, the packets in order are the prefix of the arrived packets.
+        /// Each new packet is acknowledged once, in order or not.
         #[test]
         fn merged_packets_are_told_of_once(
             arrivals in prop::collection::vec((1u64..60, 1u64..9), 1..80),

@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 impl LossRecovery {
-    /// That of a stack for packets from `first` on.
+    /// The recovery of a stack for packets from `first` on.
     pub(super) fn new(stack: &Stack, first: u64) -> Self {
         match stack.recovery {
             Recovery::NewReno => Self::NewReno(NewReno::new(stack)),
@@ -75,8 +75,8 @@ impl LossRecovery {
         matches!(self, Self::Fack(_) | Self::Rack(_))
     }
 
-    /// Packets that may leave beyond the window for so many that arrived beyond a hole, outside of
-    /// recovery.
+    /// Packets that may leave beyond the window outside of recovery, for `sacked` packets that
+    /// arrived beyond a hole.
     #[inline]
     pub(super) fn limited_transmit(&self, sacked: u64) -> u64 {
         match self {

@@ -3,8 +3,8 @@
 //! draft-mathis-tcp-ratehalving-00; Linux up to 3.1, tcp_cwnd_down) as ns-2's Linux senders do it
 //! (Wei and Cao 2006, tcp-linux.cc).
 //!
-//! Linux lets the window fall to a packet more than is under way even below the floor, where many
-//! packets were lost, and makes it up in slow start; ns-2 sends up to the floor at once.
+//! If many packets were lost, Linux lets the window fall to one packet more than the flight, even
+//! below the floor, and recovers the difference in slow start. ns-2 sends up to the floor at once.
 
 use forebay_congestion::packet::Window;
 use forebay_scenario::Reduction as Kind;
@@ -12,7 +12,7 @@ use forebay_scenario::Reduction as Kind;
 /// The most that may leave at once at the end of rate halving, packets (Linux: tcp_max_burst).
 const MAX_BURST: f64 = 3.0;
 
-/// What is kept over one recovery, in packets.
+/// The state of one recovery, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowReduction {
     method: Method,
@@ -20,7 +20,7 @@ pub(super) struct WindowReduction {
     before: f64,
     delivered: f64,
     sent: f64,
-    /// Rate halving: the packets that may be under way at the next acknowledgment.
+    /// Rate halving: the packets that may be in flight at the next acknowledgment.
     next: f64,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum SafeAck {
 }
 
 impl SafeAck {
-    /// That of an acknowledgment for `acked` packets in order that showed `found` losses.
+    /// The value for an acknowledgment for `acked` packets in order that showed `found` losses.
     pub(super) fn of(acked: u64, found: u64) -> Self {
         if acked > 0 && found == 0 {
             Self::Yes
@@ -48,12 +48,12 @@ impl SafeAck {
     }
 }
 
-/// What an acknowledgment in recovery tells, in packets.
+/// An acknowledgment in recovery, in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecoveryAck {
     /// Newly arrived.
     pub(super) delivered: f64,
-    /// Under way now.
+    /// Packets in flight now.
     pub(super) pipe: f64,
     /// Whether it moves on in order and no new loss was found.
     pub(super) safe: bool,
@@ -103,7 +103,7 @@ impl WindowReduction {
         }
     }
 
-    /// RFC 9937 section 6: what is under way and what may leave now.
+    /// RFC 9937 section 6: the window is the packets in flight plus those that may leave now.
     fn keep_proportion(&mut self, window: &mut Window, ack: &RecoveryAck) {
         self.delivered += ack.delivered;
         let (pipe, target) = (ack.pipe, window.ssthresh);
@@ -120,8 +120,9 @@ impl WindowReduction {
         window.cwnd = (pipe + room.max(least)).max(1.0);
     }
 
-    /// tcp-linux.cc, send_much with next_pkts_in_flight_: an acknowledgment sends one packet at most,
-    /// and after that one less may be under way; so every second one does, down to the floor.
+    /// tcp-linux.cc, send_much with next_pkts_in_flight_: an acknowledgment sends one packet at
+    /// most, and after that one packet less may be in flight. Every second acknowledgment therefore
+    /// sends a packet, down to the floor.
     fn halve(&mut self, window: &mut Window, ack: &RecoveryAck) {
         if ack.delivered <= 0.0 {
             return;
@@ -147,8 +148,9 @@ impl WindowReduction {
 mod tests {
     use super::*;
 
-    /// The windows over a round trip in which all but one of `packets` packets under way arrive,
-    /// whenever one may leave it does, and recovery ends; the packets sent.
+    /// Simulates a round trip in which all but one of `packets` packets in flight arrive, each
+    /// packet leaves as soon as it may, and recovery ends. Returns the windows, the packets sent
+    /// and the window at the end.
     fn round(kind: Kind, ssthresh: f64, floor: f64) -> (Vec<f64>, f64, Window) {
         let mut reduction = WindowReduction::new(kind).unwrap();
         let packets = 100.0;
@@ -221,7 +223,7 @@ mod tests {
         assert_eq!(window.cwnd, 90.0);
         reduction.on_ack(&mut window, &at(89.0));
         assert_eq!(window.cwnd, 89.0);
-        // However many are lost, the floor may be under way.
+        // However many packets are lost, the floor may be in flight.
         reduction.on_ack(&mut window, &at(10.0));
         assert_eq!(window.cwnd, 25.0);
     }

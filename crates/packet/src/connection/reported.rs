@@ -1,4 +1,4 @@
-//! What is reported of a connection, and what must always hold.
+//! The reported values of a connection, and its invariants.
 
 use forebay_congestion::packet::{LossState, Window};
 use forebay_units::Time;
@@ -16,7 +16,7 @@ impl Connection {
         self.control.sender.round_trip.path.smoothed_rtt
     }
 
-    /// What its sender knows to be lost.
+    /// The sender's state of loss recovery.
     pub(crate) fn state(&self) -> LossState {
         self.control.sender.state
     }
@@ -93,7 +93,7 @@ impl Connection {
         self.control.sender.first_cut
     }
 
-    /// What must always hold; checked at the end of every run.
+    /// Whether the invariants hold; checked at the end of every run.
     pub(crate) fn consistent(&self) -> bool {
         self.control.consistent()
     }

@@ -1,6 +1,6 @@
-//! Loss recovery a second time, as the RFCs' text has it: on sets of packets, looked through anew at each
-//! acknowledgment. What the connection sends is held against it packet by packet; how large the window is
-//! is the controller's and taken from there.
+//! A second implementation of loss recovery, as the RFCs' text has it: on sets of packets that are
+//! searched anew at each acknowledgment. The packets that the connection sends are compared with it
+//! one by one. The size of the window belongs to the controller and is taken from there.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -15,10 +15,10 @@ use super::behavior_tests::Wire;
 /// Duplicate acknowledgments, or packets beyond, that make a packet lost (RFC 5681, RFC 6675).
 const DUP_THRESH: usize = 3;
 
-/// What a sender knows; packets are numbered from 1.
+/// The sender's knowledge; packets are numbered from 1.
 #[derive(Debug)]
 struct Known {
-    /// What has arrived.
+    /// The packets that have arrived.
     arrived: BTreeSet<u64>,
     /// HighACK + 1: the lowest packet that has not.
     expected: u64,
@@ -35,7 +35,7 @@ struct Known {
 }
 
 impl Known {
-    /// A first window of `sent` packets is under way, of `packets` in all.
+    /// A first window of `sent` packets is in flight, of `packets` in all.
     fn new(sent: u64, packets: u64) -> Self {
         Self {
             arrived: BTreeSet::new(),
@@ -85,9 +85,10 @@ impl Known {
 trait Sender {
     fn new(known: Known) -> Self;
     fn known(&self) -> &Known;
-    /// An acknowledgment for this arrival; afterwards the window holds `cwnd` packets. What leaves.
+    /// An acknowledgment for this arrival; afterwards the window holds `cwnd` packets. Returns the
+    /// packets that leave.
     fn acknowledge(&mut self, packet: u64, cwnd: f64) -> Vec<u64>;
-    /// The timer expires, and the window holds `cwnd` packets. What leaves.
+    /// The timer expires, and the window holds `cwnd` packets. Returns the packets that leave.
     fn time_out(&mut self, cwnd: f64) -> Vec<u64>;
 }
 
@@ -204,7 +205,7 @@ impl Sender for Sack {
 struct NewReno {
     known: Known,
     duplicates: usize,
-    /// What the window is larger by in recovery (section 3.2 steps 2 and 3).
+    /// Packets by which recovery inflates the window (section 3.2 steps 2 and 3).
     inflation: f64,
 }
 

@@ -12,9 +12,9 @@ pub(super) struct Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// Makes room for `packet` in a span that begins at `from`. Where it is the `last` of the span and the ring has
-    /// become far too large most is given back, so that the rings of many flows together are no larger than what all
-    /// of them have under way.
+    /// Makes room for `packet` in a span that begins at `from`. If `packet` is the `last` of the
+    /// span and the ring has become far too large, most of its memory is given back. The rings of
+    /// many flows together are then no larger than the packets in flight of all flows need.
     #[inline]
     pub(super) fn reserve(&mut self, from: u64, packet: u64, last: bool) {
         let (needed, slots) = ((packet - from + 1) as usize, self.slots.len());

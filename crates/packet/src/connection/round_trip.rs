@@ -11,7 +11,7 @@ const MAX_RTO: Time = Time::from_secs(60);
 /// The timeout of the first data where the SYN had to be repeated (RFC 6298 section 5.7).
 const RTO_AFTER_REPEATED_SYN: Time = Time::from_secs(3);
 
-/// What a sender knows about its round trip; what each acknowledgment needs comes first.
+/// The sender's estimates of its round trip. The fields that each acknowledgment needs come first.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RoundTrip {

@@ -15,7 +15,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Packets that are under way, of so many outstanding (RFC 6675's pipe).
+    /// The packets in flight, of `outstanding` packets (RFC 6675's pipe).
     #[inline]
     pub(super) fn in_flight(&self, outstanding: u64) -> u64 {
         (outstanding + self.repairing).saturating_sub(self.sacked + self.lost)
@@ -37,7 +37,7 @@ impl Scoreboard {
         self.repairing -= u64::from(repaired);
     }
 
-    /// What must always hold.
+    /// Whether the invariant holds.
     pub(super) fn consistent(&self) -> bool {
         self.repairing <= self.lost
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What becomes of a packet until it is acknowledged.
+    /// The state of a packet until it is acknowledged.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Fate {
         UnderWay,
@@ -58,8 +58,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each packet that is outstanding is under way, arrived beyond a hole, lost, or lost and
-        /// sent again: the pipe is what the first and the last are.
+        /// Each packet that is outstanding is in flight, arrived beyond a hole, lost, or lost and
+        /// sent again. The pipe counts the first and the last kind.
         #[test]
         fn the_pipe_is_what_is_under_way(steps in prop::collection::vec((0usize..40, 0u8..3), 1..300)) {
             let mut board = Scoreboard::default();

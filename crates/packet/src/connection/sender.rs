@@ -1,5 +1,5 @@
-//! The sending half of a connection: which packets are under way, the window, the pace of its own
-//! and the timers. What is lost and what is sent again is for [`super::recovery`] to say.
+//! The sending half of a connection: the packets in flight, the window, its own pacing and the
+//! timers. [`super::recovery`] decides which packets are lost and which are sent again.
 
 use std::num::NonZeroU64;
 
@@ -29,7 +29,7 @@ pub(crate) struct Transmission {
 pub(super) enum Handshake {
     /// None is modeled: data flows at once.
     Omitted,
-    /// Nothing but the SYN may be under way.
+    /// Only the SYN may be in flight.
     Connecting,
     Done,
 }
@@ -37,7 +37,7 @@ pub(super) enum Handshake {
 /// Whether a packet in order may take a short way (Linux: header prediction).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FastPath {
-    /// Each packet is acknowledged at once, the handshake is over, and nothing is kept of packets.
+    /// Each packet is acknowledged at once, the handshake is over, and packets are not recorded.
     Immediate,
     /// The same with delayed acknowledgments: only for sending.
     Delayed,
@@ -78,7 +78,7 @@ impl ReceiveWindow {
     }
 }
 
-/// What is counted over all transfers of a connection.
+/// Counts over all transfers of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub(super) retransmissions: u64,
@@ -89,13 +89,13 @@ pub(super) struct Totals {
     pub(super) losses: u64,
 }
 
-/// Where a sender begins.
+/// The initial state of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     /// Its first packet, and the first that must not be sent.
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Of earlier transfers.
+    /// Counts of earlier transfers.
     pub(super) totals: Totals,
 }
 
@@ -118,7 +118,8 @@ pub(super) struct Sender {
     /// First packet that must not be sent.
     pub(super) end: u64,
     receive_window: ReceiveWindow,
-    /// The window limits the sender until so much is acknowledged, where pacing hides it.
+    /// Packet number up to whose acknowledgment the window limits the sender, where pacing hides
+    /// it.
     limited_until: u64,
     /// Packets that an acknowledgment counts for at most.
     most_counted: u64,
@@ -189,13 +190,13 @@ impl Sender {
 
     // --- Acknowledgments ---
 
-    /// Whether nothing is lost, urgent or kept of packets.
+    /// Whether no packet is lost or urgent, and packets are not recorded.
     #[inline]
     pub(super) fn takes_fast_path(&self) -> bool {
         self.state == LossState::Open && self.fast_path == FastPath::Immediate && !self.urgent
     }
 
-    /// Whether losses are under repair, and nothing is delayed or kept of packets.
+    /// Whether losses are under repair, and packets are neither delayed nor recorded.
     #[inline]
     pub(super) fn repairs_plainly(&self) -> bool {
         self.state == LossState::Recovery && self.fast_path == FastPath::Immediate
@@ -248,12 +249,13 @@ impl Sender {
         real(self.outstanding() + 1) > self.window.cwnd || self.unacknowledged < self.limited_until
     }
 
-    /// The window limits the sender, though less than it may be under way.
+    /// The window limits the sender, though fewer packets than it allows may be in flight.
     pub(super) fn hide_limit(&mut self) {
         self.limited_until = self.next;
     }
 
-    /// So many packets were acknowledged outside of fast recovery.
+    /// The controller grows the window for `acked` packets that were acknowledged outside of fast
+    /// recovery.
     pub(super) fn grow(&mut self, acked: u64, limited: bool, now: Time) {
         if limited && acked > 0 {
             let ack = Ack {
@@ -301,7 +303,7 @@ impl Sender {
             && self.receive_window.allows(self.outstanding())
     }
 
-    /// Whether the window allows so many packets more, on the fast path.
+    /// Whether the window allows `more` packets, on the fast path.
     #[inline]
     pub(super) fn window_allows(&self, more: u64) -> bool {
         real(self.outstanding() + more) <= self.window.cwnd
@@ -348,7 +350,7 @@ impl Sender {
         Transmission { packet, again }
     }
 
-    /// The SYN: nothing else may be under way.
+    /// Sends the SYN: nothing else may be in flight.
     pub(super) fn send_syn(&mut self, now: Time) -> Option<Transmission> {
         (self.outstanding() == 0)
             .then(|| self.send_another(now))
@@ -386,7 +388,7 @@ impl Sender {
         self.timers.set(Timer::Retransmission, due);
     }
 
-    /// What must always hold.
+    /// Whether the invariants hold.
     pub(super) fn consistent(&self) -> bool {
         self.unacknowledged <= self.next
             && self.next <= self.highest

@@ -1,5 +1,5 @@
-//! What a sender does when its retransmission timer has expired (RFC 6298 section 5, RFC 5681
-//! section 3.1), and afterwards as long as the timeout may prove spurious.
+//! The sender's reaction to an expired retransmission timer (RFC 6298 section 5, RFC 5681 section
+//! 3.1), and its behavior as long as the timeout may prove spurious.
 
 use forebay_congestion::packet::{LossState, Signal};
 use forebay_scenario::{Stack, TimeoutCut};
@@ -10,7 +10,7 @@ use super::control_block::ControlBlock;
 use super::frto::{Attempt, Verdict};
 use super::recovery::LossRecovery;
 
-/// What is kept of the last timeout.
+/// The state of the last timeout.
 #[derive(Clone, Debug)]
 pub(super) struct Timeout {
     cut: TimeoutCut,
@@ -88,8 +88,8 @@ impl Timeout {
         }
     }
 
-    /// What an acknowledgment says about a timeout that may prove spurious. It is undone where it
-    /// was.
+    /// The verdict of an acknowledgment about a timeout that may prove spurious. A spurious timeout
+    /// is undone.
     #[inline]
     pub(super) fn judge(
         &mut self,

@@ -3,7 +3,7 @@
 
 use forebay_units::Time;
 
-/// What a sender waits for.
+/// The kind of a sender's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     /// RFC 6298. It is never stopped: where nothing is outstanding it says when it was set last.

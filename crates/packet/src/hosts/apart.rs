@@ -26,7 +26,7 @@ impl SimulatedHosts<'_> {
         };
         let packet = connection.full_number(event.packet());
         if packet < connection.first() {
-            // Of an earlier transfer.
+            // The packet belongs to an earlier transfer.
             flow.ends.note_arrivals([packet]);
             return;
         }

@@ -1,4 +1,4 @@
-//! What hosts answer at once they answer in full.
+//! Tests that hosts send at once all packets that may leave.
 
 use forebay_scenario::Seed;
 use forebay_simulation::{Event, Hosts, Kind, ResponsiveId, Simulation, Turn};
@@ -25,8 +25,9 @@ warmup = "1s"
 measure = "1s"
 "#;
 
-/// Of a window of forty some packets are lost, several in a row: three arrivals beyond them let several
-/// repairs leave at once (RFC 6675 section 5), and whatever arrives, nothing that may leave stays.
+/// Some packets of a window of forty are lost, several in a row. Three arrivals beyond them let
+/// several repairs leave at once (RFC 6675 section 5). After every arrival no packet that may leave
+/// stays.
 #[test]
 fn nothing_that_may_leave_stays_after_an_arrival() {
     let scenario = scenario(ONE, &[]);

@@ -1,5 +1,5 @@
-//! What packets say, where that is recorded: hosts keep a trail of it ([`crate::trail`]), and the recorder learns of
-//! each acknowledgment that reaches its sender.
+//! The headers of packets, if they are recorded: hosts write them into a trail ([`crate::trail`]),
+//! and the recorder gets each acknowledgment that reaches its sender.
 
 use forebay_scenario::HeaderRecord;
 use forebay_simulation::{
@@ -10,7 +10,7 @@ use super::{Sent, SimulatedHosts, set_out};
 use crate::connection::Reception;
 
 impl SimulatedHosts<'_> {
-    /// A delivery to a receiver that stands apart, or whose connection has a trail.
+    /// A delivery to a remote receiver, or to a receiver whose connection has a trail.
     #[inline(never)]
     pub(super) fn receive_specially(
         &mut self,

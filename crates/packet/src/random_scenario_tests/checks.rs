@@ -1,4 +1,4 @@
-//! What must hold of every run.
+//! The properties of every run.
 
 use forebay_attack::answers;
 use forebay_scenario::{
@@ -16,7 +16,7 @@ fn check_conservation(simulation: &PacketSimulation<'_>) {
         let counted = link.statistics();
         let accepted = counted.arrivals - counted.drops.min(counted.arrivals);
         assert!(counted.drops <= counted.arrivals);
-        // Those of the queue that a discipline would discard after the run's end are not served.
+        // Packets of the queue that a discipline would discard after the run's end are not served.
         if counted.since == forebay_units::Time::ZERO {
             assert!(counted.waits().histogram.count() <= accepted);
         }
@@ -54,8 +54,8 @@ fn check_what_is_left(scenario: &Scenario, seed: Seed) {
     }
 }
 
-/// Of each group as many packets have waited at the target as were taken in; of what its discipline
-/// would discard only after the run's end, fewer.
+/// For each group, the number of packets that have waited at the target equals the number taken in.
+/// It is smaller if its discipline would discard packets only after the run's end.
 fn check_waits(simulation: &PacketSimulation<'_>) {
     let target = simulation.network.target();
     if target.statistics().since > forebay_units::Time::ZERO {
@@ -97,7 +97,7 @@ fn check_waits(simulation: &PacketSimulation<'_>) {
 pub(super) fn check(text: &str) {
     let scenario = match Scenario::parse(text, Format::Toml, "random", &[]) {
         Ok(scenario) => scenario,
-        // What is wrong is said by name; the generator hardly makes such scenarios.
+        // An error names the mistake; the generator hardly ever makes such scenarios.
         Err(error) => return assert!(!error.mistake.allowed().is_empty()),
     };
     let seed = Seed {
@@ -130,8 +130,8 @@ fn check_refusal(error: &EngineError, outcome: &Result<Report, EngineError>) {
     }
 }
 
-/// Flows are kept as long as they live: no more of them than the groups have, or than open-loop
-/// transfers were ever alive at once.
+/// Flows stay in memory only while they live: there are no more of them than the groups have, or
+/// than open-loop transfers were ever alive at once.
 fn check_memory(scenario: &Scenario, simulation: &PacketSimulation<'_>) {
     let open = |workload: &Workload| matches!(workload, Workload::OpenLoop { .. });
     let fixed: u64 = scenario

@@ -1,19 +1,20 @@
-//! One flow, followed: how its sender stands after each instant at which that changes. Whoever follows looks after
-//! every instant of the run, so that no time is coarser than the run's own, and changes nothing of it.
+//! One followed flow: the state of its sender after each instant at which that state changes.
+//! [`super`] calls it after every instant of the run, so that its times are as fine as the run's
+//! own. It changes nothing of the run.
 
 use forebay_congestion::packet::LossState;
 use forebay_units::Time;
 
 use crate::ends::{SimulatedFlow, is_active};
 
-/// How a sender stands from some instant on.
+/// The state of a sender from some instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// Since when.
     pub time: Time,
     /// Whether it has something to send or to have acknowledged.
     pub active: bool,
-    /// What it knows to be lost.
+    /// The sender's state of loss recovery.
     pub state: LossState,
     /// The congestion window in packets.
     pub cwnd_packets: f64,
@@ -29,16 +30,16 @@ pub struct Standing {
     pub timeouts: u64,
 }
 
-/// How a followed flow stood since the last look.
+/// The states of a followed flow since the last call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// In the order of time.
     pub standings: Vec<Standing>,
-    /// How many more there were than could be kept.
+    /// Number of further states for which there was no room.
     pub missed: u64,
 }
 
-/// Keeps how a flow stands until somebody looks.
+/// Records the states of a flow until a caller takes them.
 #[derive(Debug)]
 pub(super) struct Follower {
     /// The place of the flow among those with congestion control.
@@ -49,7 +50,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Of the flow in this place; up to `most` changes are kept between two looks.
+    /// A follower of the flow in this place. It records up to `most` changes between two calls of
+    /// [`Self::take`].
     pub(super) fn new(place: usize, most: usize) -> Self {
         Self {
             place,
@@ -59,7 +61,7 @@ impl Follower {
         }
     }
 
-    /// Looks at the flow after all that happens at `time`.
+    /// Records the state of the flow after all events at `time`.
     pub(super) fn look(&mut self, time: Time, flows: &[SimulatedFlow]) {
         let Some(flow) = flows.get(self.place) else {
             return;
@@ -71,7 +73,8 @@ impl Follower {
         }
         self.last = Some(standing);
         let Course { standings, missed } = &mut self.course;
-        // One who begins to follow sees how it stood before anything of that instant.
+        // A caller that begins to follow also records the state before the events of that instant;
+        // the state after them replaces it.
         standings.pop_if(|last| last.time == time);
         if standings.len() < self.most {
             standings.push(standing);
@@ -80,7 +83,7 @@ impl Follower {
         }
     }
 
-    /// How it stood since this was asked last.
+    /// The states since the last call.
     pub(super) fn take(&mut self) -> Course {
         std::mem::take(&mut self.course)
     }

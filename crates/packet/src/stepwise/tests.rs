@@ -25,7 +25,7 @@ fn told(answer: &Result<Report, EngineError>) -> String {
     }
 }
 
-/// One step of somebody who watches.
+/// One step of a caller.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// The part of the run that is still ahead, as far as this step goes, and events at most.
@@ -88,7 +88,7 @@ fn watched(scenario: &Scenario, steps: &[Step]) -> Result<Report, EngineError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whoever watches, in whatever steps, changes nothing.
+    /// No caller changes the report, whatever its steps.
     #[test]
     fn a_watched_run_leaves_the_same_report(
         words in prop::collection::vec(any::<u16>(), 0..160),
@@ -176,7 +176,7 @@ fn what_is_seen_adds_up() {
             ahead > 0 && counts.contains_key(&(Happening::IsDropped as u8)),
             "{queue}"
         );
-        // Departures may be told while up to 30 packets wait.
+        // Departures may be reported while up to 30 packets wait.
         let (could, most) = (busy * 10e6 / 8.0, 32.0 * 1500.0);
         assert!(
             (could - f64::from(sent)).abs() <= most,
@@ -227,7 +227,7 @@ fn a_budget_bounds_a_step() {
     assert_eq!(told(&run.finish()), told(&straight));
 }
 
-/// Somebody who stops watching altogether.
+/// A caller cancels the run.
 #[test]
 fn a_canceled_run_ends() {
     let scenario = contested("\"droptail\"");
@@ -240,8 +240,8 @@ fn a_canceled_run_ends() {
     assert!(matches!(run.finish(), Err(EngineError::Interrupted)));
 }
 
-/// A flow that is followed stands at every moment as pictures of an equal run show it, and each change is told once,
-/// at an instant of the run.
+/// A followed flow has the same state at every moment as the pictures of an equal run. Each change
+/// is reported once, at an instant of the run.
 #[test]
 fn a_course_says_how_the_flow_stood_at_every_moment() {
     // The last one begins to send at the very beginning.
@@ -299,7 +299,8 @@ fn a_course_says_how_the_flow_stood_at_every_moment() {
     }
 }
 
-/// What cannot be kept is counted, and of no flow nothing is told.
+/// States without room are counted, and a flow that does not exist or has no congestion control has
+/// no states.
 #[test]
 fn only_flows_with_congestion_control_are_followed() {
     let scenario = contested("\"droptail\"");

@@ -1,4 +1,4 @@
-//! What a capture sees of both directions, and what the packets say there.
+//! The packets of both directions in a capture, and the contents of their headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -165,7 +165,8 @@ fn a_capture_changes_nothing_that_it_sees() {
     }
 }
 
-/// What is acknowledged, told of beyond a hole or echoed has crossed the link before; so has the end.
+/// A packet that is acknowledged, reported beyond a hole or echoed has crossed the link before; so
+/// has the end.
 #[test]
 fn acknowledgments_tell_of_what_has_crossed_the_link() {
     for (name, report) in all_situations() {
@@ -234,7 +235,8 @@ fn a_duplicate_says_which_packet_caused_it() {
     assert!(duplicates > 50, "{duplicates}");
 }
 
-/// Where a sender stands at the link: each packet says when it set out, and echoes the newest that its sender has heard.
+/// If the sender is at the link, each packet states when it set out, and echoes the newest
+/// timestamp that its sender has received.
 #[test]
 fn data_says_when_it_set_out_and_what_was_heard_last() {
     for (name, flows) in SITUATIONS.iter().filter(|(name, _)| *name != "access") {
@@ -368,7 +370,7 @@ fn connections_end_with_their_transfers() {
         .map(|(packet, _)| (packet.connection, packet.packet))
         .collect();
     assert!(syns.len() > 100);
-    // 20 kB are 14 packets of 1448 B behind the SYN; the last ones are under way.
+    // 20 kB are 14 packets of 1448 B after the SYN; the last ones are in flight.
     let expected: BTreeSet<_> = syns.iter().map(|(flow, syn)| (*flow, syn + 14)).collect();
     assert!(ends.is_subset(&expected));
     assert!(

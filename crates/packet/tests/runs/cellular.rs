@@ -31,7 +31,7 @@ fn a_flooded_link_carries_its_blocks() {
         assert!(used > 0.95 && used <= 1.0, "{name} {used}");
         assert!(used > 0.9999 || name != "droptail", "{used}");
         let sent = 14.4e6 * (1.0 - value(&report, Metric::LossRate));
-        // Of 20,000 slots a tenth is for repeats, by chance.
+        // A tenth of the 20,000 slots is for repeats, by chance.
         let carried = sent / (used * 10.8e6);
         assert!((carried - 1.0).abs() < 0.012, "{name} {carried}");
     }

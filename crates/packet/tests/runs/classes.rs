@@ -6,7 +6,7 @@ use forebay_scenario::{Cost, Metric, Report};
 
 use super::{of_group, run, run_with, value};
 
-/// What a report says of the scenario, not of itself.
+/// The report without the fields about the run itself.
 fn said(report: Report) -> Report {
     Report {
         cost: Cost::default(),
@@ -39,8 +39,8 @@ measure = "20s"
 seed = 5
 "#;
 
-/// The discipline `priority` is strict classes that share the link's buffer: the same report but for the
-/// scenario's hash, whoever is dropped and whatever the buffer counts.
+/// The discipline `priority` is strict classes that share the link's buffer. The report is the same
+/// except for the scenario's hash, whichever packet is dropped and whatever the buffer counts.
 #[test]
 fn priority_is_strict_classes() {
     let classes = r#"classes = [{ name = "a", groups = ["calls"] }, { name = "b", groups = ["bulk"] }, { name = "c" }]"#;
@@ -128,7 +128,7 @@ fn the_groups_waits_make_the_links() {
             longest = longest.max(of_group(&report, group, Metric::QueueDelayMax));
         }
         let mean = value(&report, Metric::QueueDelayMean);
-        // Of 40,000 packets a few still wait at the end.
+        // A few of the 40,000 packets still wait at the end.
         assert!(
             (sum / packets / mean - 1.0).abs() < 2e-3,
             "{queue}: {} {mean}",
@@ -209,8 +209,8 @@ fn weights_are_shares_of_an_overloaded_link() {
     }
 }
 
-/// What marks and drops at departures does so within a class: CoDel of ECN-capable flows marks, and
-/// holds its class's delay while the class beside it fills a buffer of its own.
+/// Disciplines that mark and drop at departures do so within a class. CoDel marks ECN-capable
+/// flows, and holds its class's delay while the class beside it fills a buffer of its own.
 #[test]
 fn codel_and_ecn_work_within_a_class() {
     let text = MIX.replace("rtt = \"40ms\"", "rtt = \"40ms\"\necn = true");

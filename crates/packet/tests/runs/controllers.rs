@@ -1,5 +1,5 @@
-//! What every controller owes with every way of recovery: loops over the registry, so that a new
-//! controller is covered by its registry line.
+//! The contract of every controller with every way of recovery: loops over the registry, so that a
+//! new controller is covered by its registry line.
 
 use forebay_scenario::Metric;
 
@@ -11,11 +11,13 @@ fn names() -> impl Iterator<Item = &'static str> {
     forebay_congestion::descriptions().iter().map(|d| d.name)
 }
 
-/// One flow over a buffer of one bandwidth-delay product. Whoever cuts by at most a half keeps
-/// such a link busy; what is left is the drain of BBR (200 ms and two round trips of 10 s) and its
-/// pacing margin of 1 %; LEDBAT++ may be slowed down a tenth of the time. Without SACK a hole is repaired each round trip and the growth of a whole
-/// round may be lost at once, so the timer must be restarted by every partial acknowledgment. Hosts whose
-/// processing time varies let more packets of a round be lost, each of which costs a round trip without SACK.
+/// One flow sends through a buffer of one bandwidth-delay product. A controller that reduces its
+/// window by at most a half keeps such a link busy. The margins are the drain of BBR (200 ms and
+/// two round trips of 10 s), its pacing margin of 1 %, and the slowdowns of LEDBAT++, which may
+/// take a tenth of the time. Without SACK a hole is repaired each round trip and the growth of a
+/// whole round may be lost at once, so every partial acknowledgment must restart the timer. Hosts
+/// with varying processing times cause more losses in a round, and each costs a round trip without
+/// SACK.
 #[test]
 fn one_flow_fills_an_empty_link() {
     for name in names() {
@@ -225,7 +227,7 @@ measure = "10s"
     assert!(waits(true) < 2e-6, "{}", waits(true));
 }
 
-/// Version 3 of BBR bounds what is under way by the losses of its probes: in shallow buffers it
+/// Version 3 of BBR bounds its packets in flight by the losses of its probes. In shallow buffers it
 /// loses far less than version 1, whose window of two products ignores losses.
 #[test]
 fn bbr3_loses_far_less_than_bbr_in_shallow_buffers() {
@@ -259,8 +261,8 @@ measure = "60s"
     }
 }
 
-/// What a controller leaves to chance comes from the seed, and from nothing else: where the
-/// scenario draws nothing, only BBR's phases and CDG's backoffs differ between seeds.
+/// A controller's random numbers come from the seed, and from nothing else. If the scenario draws
+/// nothing, only BBR's phases and CDG's backoffs differ between seeds.
 #[test]
 fn only_bbr_and_cdg_draw() {
     for name in names() {

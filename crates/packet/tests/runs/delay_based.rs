@@ -167,7 +167,7 @@ fn a_flow_of_cdg_keeps_the_queue_short_and_leaves_a_part_of_the_link_unused() {
     }
 }
 
-/// Where losses are tolerated and the queue is not full, random losses do not reduce the window.
+/// If losses are tolerated and the queue is not full, random losses do not reduce the window.
 #[test]
 fn cdg_with_its_tolerance_carries_more_than_new_reno_at_random_losses() {
     let goodput = |cca: &str| {

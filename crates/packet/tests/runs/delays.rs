@@ -27,7 +27,8 @@ const WINDOW: &str = "receive_window = \"40p\"";
 
 const FALLING: &str = r#"steps = [["0s", "25ms"], ["5s", "5ms"]], repeat = "10s""#;
 
-/// A window each round trip: of the `rtt` where the delay is at its shortest, and of so much more else.
+/// A sender sends one window in each round trip: in `rtt` where the delay is at its shortest, and
+/// in a round trip that is longer by the added delay elsewhere.
 #[test]
 fn a_window_is_sent_in_each_round_trip() {
     for queue in ["droptail", "codel"] {
@@ -41,7 +42,7 @@ fn a_window_is_sent_in_each_round_trip() {
             "{queue}: {found} of {mean}"
         );
         assert_eq!(value(&changing, Metric::LossRate), 0.0);
-        // What is of the round trip is of the average one: 30 ms.
+        // The bandwidth-delay product uses the average round trip, 30 ms.
         let bdp = changing.buffer.bdp.unwrap();
         assert!(
             (bdp - 1000.0 * 1500.0 / (100e6 / 8.0 * 0.03)).abs() < 1e-6,

@@ -1,4 +1,4 @@
-//! What a run may need is said before anything runs: by the key that asks for it.
+//! The memory demand of a run is reported before anything runs, with the key that causes it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -136,7 +136,7 @@ fn arrivals_that_would_take_hours_are_refused_with_their_number() {
     }
 }
 
-/// What forebay ships fits into the memory that it allows itself, by a wide margin.
+/// The scenarios that forebay ships fit into the memory that it allows itself, by a wide margin.
 #[test]
 fn every_shipped_scenario_fits() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

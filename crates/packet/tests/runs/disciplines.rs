@@ -255,7 +255,7 @@ fn packet_traces_tell_the_fate_of_each_packet() {
         assert_eq!(packets.len() as u64, report.cost.data_packets, "{name}");
         let dropped = packets.iter().filter(|p| p.dropped).count() as f64;
         let loss = value(&report, Metric::LossRate);
-        // What the end of the run cuts off: drops that would come after it.
+        // The end of the run cuts off the drops that would come after it.
         let after = (dropped - loss * packets.len() as f64).round();
         assert!((0.0..=100.0).contains(&after), "{name} {after}");
         let waits: f64 = packets.iter().map(|p| p.wait_s).sum();

@@ -31,8 +31,8 @@ fn utilization(buffer: u32) -> f64 {
     value(&report, Metric::Utilization)
 }
 
-/// Mean utilization of one AIMD flow: x = B / BDP, kept fraction 1/2 (Villamizar and Song's
-/// sawtooth integrated over one cycle).
+/// Mean utilization of one AIMD flow whose window falls to one half: x = B / BDP (Villamizar and
+/// Song's sawtooth integrated over one cycle).
 fn sawtooth(x: f64) -> f64 {
     let floor = 0.5 * (1.0 + x);
     if floor >= 1.0 {
@@ -156,7 +156,7 @@ proptest! {
         prop_assert_eq!(run(&scenario), run(&scenario));
     }
 
-    /// What was accepted left the link or still waits there, and no more payload arrived than
+    /// Every accepted packet left the link or still waits there, and no more payload arrived than
     /// packets that left.
     #[test]
     fn packets_are_conserved(changes in any_scenario()) {

@@ -9,7 +9,8 @@ use super::{of_group, run, value};
 /// Packets of 1000 bytes per second at 50 Mb/s.
 const RATE: f64 = 6250.0;
 
-/// Mean packets in the queue at the end of a run of so many flows with this controller, one every 100 seconds.
+/// Mean packets in the queue at the end of a run of `flows` flows with this controller, one every
+/// 100 seconds.
 fn queued(cca: &str, flows: u32) -> f64 {
     let starts: Vec<String> = (0..flows)
         .map(|flow| format!("\"{}s\"", 100 * flow))

@@ -1,4 +1,4 @@
-//! How long what stands in a queue takes to drain when the rate of its link falls.
+//! The time in which a queue drains when the rate of its link falls.
 
 use forebay_scenario::{BufferReport, Metric, Report};
 
@@ -48,8 +48,8 @@ fn a_full_buffer_drains_at_the_rates_that_follow() {
     }
 }
 
-/// What waits and is sent takes its time whatever the order: every discipline that fills its buffer takes as
-/// long, and those that keep it short take less.
+/// Packets that wait and are sent take their time whatever the order: every discipline that fills
+/// its buffer takes as long, and disciplines with short queues take less.
 #[test]
 fn every_discipline_has_a_time_to_drain() {
     let with = |queue: &str| {
@@ -64,7 +64,7 @@ fn every_discipline_has_a_time_to_drain() {
     assert!(with("red") < 0.9 * droptail);
 }
 
-/// What an outage flushes does not drain, and the packet in transmission did not wait.
+/// Packets that an outage flushes do not drain, and the packet in transmission did not wait.
 #[test]
 fn what_is_flushed_takes_no_time() {
     let outage = |flush: bool| {

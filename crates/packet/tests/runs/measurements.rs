@@ -1,4 +1,4 @@
-//! What the report says beyond rates and delays, against theory and against itself.
+//! The report's contents beyond rates and delays, compared with theory and with each other.
 
 use forebay_scenario::{Distribution, Metric, Report, TransferRecord};
 
@@ -116,8 +116,8 @@ warmup = "20s"
 measure = "60s"
 "#;
 
-/// Of ten flows five are the target link's; three are held back by their windows and two by their
-/// access links.
+/// The target link limits five of ten flows; the windows of three and the access links of two hold
+/// them back.
 #[test]
 fn only_flows_that_the_link_limits_are_counted() {
     let report = run(&FLOWS.replace("receive_window = \"3p\"", "receive_window = \"1p\""));
@@ -160,8 +160,8 @@ measure = "300s"
 record = ["transfers"]
 "#;
 
-/// What an application writes is one transfer, however often it writes: a flow that was cut long
-/// ago is long, also while it has nothing to send.
+/// The data of an application is one transfer, however often it writes: a flow whose window was
+/// reduced long ago is long, also while it has nothing to send.
 #[test]
 fn a_flow_whose_application_writes_on_stays_one_transfer() {
     let report = traced(WRITTEN);
@@ -235,7 +235,7 @@ measure = "4s"
     assert!((0.44..0.52).contains(&median), "{median}");
 }
 
-/// Of two flows one begins after the run: it has no window, with or without a handshake to come.
+/// One of two flows begins after the run: it has no window, with or without a handshake to come.
 #[test]
 fn a_flow_that_has_not_begun_has_no_window() {
     for handshake in [false, true] {
@@ -433,7 +433,7 @@ fn recorded_transfers_are_numbered_and_counted() {
         let finished = records.iter().filter(|x| x.completed_s.is_finite());
         for x in finished {
             assert!(x.begun_s < x.completed_s && x.packets >= 1, "{x:?}");
-            // What was dropped was sent again.
+            // Every dropped packet was sent again.
             assert!(x.arrived >= x.packets + x.dropped, "{x:?}");
             assert!(x.dropped == 0 || x.first_signal_s <= x.completed_s, "{x:?}");
         }
@@ -497,8 +497,8 @@ measure = "20s"
     }
 }
 
-/// Where nothing stands in the way, no transfer of a connection that stays open waits for anything:
-/// with a handshake only the first takes two round trips, and counts as such.
+/// On a free path no transfer of a connection that stays open waits: with a handshake only the
+/// first takes two round trips, and counts as such.
 #[test]
 fn a_connection_that_stays_open_shakes_hands_once() {
     let slowdown = |workload: &str, handshake: bool| {

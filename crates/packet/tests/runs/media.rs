@@ -33,8 +33,9 @@ fn goodput(report: &Report) -> f64 {
     value(report, Metric::Goodput)
 }
 
-/// Where nobody answers, nothing in front of the medium changes: the queue, its losses, marks and delays
-/// are the same bits for every discipline, and of what leaves the stated share arrives.
+/// If no flow reacts to losses, a medium changes nothing before it: the queue, its losses, marks
+/// and delays are the same bits for every discipline. The stated share of the departing packets
+/// arrives.
 #[test]
 fn a_medium_takes_its_share_behind_every_queue() {
     let lossy = [
@@ -47,7 +48,7 @@ fn a_medium_takes_its_share_behind_every_queue() {
         for (law, burst) in lossy.iter().zip([1.0, 2.0 / 0.38]) {
             let report = run_with(POISSON, &[queue.as_str(), &format!("link.loss.{law}")]);
             let lost = value(&report, Metric::MediumLossRate);
-            // Of some 150,000 packets, in bursts that scale the variance.
+            // The estimate has some 150,000 packets, in bursts that scale the variance.
             let error = (0.05 * burst / 150_000.0_f64).sqrt();
             assert!((lost - 0.05).abs() < 4.0 * error, "{queue} {law} {lost}");
             let mut in_front = report.metrics.clone();
@@ -59,7 +60,7 @@ fn a_medium_takes_its_share_behind_every_queue() {
             let sent: f64 = (0..2)
                 .map(|group| of_group(&whole, group, Metric::Goodput))
                 .sum();
-            // What waits at both ends of the measured time: 30 packets of 150,000.
+            // The packets that wait at both ends of the measured time: 30 of 150,000.
             let kept = arrived / sent;
             assert!((kept - (1.0 - lost)).abs() < 2e-4, "{queue} {kept} {lost}");
         }
@@ -135,7 +136,7 @@ fn acknowledgments_are_lost_on_their_way_too() {
     assert_ne!(lossy.metrics, whole.metrics);
 }
 
-/// What was carried before the warm-up ended does not count.
+/// Packets carried before the warm-up ended do not count.
 #[test]
 fn a_medium_that_carries_nothing_any_more_has_no_loss_rate() {
     let stopped = POISSON.replace("packet =", "stop = \"0.5s\"\npacket =");

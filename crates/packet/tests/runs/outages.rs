@@ -75,7 +75,7 @@ fn a_flooded_link_delivers_what_it_can() {
     }
 }
 
-/// What is drawn is another thing in each replication, and the same in the same.
+/// Random values differ between replications, and are the same in the same replication.
 #[test]
 fn replications_draw_apart() {
     let more = r#"rate = { markov = [{ rate = "20Mbps", mean_time = "300ms" }, { rate = "2Mbps", mean_time = "100ms" }] }

@@ -29,7 +29,8 @@ fn a_policer_loses_what_a_queue_of_its_burst_would() {
         assert_eq!(value(&policed, Metric::PolicerLossRate), expected);
         assert_eq!(value(&policed, Metric::LossRate), 0.0);
         assert_eq!(queue.value(Metric::PolicerLossRate), None);
-        // What passes is what arrives; packets that wait at the ends make the difference.
+        // The packets that pass are those that arrive; packets that wait at the ends make the
+        // difference.
         for group in 0..2 {
             let goodput = |report: &Report| of_group(report, group, Metric::Goodput);
             let waiting = (burst + 1) as f64 * 10_000.0 / 20.0;
@@ -116,11 +117,12 @@ seed = 2
 /// Bytes of a bandwidth-delay product of 10 Mb/s and 100 ms: 100 packets.
 const BDP: f64 = 125_000.0;
 
-/// The throughput of a paced NewReno flow behind a policer, and its theory: the window W grows by a packet
-/// in each round trip. Above a bandwidth-delay product D it takes tokens of the bucket, (W - D)^2 / 2
-/// packets until the bucket of b packets is empty and W halves: W = D + sqrt(2 b), and the mean of the
-/// sawtooth is 3 W / 4, up to the rate itself where the bucket never fills again, b = D^2 / 18. As for
-/// a queue, but for the square: a policer makes nobody wait, so that it does not slow a window's growth.
+/// The throughput of a paced NewReno flow through a policer, and its theory. The window W grows by
+/// a packet in each round trip. Above a bandwidth-delay product D it takes tokens of the bucket,
+/// `(W - D)^2 / 2` packets, until the bucket of b packets is empty and W halves at `D + sqrt(2 b)`.
+/// The mean of the sawtooth is `3 W / 4`, up to the rate itself if the bucket never fills again, at
+/// `b = D^2 / 18`. The theory of a queue differs by the square only: a policer delays no packet, so
+/// it does not slow a window's growth.
 #[test]
 fn a_small_burst_costs_a_flow_up_to_a_quarter_of_the_rate() {
     let packets = BDP / 1250.0;

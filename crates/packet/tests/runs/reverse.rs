@@ -248,7 +248,7 @@ fn recorded_acknowledgments_say_what_has_arrived() {
         }
         assert_eq!(connections.len(), 4);
         for (connection, acks) in connections {
-            // Those of the SYN come first, again where they are lost.
+            // The acknowledgments of the SYN come first, again if they are lost.
             let opening = acks.iter().take_while(|ack| ack.segment == Segment::SynAck);
             let opens = opening
                 .inspect(|ack| assert_eq!(ack.packet, acks[0].packet))

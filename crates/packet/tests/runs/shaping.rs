@@ -144,8 +144,8 @@ fn packets_that_wait_are_those_that_have_come_and_not_left() {
     }
 }
 
-/// What a trace says of packets: at most rate x t + burst in every interval, at the line's rate otherwise, and
-/// first in, first out.
+/// The packets of a trace: at most rate x t + burst in every interval, at the line's rate
+/// otherwise, and first in, first out.
 #[test]
 fn traces_show_bursts_at_the_rate_of_the_line() {
     let text = format!("{POISSON}[trace]\nrecord = [\"packets\"]\nfrom = \"1s\"\nuntil = \"4s\"\n")
@@ -196,7 +196,7 @@ fn a_shaper_that_never_holds_leaves_a_changing_line_alone() {
             for (metric, estimate) in &plain.metrics {
                 let found = value(&shaped, *metric);
                 let near = match metric {
-                    // What is saved counts as what could be sent.
+                    // Saved tokens count as sendable data.
                     Metric::Utilization => 2e-4,
                     // A discipline that holds what waits is asked for the next packet by a turn.
                     _ => 1e-9,

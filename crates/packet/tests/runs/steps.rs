@@ -142,7 +142,8 @@ fn a_flooded_link_delivers_the_integral_of_its_rate() {
             0.9999
         };
         assert!(used <= 1.0 + 1e-12 && used > least, "{queue}: {used}");
-        // What groups got is what the link could send in ten periods, but for the packets at both ends.
+        // The groups got the data that the link could send in ten periods, except for the packets
+        // at both ends.
         let bits = 10.0 * (0.070 * 10e6 + 0.220 * 3_333_333.0) * used;
         let each = |group: &GroupReport| group.metrics.get(&Metric::Goodput).map(|it| it.mean);
         let goodput: f64 = report.groups.iter().filter_map(each).sum();
@@ -154,7 +155,7 @@ fn a_flooded_link_delivers_the_integral_of_its_rate() {
     }
 }
 
-/// What comes in an outage waits for its end.
+/// Packets that arrive in an outage wait for its end.
 #[test]
 fn packets_wait_for_the_end_of_an_outage() {
     let report = run(r#"
@@ -223,7 +224,7 @@ fn traces_tell_the_use_of_what_could_be_sent() {
     );
     let longest = value(&report, Metric::QueueDelayMax);
     let traces = report.traces.expect("traces");
-    // Each packet's wait is told from its departure, and the link's from its arrival.
+    // Each packet's wait is computed from its departure, and the link's from its arrival.
     let waits = traces.packets.iter().filter(|packet| !packet.dropped);
     let most = waits.map(|packet| packet.wait_s).fold(0.0, f64::max);
     assert!((most - longest).abs() < 1e-9, "{most} of {longest}");

@@ -29,11 +29,11 @@ fn a_flooded_link_carries_full_aggregates() {
     assert!((told.as_bits_per_second() as f64 - rate).abs() < 1.0);
     for name in names() {
         let report = run_with(FLOOD, &[format!("link.queue={name}")]);
-        // Some disciplines drop so much that the link is idle now and then.
+        // Some disciplines drop enough packets that the link is idle now and then.
         let used = value(&report, Metric::Utilization);
         assert!(used > 0.95 && used <= 1.0, "{name} {used}");
         assert!(used > 0.999 || name != "droptail", "{used}");
-        // What is not dropped has been sent, but for what waits.
+        // All packets that are not dropped have been sent, except those that wait.
         let carried = sent(&report) / (used * rate);
         assert!((carried - 1.0).abs() < 4e-3, "{name} {carried}");
     }
@@ -45,8 +45,8 @@ fn sent(report: &Report) -> f64 {
     150e6 * (1.0 - lost)
 }
 
-/// Other stations take their turns: with four of the same, whoever is flooded has a fifth of what five carry.
-/// Each draw is chance, of which utilization is free.
+/// Other stations take their turns: with four equal ones, a flooded station has a fifth of the
+/// throughput of five. Each draw is random, and utilization does not depend on it.
 #[test]
 fn others_take_their_shares() {
     for (medium, stations) in [

@@ -1,11 +1,12 @@
-//! What applications do with a connection: incast, writing at a rate, speech, measured sizes.
+//! The ways in which applications use a connection: incast, writing at a rate, speech, measured
+//! sizes.
 
 use forebay_scenario::{Format, Metric, Report, Scenario, WarningKind};
 
 use super::{of_group, replication, run, run_with, scenario, traced, value};
 
-/// N responses of ten packets to a port: with room for all of them a round takes a round trip and
-/// the time to send everything, whoever responds first.
+/// N servers each send ten packets to a port. If the buffer has room for all of them, a round takes
+/// a round trip and the time to send everything, whichever server responds first.
 fn incast(servers: u32, buffer: &str, rest: &str) -> Report {
     run(&format!(
         r#"
@@ -544,7 +545,7 @@ seed = 3
     let long = run_with(text, &["run.measure=60s"]);
     assert!(value(&long, Metric::Goodput) < 20e6);
     assert_eq!(said(&long), 0, "{:?}", long.warnings);
-    // What nobody acknowledges counts when the buffer takes it in.
+    // Packets without acknowledgments count when the buffer takes them in.
     let filling = "[link]\nrate = \"10Mbps\"\nbuffer = \"1000p\"\n[[flows]]\nname = \"flood\"\n\
          packet = \"1000B\"\nworkload = { cbr = { rate = \"20Mbps\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"100ms\"\n";
     let filling = run(filling);

@@ -15,8 +15,8 @@ impl Report {
         serde_json::to_string(&json!({ "report": self, "remarks": remarks }))
     }
 
-    /// The report that was kept as this text; none where it is the text of no report, or one that
-    /// would not be kept as the same text again.
+    /// The report that was serialized to this text. It is none if the text is of no report, or of
+    /// one that would not be serialized to the same text again.
     ///
     /// ```
     /// use forebay_scenario::{Format, Report, Scenario};

@@ -18,10 +18,10 @@ use crate::text::naming::Unknown;
 
 /// Something that answers a scenario with a report.
 pub trait Engine: Sync {
-    /// What it is called and can do.
+    /// Its name, title and capabilities.
     fn description(&self) -> &'static EngineDescription;
 
-    /// What memory one replication may need at most, by the key that asks for it.
+    /// The memory that one replication may need at most, by the key that causes it.
     fn needs(&self, _scenario: &Scenario, _options: &RunOptions) -> Vec<Need> {
         Vec::new()
     }
@@ -30,12 +30,12 @@ pub trait Engine: Sync {
     /// traces and without, unless the engine runs in real time.
     ///
     /// # Errors
-    /// What the engine does not model, by name; a run that would be too large; a canceled run; a
-    /// machine that cannot run it, or could not keep up with it.
+    /// An unsupported feature, by name; a run that would be too large; a canceled run; a machine
+    /// that cannot run it, or could not keep up with it.
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError>;
 }
 
-/// What a user may ask of an engine.
+/// The description of an engine for users: its name, its title and its capabilities.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -44,9 +44,9 @@ pub trait Engine: Sync {
 pub struct EngineDescription {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Title of the engine, in a sentence.
     pub title: &'static str,
-    /// Where its method comes from.
+    /// Origin of its method.
     pub source: &'static str,
     /// Whether an answer takes milliseconds at most, so that many are asked for where others stand
     /// beside it.
@@ -120,7 +120,7 @@ impl RunOptions {
     }
 }
 
-/// A request to stop, shared by whoever makes it and the runs that heed it.
+/// A request to stop. The caller that makes it shares it with the runs that check it.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -178,7 +178,7 @@ pub enum EngineError {
     Unavailable {
         /// The engine.
         engine: &'static str,
-        /// What is missing, and what would help: one line.
+        /// Missing part and remedy: one line.
         what: String,
     },
     /// The engine ran, and what it measured is not to be believed.
@@ -186,7 +186,7 @@ pub enum EngineError {
     Untrusted {
         /// The engine.
         engine: &'static str,
-        /// What spoiled the run, with its figures: one line.
+        /// Reason that spoiled the run, with its figures: one line.
         why: String,
     },
     /// A closed-form model has no answer.
@@ -225,7 +225,7 @@ pub struct Check {
     pub why: String,
 }
 
-/// What a model predicts at the scenario's buffer: only the metrics it speaks about.
+/// The prediction of a model at the scenario's buffer: only the metrics that the model covers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Prediction {
     /// Values in the metrics' units.
@@ -242,7 +242,7 @@ pub trait ClosedForm: Sync {
     /// Its assumptions, each held against the scenario.
     fn assumptions(&self, scenario: &Scenario) -> Vec<Check>;
 
-    /// What it predicts at the scenario's buffer.
+    /// The prediction at the scenario's buffer.
     fn predict(&self, scenario: &Scenario) -> Result<Prediction, ModelError>;
 
     /// The buffer it asks for to meet `goals` (its own target where it knows only one); `None`
@@ -260,7 +260,7 @@ pub enum ModelError {
         quantity: String,
         /// Its value.
         found: String,
-        /// What it must be, in words.
+        /// Allowed values, in words.
         allowed: String,
     },
     /// The model does not speak about such scenarios.

@@ -40,13 +40,13 @@ pub struct Report {
     /// The other links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkReport>,
-    /// What it cost.
+    /// Cost of the run.
     pub cost: Cost,
-    /// What a reader must know before using the numbers. Sentences in JSON, which do not
-    /// give them back: [`Report::kept`] does.
+    /// Warnings that a reader must know before using the numbers. They are sentences in JSON, which
+    /// does not restore them: [`Report::kept`] does.
     #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
-    /// What was recorded over time, where it was asked for.
+    /// Traces over time, if they were asked for.
     #[serde(skip)]
     pub traces: Option<Box<Traces>>,
 }
@@ -114,7 +114,7 @@ impl From<f64> for Estimate {
 /// More flows than this, all groups together, are not listed one by one.
 pub const MAX_LISTED_FLOWS: usize = 1000;
 
-/// What one flow group did.
+/// The report of one flow group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
     /// Name of the group.
@@ -149,7 +149,7 @@ pub struct Distribution {
 pub struct Bin {
     /// Smallest value that falls into it.
     pub low: f64,
-    /// What falls into it is smaller.
+    /// Upper bound of the values in it, exclusive.
     pub high: f64,
     /// How many values it holds.
     pub count: u64,
@@ -201,7 +201,7 @@ pub struct Completions {
     pub completion_time_s: BTreeMap<String, f64>,
 }
 
-/// What one flow did after the warm-up.
+/// The report of one flow after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowReport {
     /// In-order payload in bits per second.
@@ -225,7 +225,7 @@ pub struct LinkReport {
     pub metrics: BTreeMap<Metric, Estimate>,
 }
 
-/// What a run cost. The only part of a report that differs between equal runs.
+/// The cost of a run. It is the only part of a report that differs between equal runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Data packets that arrived at the target link, the warm-up's included like all of the cost.
@@ -243,7 +243,7 @@ pub struct Cost {
     pub lateness: Option<Lateness>,
 }
 
-/// How well a run in real time kept to the clock, its warm-up included.
+/// How closely a run in real time followed the clock, its warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Median of how long after its time a packet was handed over, in seconds.
@@ -254,9 +254,10 @@ pub struct Lateness {
     pub p999_s: f64,
     /// The latest packet of all.
     pub max_s: f64,
-    /// For how long the emulated clock stood because the machine was elsewhere, in seconds.
+    /// Time for which the emulated clock stopped because the machine was busy elsewhere, in
+    /// seconds.
     pub frozen_s: f64,
-    /// How often it stood.
+    /// Number of times that it stopped.
     pub freezes: u64,
 }
 
@@ -275,7 +276,7 @@ impl Lateness {
     }
 }
 
-/// What was recorded over time.
+/// The records of a run over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Traces {
     /// Samples of each flow.
@@ -284,7 +285,7 @@ pub struct Traces {
     pub queue: Vec<QueueSample>,
     /// Every arrival at the target link.
     pub packets: Vec<PacketRecord>,
-    /// What the headers of these say, one for each where `trace.acknowledgments` asks for it; else none.
+    /// Headers of these, one for each if `trace.acknowledgments` asks for it; else none.
     #[serde(skip)]
     pub headers: Vec<HeaderRecord>,
     /// Acknowledgments that pass the target link's router on their way back, where that asks for them, in the
@@ -293,14 +294,14 @@ pub struct Traces {
     pub acknowledgments: Vec<AcknowledgmentRecord>,
     /// Every transfer that began in the traced time, in the order of completion.
     pub transfers: Vec<TransferRecord>,
-    /// What the packets of each flow group look like.
+    /// Properties of the packets of each flow group.
     pub groups: Vec<TracedGroup>,
-    /// Where a capture of the packets is taken.
+    /// Place at which a capture of the packets is taken.
     #[serde(skip)]
     pub capture: Capture,
 }
 
-/// What a capture of packets needs to know of their flow group.
+/// The properties of a flow group's packets that a capture needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TracedGroup {
     /// Whether its packets are acknowledged.
@@ -367,16 +368,16 @@ pub struct TransferRecord {
     pub packets: u64,
     /// Packets of it that arrived at the target link, those sent again included.
     pub arrived: u64,
-    /// Those that the target link dropped.
+    /// Packets that the target link dropped.
     pub dropped: u64,
     /// Packets of it that other links dropped.
     pub lost_elsewhere: u64,
 }
 
-/// What a packet is to its connection.
+/// The kind of a packet's segment within its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Segment {
-    /// It carries data, or nobody answers it.
+    /// The packet carries data, or has no acknowledgment.
     Data,
     /// It opens the connection.
     Syn,
@@ -415,7 +416,7 @@ pub struct PacketRecord {
     pub packet: u64,
     /// Bytes on the wire.
     pub bytes: u32,
-    /// What it is to its connection.
+    /// Kind of its segment.
     pub segment: Segment,
     /// Bytes of payload in the connection's full packets.
     pub payload: u32,
@@ -430,25 +431,25 @@ pub struct PacketRecord {
 /// An acknowledgment as it passes the target link's router on its way back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcknowledgmentRecord {
-    /// What there is to say of any packet; its time is that of its passing, and it does not wait.
+    /// Record as of any packet; its time is that of its passing, and it does not wait.
     pub packet: PacketRecord,
-    /// What its header says.
+    /// Its header.
     pub header: HeaderRecord,
 }
 
-/// What the headers of a packet say, as far as it is known.
+/// The headers of a packet, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HeaderRecord {
-    /// Nothing beside what [`PacketRecord`] says: nobody answers such packets.
+    /// No header beside [`PacketRecord`]: such packets have no acknowledgments.
     #[default]
     Plain,
-    /// What a simulated connection says.
+    /// The header of a simulated connection.
     Said(SaidRecord),
     /// The bytes of a real packet, from the IP header to the end of the TCP header.
     Whole(Box<[u8]>),
 }
 
-/// What the TCP header of a simulated packet says beside its numbers.
+/// The TCP header of a simulated packet, without its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaidRecord {
     /// When the packet set out, in milliseconds since the run began (`TSval` of RFC 7323, without an offset).

@@ -1,5 +1,5 @@
-//! What a reader must know before using a report's numbers: for people a sentence, for programs
-//! what kind of remark it is and the figures in it.
+//! The warnings that a reader must know before using a report's numbers: a sentence for people, and
+//! the kind with its figures for programs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use serde::{Serialize, Serializer};
 /// A remark on a report. In JSON it is its sentence.
 #[derive(Clone, PartialEq)]
 pub struct Warning {
-    /// What it is about, in general.
+    /// Kind of the warning.
     pub kind: WarningKind,
-    /// What it is about, in particular: a metric, a group, a model; empty where the kind says all.
+    /// Subject of the warning: a metric, a group, a model; empty if the kind says all.
     pub subject: String,
     /// The figures of the sentence by name, with their units where they have one.
     pub values: BTreeMap<Cow<'static, str>, f64>,
@@ -27,8 +27,8 @@ pub enum WarningKind {
     FewDrops,
     /// The means rest on few congestion events (`events`).
     FewCongestionEvents,
-    /// Simultaneous events decide which flow loses: so many losses of flows had the same phase in a transmission as the
-    /// loss before (`same_phase`, `compared`).
+    /// Simultaneous events decide which flow loses. `same_phase` losses, of `compared` ones, had
+    /// the same phase in a transmission as the loss of a flow before.
     SimultaneousEvents,
     /// Flows have not started by the end (`flows`).
     NotStarted,
@@ -37,7 +37,7 @@ pub enum WarningKind {
     /// More was delivered in the measured time than the link carries in it (`link_bps`): what had waited
     /// before counts, too. The subject is "goodput", or that of a group.
     GoodputAboveRate,
-    /// The rate of a link (the subject) changes: what is told in units of its rate is of its average
+    /// The rate of a link (the subject) changes: values in units of its rate refer to its average
     /// (`average_bps`).
     AverageRate,
     /// The delay of a link changes, so that what is of one round trip is of the average.
@@ -60,12 +60,13 @@ pub enum WarningKind {
     Silent,
     /// A metric (the subject) that only some replications could measure (`measured`, `replications`).
     MetricLeftOut,
-    /// The machine was late in a run in real time (the subject is "lateness"): the 99.9th percentile of how late
-    /// packets were handed over (`p999_s`), and for how long the emulated clock stood (`frozen_s`); that a run had to be
-    /// made again (`attempts`); that links carry more than the machine holds ("capacity", `packets_per_second`); that
-    /// the machine's own limits held traffic back ("host").
+    /// The machine was late in a run in real time. For the subject "lateness", the figures are the
+    /// 99.9th percentile of the delay with which packets were handed over (`p999_s`), the time for
+    /// which the emulated clock stopped (`frozen_s`), and the number of attempts if a run had to be
+    /// repeated (`attempts`). For "capacity", links carry more than the machine can handle
+    /// (`packets_per_second`). For "host", the machine's own limits held traffic back.
     Late,
-    /// What a group (the subject) states of its stack that the kernel's own TCP does not heed.
+    /// A setting of a group's (the subject's) stack that the kernel's own TCP does not apply.
     HostStack,
 }
 
@@ -156,7 +157,8 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Its sentence, as in JSON: what a report prints does not depend on how remarks are kept.
+/// The sentence of the warning, as in JSON: the text of a printed report does not depend on the
+/// form in which warnings are stored.
 impl fmt::Debug for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.text, formatter)

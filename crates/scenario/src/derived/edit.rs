@@ -1,6 +1,6 @@
-//! Edits the text of a scenario in TOML. Whatever an edit does not name stays as it was written,
-//! with its comments and its order. The command line writes scenarios with it, and the laboratory's
-//! page changes its text with it.
+//! Edits the text of a scenario in TOML. The parts that an edit does not name stay as they were,
+//! with their comments and their order. The command line writes scenarios with it, and the
+//! laboratory's page changes its text with it.
 
 use serde_json::Value as Json;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -23,8 +23,8 @@ pub enum Edit {
 }
 
 impl Scenario {
-    /// The text of a scenario as TOML, with changes put where their keys stand. Of TOML the rest stays as it is;
-    /// JSON has no comments and is written anew.
+    /// The text of a scenario as TOML, with changes at the places of their keys. The rest of a TOML
+    /// text stays as it is; JSON has no comments and is written anew.
     ///
     /// ```
     /// use forebay_scenario::{Format, Override, Scenario};
@@ -194,7 +194,7 @@ fn settle_value(value: &mut Value, node: &Node) {
         (content, value) if says(value, content) => return,
         _ => {}
     }
-    // Its comment stands behind it.
+    // The comment comes after the value.
     let decor = value.decor().clone();
     *value = new_value(node);
     *value.decor_mut() = decor;
@@ -264,7 +264,7 @@ fn new_value(node: &Node) -> Value {
 mod tests {
     use super::*;
 
-    /// What a text says, wherever it stands there.
+    /// The content of a text, whatever its layout.
     fn said(text: &str, format: Format, overrides: &[Override]) -> Content {
         let mut node = Node::read(text, format, "").unwrap();
         for change in overrides {

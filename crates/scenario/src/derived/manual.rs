@@ -1,5 +1,4 @@
-//! What the keys say of themselves, for people: the tables of the manual and the answers of
-//! `explain`.
+//! The descriptions of the keys for people: the tables of the manual and the answers of `explain`.
 
 use std::fmt::Write as _;
 

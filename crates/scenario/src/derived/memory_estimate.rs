@@ -1,8 +1,12 @@
-//! What a run may need, said before anything runs: memory by the key that asks for it, and arrivals
-//! that nothing holds back. A scenario that asks for more than is allowed is refused by that key.
-//! `at_once.rs` says how many flows and packets there may be at once, `open_loop.rs` how many transfers, `slow_start.rs` how far
-//! windows and transfers come within a run, `loss_recovery.rs` what senders send while they repair losses, `recorded.rs`
-//! what `[trace]` keeps.
+//! The demand of a run, estimated before it starts: memory by the key that causes it, and arrivals
+//! that nothing limits. A scenario that needs more than is allowed is refused with that key. The
+//! parts are:
+//!
+//! - `at_once.rs`: the number of flows and packets at once.
+//! - `open_loop.rs`: the number of open-loop transfers.
+//! - `slow_start.rs`: the growth of windows and transfers within a run.
+//! - `loss_recovery.rs`: the packets that senders send while they repair losses.
+//! - `recorded.rs`: the records of `[trace]`.
 
 mod at_once;
 mod loss_recovery;
@@ -21,17 +25,17 @@ use crate::model::flows::FlowGroup;
 use crate::model::scenario::Scenario;
 use crate::model::workload::Workload;
 
-/// The memory that one replication may need where nobody says otherwise.
+/// The memory that one replication may need by default.
 pub const DEFAULT_MEMORY: Bytes = Bytes::new(4_000_000_000);
 
-/// The factor by which an estimate of memory may be wrong: a run whose estimate is larger than so many times the limit
-/// is refused before it starts.
+/// The factor by which an estimate of memory may be wrong. A run whose estimate is larger than the
+/// limit times this factor is refused before it starts.
 pub const MARGIN: f64 = 2.0;
 
-/// Stands for what a run takes whatever is in it.
+/// The key of the memory that a run takes whatever the scenario contains.
 const A_RUN: &str = "run";
 
-/// What a refusal for memory says of how to allow more.
+/// The hint about more memory in a refusal.
 pub const MORE_MEMORY: &str = "`--memory` allows more";
 
 /// The most packets and transfers that sources may send into one run by their own clock: hours of
@@ -46,7 +50,8 @@ const MOST_AT_ONCE: f64 = 1e4;
 const EVENTS_OF_A_RUN: f64 = 1e4;
 
 impl Scenario {
-    /// What a run may need at most, by key, where an engine keeps so much of each.
+    /// The largest memory that a run may need, by key. `each` states the memory of an engine for
+    /// each item.
     pub fn needs(&self, each: &impl Footprint, traces: bool) -> Vec<Need> {
         let alive: Vec<(String, f64)> = self.flows().iter().map(|g| self.alive(g)).collect();
         let groups = self.flows().len() as f64;
@@ -102,7 +107,7 @@ impl Scenario {
     ) -> Result<(), EngineError> {
         let allowed = allowed.unwrap_or(DEFAULT_MEMORY);
         let total: f64 = needs.iter().map(|need| need.bytes).sum();
-        // What every run takes no key asks for.
+        // No key causes the memory that every run takes.
         let asked = |need: &&Need| needs.len() == 1 || need.key != A_RUN;
         let asked = needs.iter().filter(asked);
         let largest = asked.max_by(|a, b| a.bytes.total_cmp(&b.bytes));

@@ -129,7 +129,7 @@ impl Algorithm {
         self.description.name
     }
 
-    /// What the registry says of it.
+    /// Its description in the registry.
     pub fn description(&self) -> &'static Description {
         self.description
     }

@@ -1,5 +1,5 @@
-//! The key `assumed`: what stands in a scenario though nothing has measured it, a sentence each.
-//! It changes no run; `recommend` lists the sentences and states no confidence.
+//! The key `assumed`: the values of a scenario that nothing has measured, a sentence each. It
+//! changes no run; `recommend` lists the sentences and states no confidence.
 
 use serde_json::{Value, json};
 

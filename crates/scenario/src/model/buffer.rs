@@ -18,7 +18,7 @@ pub enum BufferSize {
     Packets(u64),
     /// A number of bytes.
     Bytes(Bytes),
-    /// What the link sends in this time, at its average rate where that changes.
+    /// The data that the link sends in this time, at its average rate if the rate changes.
     Time(Time),
     /// A multiple of the bandwidth-delay product.
     Bdp(f64),

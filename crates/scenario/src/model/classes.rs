@@ -74,7 +74,7 @@ impl LinkQueue {
     const EXAMPLE: &'static str =
         "classes = [{ name = \"voice\", groups = [\"calls\"] }, { name = \"rest\" }]";
 
-    /// What is said of the list.
+    /// The description of the list.
     fn classes() -> KeyText {
         let allowed = format!(
             "a list of one to {MAX_CLASSES} tables with {}",

@@ -59,7 +59,7 @@ impl Form<LinkDelay> for DelayForm {
             return Ok((Any.read(at, context)?, None));
         }
         if let Some(file) = at.get("file") {
-            // Whoever reads files puts what they say in its place.
+            // The caller that reads files replaces this key by their content.
             return Err(file.error("a file beside a scenario that is a file itself, or `steps`"));
         }
         let steps = STEPS.steps(at, DelaySteps::new)?;

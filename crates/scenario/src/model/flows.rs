@@ -47,7 +47,7 @@ keys! {
         /// `app_limited`) is under way when the run begins, each flow at a point of its period of its
         /// own, as in the steady state.
         start: Law<Time> = Law::Value(Time::ZERO), always(EachFlow);
-        /// Whether the flows are under way when the run begins: the workload repeats itself and no
+        /// Whether the flows are active when the run begins: the workload repeats itself and no
         /// `start` is given.
         under_way: bool = false, derived;
         /// When they stop sending, where they do.
@@ -451,7 +451,7 @@ impl Form<Vec<usize>> for Path {
     }
 }
 
-/// The form of `reverse`: a path, where somebody acknowledges.
+/// The form of `reverse`: a path, for groups whose packets are acknowledged.
 struct Reverse;
 
 impl Form<Vec<usize>> for Reverse {

@@ -134,7 +134,7 @@ pub enum Law<T> {
     Jitter {
         /// The value or list.
         base: Box<Law<T>>,
-        /// What is added.
+        /// The random addition.
         jitter: Box<Law<T>>,
     },
 }

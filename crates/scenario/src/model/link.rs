@@ -39,7 +39,7 @@ keys! {
         steps: Option<Arc<RateSteps>> = None, derived;
         /// What may wait, without the packet in transmission.
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
-        /// Who is dropped and who goes first.
+        /// Queue discipline: it decides which packet is dropped and which leaves first.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
             parts(QUEUE_KEY);
         /// Its classes, where the discipline is `classes`.

@@ -13,7 +13,7 @@ impl Link {
             .map_or(self.delay, |delays| delays.steps.most())
     }
 
-    /// By how much its longest delay exceeds the shortest.
+    /// The difference between its longest delay and the shortest.
     pub fn most_extra_delay(&self) -> Time {
         self.longest_delay() - self.delay
     }

@@ -4,7 +4,7 @@ use crate::text::form::{Maybe, Share, Table};
 use crate::text::keys::keys;
 
 keys! {
-    /// What the medium behind a link loses: packets that have left the queue and never arrive.
+    /// The losses of the medium after a link: packets that have left the queue and never arrive.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MediumLoss: const {
         /// Probability with which each packet is lost, apart from all others.

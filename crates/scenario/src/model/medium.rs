@@ -32,7 +32,7 @@ pub enum Medium {
     Docsis(Docsis),
 }
 
-/// What a link's rate was before its medium took its share.
+/// The rate of a link before its medium takes its share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phy {
     /// The rate as it is written.
@@ -150,7 +150,7 @@ mod tests {
         Scenario::parse(&text, Format::Toml, "x.toml", &[])
     }
 
-    /// All that is told in units of the rate is of what the medium carries.
+    /// All values in units of the rate refer to the rate that the medium carries.
     #[test]
     fn the_rate_is_what_the_medium_carries() {
         let scenario = with_medium("\"390Mbps\"", "\"wifi\"").unwrap();

@@ -13,7 +13,7 @@ use crate::text::dimension::Dimension;
 use crate::text::naming::likeliest_quantity;
 use crate::text::tree::{Mistake, ScenarioError};
 
-/// What a metric is counted in; its name in reports ends with it.
+/// The unit of a metric; its name in reports ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Part of a whole that is spoken of in percent, from 0 to 1.
@@ -87,15 +87,15 @@ macro_rules! metrics {
         }
 
         impl Metric {
-            /// What is asked of every engine about every scenario; the others need transfers, or
-            /// packets to look at one by one.
+            /// The metrics of every engine for every scenario; the others need transfers, or single
+            /// packets.
             pub const OF_EVERY_ENGINE: [Self; [$($common_name),+].len()] = [$(Self::$common),+];
 
             /// All metrics in report order.
             pub const ALL: [Self; [$($common_name,)+ $($name),+].len()] =
                 [$(Self::$common,)+ $(Self::$other),+];
 
-            /// What it is counted in.
+            /// Its unit.
             pub const fn unit(self) -> Unit {
                 match self {
                     $(Self::$common => Unit::$common_unit,)+
@@ -256,7 +256,7 @@ impl Metric {
         )
     }
 
-    /// What it means.
+    /// Its meaning.
     pub const fn meaning(self) -> &'static str {
         self.texts()[2]
     }

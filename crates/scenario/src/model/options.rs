@@ -49,7 +49,7 @@ const MEASURE: Within<Time> = Within {
 };
 
 keys! {
-    /// What is recorded over time (`[trace]`).
+    /// The records over time (`[trace]`).
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct TraceOptions {
         /// Time between samples.

@@ -263,7 +263,7 @@ mod tests {
         outages("[[\"3s\", \"2s\"], [\"5s\", \"1s\"]]").unwrap();
     }
 
-    /// The share of a time without them is that of many looks.
+    /// The share of a time without outages is the same as that of many instants.
     #[test]
     fn listed_outages_take_their_share_of_a_time() {
         let list =

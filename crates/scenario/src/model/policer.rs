@@ -36,7 +36,7 @@ keys! {
 }
 
 words! {
-    /// What becomes of packets that exceed the burst and do not violate the second one.
+    /// The treatment of packets that exceed the burst and do not violate the second one.
     pub enum Yellow {
         /// They pass like green ones.
         Pass = "pass",

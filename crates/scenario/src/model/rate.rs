@@ -43,7 +43,7 @@ pub(crate) type LinkRate = (Rate, Option<Varying>);
 pub(crate) struct RateForm;
 
 impl RateForm {
-    /// What is said of its keys.
+    /// The descriptions of its keys.
     fn keys() -> [KeyText; 7] {
         let [steps, repeat] =
             STEPS.keys("When each rate begins, the first at 0s; a rate of 0bps is an outage.");
@@ -82,7 +82,7 @@ impl RateForm {
     fn read_varying(at: &Cursor<'_>, context: &Context<'_>) -> Result<Varying, ScenarioError> {
         for name in ["file", "mahimahi"] {
             if let Some(file) = at.get(name) {
-                // Whoever reads files puts what they say in its place.
+                // The caller that reads files replaces this key by their content.
                 return Err(
                     file.error("a file beside a scenario that is a file itself, or `steps`")
                 );
@@ -195,7 +195,7 @@ impl Form<LinkRate> for RateForm {
             None => return RATE.write(rate, context),
             Some(Varying::Steps(steps)) => {
                 if let Some(rate) = steps.constant() {
-                    // What changes is that there are outages.
+                    // Only the outages change the rate.
                     return RATE.write(&rate, context);
                 }
                 written(steps.steps(), steps.repeat())

@@ -9,7 +9,7 @@ use crate::model::buffer::BufferSize;
 use crate::text::cursor::Cursor;
 use crate::text::tree::ScenarioError;
 
-/// Where a buffer is: at a link, or in a class of one.
+/// The place of a buffer: at a link, or in a class of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
     pub(crate) link: usize,

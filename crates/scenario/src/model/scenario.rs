@@ -204,9 +204,10 @@ impl Scenario {
         })
     }
 
-    /// The same scenario with changes, which mean what they would in its file: another `stack` or `cca` brings
-    /// all that it sets. What the file said beside the old one stays, unless it was what that one sets anyhow. A buffer
-    /// in time or BDP and an offered load follow the keys that they depend on.
+    /// The same scenario with changes, which have the meaning that they would have in its file:
+    /// another `stack` or `cca` sets all its values. The other values of the file stay, unless the
+    /// old `stack` or `cca` would have set them anyway. A buffer in time or BDP and an offered load
+    /// follow the keys that they depend on.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -270,7 +271,7 @@ impl Scenario {
         self.run
     }
 
-    /// What `recommend` must meet.
+    /// The goals that `recommend` must meet.
     pub fn goals(&self) -> &[Goal] {
         &self.goals
     }
@@ -280,7 +281,7 @@ impl Scenario {
         &self.fluid
     }
 
-    /// What is traced.
+    /// The options of the traces.
     pub fn trace(&self) -> &TraceOptions {
         &self.trace
     }
@@ -398,8 +399,8 @@ impl<'de> Deserialize<'de> for Scenario {
     }
 }
 
-/// Refuses other tables than those of a scenario; a key of one of them that stands outside of it is
-/// recognized.
+/// Refuses tables other than those of a scenario. A key of one of them is recognized if it is
+/// outside of its table.
 fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
     const SECTIONS: [&str; 11] = [
         "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
@@ -479,8 +480,8 @@ fn read_flows(
     Ok(flows)
 }
 
-/// Refuses round trips that are shorter than the delays of the links on their way. Of a law that
-/// comes arbitrarily close to zero the engine refuses what it draws.
+/// Refuses round trips that are shorter than the delays of the links on their way. For a law that
+/// comes arbitrarily close to zero, the engine refuses the drawn values.
 fn check_delays(
     group: &FlowGroup,
     links: &[Link],

@@ -32,7 +32,7 @@ keys! {
 }
 
 words! {
-    /// What tokens a packet needs to leave.
+    /// The tokens that a packet needs to leave.
     pub enum ShaperKind {
         /// Those of all its bytes; the queue is asked for a packet as the one before has left, and that
         /// waits for tokens.
@@ -141,8 +141,9 @@ mod tests {
         assert!(error.to_string().contains(found), "{error}");
     }
 
-    /// Of a line that changes, the rate is the average of the smaller one at each instant; what it may be and
-    /// how it changes are those of the line, and the file's own rate is written.
+    /// If the line's rate changes, the rate is the average of the smaller rate at each instant. The
+    /// possible rates and their changes are those of the line, and the canonical form has the
+    /// file's own rate.
     #[test]
     fn the_rate_of_a_changing_line_is_the_average_of_the_smaller_one() {
         let shaper = "{ rate = \"30Mbps\", burst = \"3kB\" }";

@@ -133,8 +133,9 @@ pub enum Processing {
     /// Floyd and Jacobson 1992 (section 3.2) add that much to a simulation, so that no flow loses all packets because of
     /// its phase.
     Packet,
-    /// From zero up to this time, beyond the round trip and beyond [`Processing::Packet`]. What arrives meanwhile is
-    /// dealt with at the same moment. Zero is exact, without either.
+    /// A time from zero up to this, beyond the round trip and beyond [`Processing::Packet`].
+    /// Packets that arrive meanwhile are processed at the same moment. Zero is exact, without
+    /// either.
     UpTo(Time),
 }
 
@@ -267,7 +268,7 @@ words! {
 }
 
 words! {
-    /// How the smoothed round-trip time and its variation are kept.
+    /// The arithmetic of the smoothed round-trip time and its variation.
     pub enum RtoArithmetic {
         /// As real numbers; the timeout is rounded up to a tick of the clock (RFC 6298 section 2).
         Real = "real",
@@ -316,7 +317,7 @@ impl Stack {
         }
     }
 
-    /// What the window falls to behind a long pause, where it does.
+    /// The window after a long pause, if the stack restarts it.
     pub fn restart_window(&self) -> Option<f64> {
         self.slow_start_after_idle.then_some(self.initial_window)
     }
@@ -331,11 +332,12 @@ impl Stack {
     /// the hosts varies by that of a packet, as that of a real host does ([`Processing::Packet`]).
     pub const RFC: Self = Self::without_keys();
 
-    /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s
-    /// on a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, a 40-byte first
-    /// packet, a threshold that every timeout lowers, a timer that a fast retransmission restarts and whose timeout is
-    /// kept in whole ticks (tcp.cc: `rtt_update`), a window that stays deflated after recovery and grows by
-    /// acknowledgments (tcp.cc: `recv_newack_helper`), and exact hosts (`overhead_` is zero by default).
+    /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s on
+    /// a 10 ms clock, 3 s initially (RFC 2988), each packet acknowledged, and a 40-byte first
+    /// packet. Every timeout lowers the threshold. A fast retransmission restarts the timer, and
+    /// the timeout is computed in whole ticks (tcp.cc: `rtt_update`). The window stays deflated
+    /// after recovery and grows by acknowledgments (tcp.cc: `recv_newack_helper`). Hosts are exact
+    /// (`overhead_` is zero by default).
     pub const NS2: Self = Self {
         recovery: Recovery::NewReno,
         fast_retransmit_timer: FastRetransmitTimer::Restart,

@@ -106,7 +106,7 @@ macro_rules! workloads {
 }
 
 workloads! {
-    /// What the flows of a group have to send.
+    /// The data that the flows of a group send.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Workload {
         /// Always something.
@@ -190,7 +190,7 @@ struct Kind {
     texts: fn() -> Vec<KeyText>,
 }
 
-/// Stands where a rate has to be given.
+/// A placeholder for a rate that must be given.
 const NO_RATE: Rate = Rate::from_bits_per_second(0);
 
 const SOME_RATE: Within<Rate> = Within {
@@ -281,7 +281,7 @@ impl AnyWorkload {
         at.is_some_and(|at| at.text() == Some("voip") || at.get("voip").is_some())
     }
 
-    /// Whether nobody acknowledges it, likewise.
+    /// Whether it has no acknowledgments, likewise.
     pub(crate) fn is_unresponsive(at: Option<&Cursor<'_>>) -> bool {
         let of_kind = |kind| at.is_some_and(|at| at.get(kind).is_some());
         Self::is_speech(at) || ["poisson", "cbr", "on_off"].into_iter().any(of_kind)
@@ -388,7 +388,7 @@ impl Form<u64> for Users {
 /// (bytes of full and last packets, headers included, over the link rate) or rate.
 struct Arrivals;
 
-/// What one of three keys must say.
+/// The value of one of three keys.
 const LOAD: Number = Number(1e-9, 1e3);
 
 impl Arrivals {

@@ -1,4 +1,4 @@
-//! Where a reader stands in a scenario: a node of the file with the path that led to it.
+//! The position of a reader in a scenario: a node of the file with the path that led to it.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where it stands, as errors say it.
+    /// Its position, as errors name it.
     pub(crate) fn place(&self) -> String {
         self.error("").place()
     }
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What the value here is one of: the last part of its key.
+    /// The noun for the value here: the last part of its key.
     pub(crate) fn what(&self) -> &str {
         let key = self.key.strip_suffix(".kind").unwrap_or(&self.key);
         let last = key.rsplit('.').next().unwrap_or(key);
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A text of this place, if it has at most so many characters and none of them is a control
+    /// A text of this place, if it has at most `most` characters and none of them is a control
     /// character.
     pub(crate) fn short<T: AsRef<str>>(
         &self,

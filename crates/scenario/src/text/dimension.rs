@@ -6,7 +6,7 @@ use crate::text::naming::{likeliest_quantity, shortened};
 use crate::text::quantity::packets;
 use crate::text::tree::Mistake;
 
-/// What a text is a quantity of.
+/// The dimension of a quantity in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// "10ms", in seconds.
@@ -53,7 +53,7 @@ impl Dimension {
     /// ```
     ///
     /// # Errors
-    /// What is allowed.
+    /// The allowed values, in words.
     pub fn parse(self, text: &str) -> Result<f64, String> {
         let text = text.trim();
         let unit = |error: forebay_units::UnitError| error.allowed;
@@ -72,7 +72,7 @@ impl Dimension {
     /// The value of a text, or what is wrong with it and what was likely meant.
     ///
     /// # Errors
-    /// What was found, what was likely meant and what is allowed.
+    /// The value found, the value likely meant and the allowed values.
     pub fn read(self, text: &str) -> Result<f64, Mistake> {
         self.parse(text).map_err(|allowed| Mistake::Value {
             found: format!("`{}`", shortened(text)),

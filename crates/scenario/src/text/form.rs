@@ -1,5 +1,5 @@
-//! Forms: what values keys take. The plain ones are here; a form that belongs to one kind of value
-//! (laws, buffers, workloads, ...) stands beside it.
+//! Forms: the values that keys take. The plain forms are here; a form that belongs to one kind of
+//! value (laws, buffers, workloads, ...) is beside it.
 
 use std::str::FromStr;
 
@@ -122,7 +122,7 @@ where
 pub(crate) trait Unit:
     Copy + PartialOrd + std::fmt::Display + FromStr<Err = UnitError>
 {
-    /// What is allowed, in words.
+    /// Allowed values, in words.
     const ALLOWED: &'static str;
     /// JSON Schema of the text.
     fn schema() -> Value;
@@ -209,7 +209,7 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// A window of at least so many packets: "10p" or 10.
+    /// A window of at least `least` packets: "10p" or 10.
     pub(crate) const fn window(least: f64, allowed: &'static str) -> Self {
         Self {
             least,
@@ -321,7 +321,7 @@ impl<T: Word> Form<T> for Words {
     }
 }
 
-/// What may be missing.
+/// The form of a value that may be missing.
 pub(crate) struct Maybe<F>(pub(crate) F);
 
 impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {

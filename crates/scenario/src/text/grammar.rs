@@ -50,7 +50,7 @@ pub struct KeyText {
 }
 
 impl KeyText {
-    /// A name that stands for itself, without values: a word, a kind, a law.
+    /// A name without values: a word, a kind, a law.
     pub(crate) fn of(name: &str, meaning: &str, grammar: Grammar) -> Self {
         Self {
             name: name.into(),

@@ -19,7 +19,7 @@ use crate::text::cursor::Cursor;
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::tree::ScenarioError;
 
-/// What stands elsewhere in a scenario and decides what a value means.
+/// The other parts of a scenario that decide the meaning of a value.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Context<'a> {
     /// Names of the links, which files use and the scenario numbers.
@@ -30,13 +30,13 @@ pub(crate) struct Context<'a> {
     pub(crate) rate: Rate,
     /// Number of persistent flows.
     pub(crate) persistent: u64,
-    /// Whether nobody acknowledges the packets of the group.
+    /// Whether the packets of the group have no acknowledgments.
     pub(crate) unresponsive: bool,
     /// Header bytes in a packet of the group.
     pub(crate) header: Bytes,
     /// Mean full packet of the group.
     pub(crate) packet: Bytes,
-    /// Payload of that: what `p` stands for in sizes of transfers.
+    /// Payload of that packet: the meaning of `p` in sizes of transfers.
     pub(crate) payload: Bytes,
     /// The group's preset of its `stack`, possibly empty.
     pub(crate) preset: &'a str,
@@ -46,7 +46,7 @@ pub(crate) struct Context<'a> {
 
 /// Which values a key takes: how they are read, written and described.
 pub(crate) trait Form<T> {
-    /// The value where the cursor stands.
+    /// The value at the cursor.
     fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<T, ScenarioError>;
 
     /// Reads over what a default or a preset left in `slot`.
@@ -63,11 +63,11 @@ pub(crate) trait Form<T> {
     /// The value in the canonical form; none where nothing is to be written.
     fn write(&self, value: &T, context: &Context<'_>) -> Option<Value>;
 
-    /// What is allowed.
+    /// The allowed values.
     fn grammar(&self) -> Grammar;
 }
 
-/// What happens to a key that is not in the file, and when it is in the canonical form.
+/// The treatment of a key that is not in the file, and its presence in the canonical form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// Has a default, which the canonical form leaves out.
@@ -78,7 +78,7 @@ pub(crate) enum Presence {
     Required(&'static str),
 }
 
-/// The declaration of a key, apart from where its value is kept.
+/// The declaration of a key, apart from the place of its value.
 pub(crate) struct Key<F> {
     pub(crate) name: &'static str,
     /// Lines of its documentation.
@@ -112,7 +112,7 @@ impl<F> Key<F> {
         }
     }
 
-    /// What is said of it.
+    /// Its description.
     pub(crate) fn text<T>(&self, default: &T) -> KeyText
     where
         F: Form<T>,
@@ -138,7 +138,7 @@ impl<F> Key<F> {
 /// A value as a scenario file has it; texts without their quotes.
 fn as_written(value: &Value) -> String {
     match value {
-        // What `Time::ZERO` prints.
+        // The text of `Time::ZERO`.
         Value::String(text) if text == "0ps" => "0s".into(),
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => String::new(),
@@ -152,7 +152,7 @@ fn as_written(value: &Value) -> String {
     }
 }
 
-/// One key of the table that is kept as an `S`, or several that belong together.
+/// One key of a table that is read into an `S`, or several that belong together.
 pub(crate) trait Part<S> {
     /// The names of the keys.
     fn names(&self) -> Vec<&'static str>;
@@ -165,7 +165,7 @@ pub(crate) trait Part<S> {
     ) -> Result<(), ScenarioError>;
     /// Adds them to the canonical form.
     fn write(&self, section: &S, context: &Context<'_>, map: &mut Map<String, Value>);
-    /// What is said of them.
+    /// Their descriptions.
     fn texts(&self) -> Vec<KeyText>;
 }
 
@@ -297,7 +297,7 @@ pub(crate) trait Section: Sized + 'static {
         map
     }
 
-    /// What is said of its keys.
+    /// The descriptions of its keys.
     fn texts() -> Vec<KeyText> {
         Self::PARTS.iter().flat_map(|part| part.texts()).collect()
     }

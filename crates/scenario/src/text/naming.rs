@@ -23,7 +23,7 @@ const SHOWN: usize = 160;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// What it would be the name of.
+    /// Kind of the name.
     pub what: String,
     /// The name that was found.
     pub found: String,
@@ -104,8 +104,8 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     shortened_to(text, 60)
 }
 
-/// The first `most` characters, as a message may show them: those that do something are told by
-/// their numbers.
+/// The first `most` characters, as a message may show them: characters with an effect, such as
+/// control characters, appear as their numbers.
 pub(crate) fn shortened_to(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", legible(&text[..end])).into(),
@@ -143,7 +143,7 @@ pub(crate) fn is_control(letter: char) -> bool {
         )
 }
 
-/// So many of a thing, in words of a message.
+/// A number with its noun, in words of a message.
 ///
 /// ```
 /// use forebay_scenario::counted;
@@ -169,7 +169,7 @@ pub fn american(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same of a key: what stands before a dot, as in "group.metric", is the user's own.
+/// The same for a key: the part before a dot, as in "group.metric", is the user's own.
 pub(crate) fn american_key(key: &str) -> Cow<'_, str> {
     let (own, name) = key.split_at(key.rfind('.').map_or(0, |dot| dot + 1));
     match american(name) {
@@ -178,9 +178,9 @@ pub(crate) fn american_key(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that `found` was likely meant to be: one that differs in case, hyphens or spelling only,
-/// else the one that the fewest slips of a finger make of it, else one that it is a part of. Each
-/// spelling comes with the name that it stands for.
+/// The name that `found` was likely meant to be. It is one that differs in case, hyphens or
+/// spelling only, else the one with the fewest typing errors, else one that contains it. Each
+/// spelling comes with its name.
 pub fn likeliest<'a>(
     found: &str,
     spellings: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(meant("queue_delay_p99_ms", &known), Some("queue_delay_p99"));
     }
 
-    /// What exists is always found again, and an alias leads to the name.
+    /// Every existing name is found again, and an alias leads to the name.
     #[test]
     fn every_name_is_likeliest_for_itself() {
         let names: Vec<&str> = crate::Metric::ALL

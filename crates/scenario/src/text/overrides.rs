@@ -1,5 +1,5 @@
-//! Changes to a scenario from outside of its file: which argument asked for them, and how they
-//! enter the tree. What they put there remembers the argument, so that a mistake points at it.
+//! Changes to a scenario from outside of its file: the argument that asked for them, and the way in
+//! which they enter the tree. The new nodes remember the argument, so that an error points at it.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl Override {
         }
     }
 
-    /// The change that an argument stands for whose user writes no key: `--also 20p`.
+    /// The change of an argument whose user writes no key: `--also 20p`.
     pub fn of(argument: &str, key: &str, value: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -165,7 +165,7 @@ impl Node {
         self.put(&path, value, change)
     }
 
-    /// The parts of a dotted key. Of several links, `link` is the target.
+    /// The parts of a dotted key. If there are several links, `link` is the target.
     fn path_of(&self, key: &str) -> Vec<String> {
         let mut path: Vec<String> = key.split('.').map(str::to_owned).collect();
         if path[0] == "goal" && path.len() > 2 {
@@ -345,7 +345,7 @@ fn no_key_within(part: &str, value: &Content) -> Mistake {
     Mistake::value(found, "a key of a table")
 }
 
-/// Where `part` of a key, a name or a number, stands in a list.
+/// The index in a list of `part` of a key, a name or a number.
 fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
     let named = items.iter().position(|item| item.name() == Some(part));
     let numbered = || part.parse().ok().filter(|&at: &usize| at < items.len());

@@ -13,7 +13,7 @@ const MAX_STEPS: usize = 100_000;
 
 /// How steps of a kind of value are written.
 pub(crate) struct StepList<V: 'static> {
-    /// What holds in each, in words: "rate".
+    /// Noun for the value of each step: "rate".
     pub(crate) of: &'static str,
     /// As in `[["0s", "50Mbps"], ["10s", "5Mbps"]]`.
     pub(crate) example: &'static str,
@@ -26,7 +26,7 @@ impl<V: Unit + Copy> StepList<V> {
         format!("a list of one to {MAX_STEPS} steps [time, {of}], as in steps = {example}")
     }
 
-    /// What is said of `steps` and `repeat`.
+    /// The descriptions of `steps` and `repeat`.
     pub(crate) fn keys(&self, meaning: &str) -> [KeyText; 2] {
         let step = json!({
             "type": "array",
@@ -108,7 +108,7 @@ pub(crate) fn written<V: ToString>(
     table
 }
 
-/// Where the time of a step stands.
+/// The time of a step.
 fn time_of<'a>(step: &Cursor<'a>) -> Cursor<'a> {
     let first = step.items().and_then(|items| items.into_iter().next());
     first.unwrap_or_else(|| step.clone())

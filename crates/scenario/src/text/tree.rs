@@ -13,18 +13,18 @@ use crate::text::naming::{Unknown, american_key, shortened, shortened_to};
 /// A mistake in a scenario: where it is, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Who asked for what is wrong.
+    /// Origin of the wrong value: a file or an argument.
     pub source: Source,
     /// Dotted path of the key; empty for none.
     pub key: String,
-    /// What is wrong there.
+    /// Mistake at the key.
     pub mistake: Box<Mistake>,
 }
 
-/// Where a wrong value comes from.
+/// The origin of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file, or what stands for one ("<text>").
+    /// A file, or a text in place of one ("<text>").
     File {
         /// Its name.
         name: String,
@@ -35,16 +35,16 @@ pub enum Source {
     Argument(Arc<str>),
 }
 
-/// What is wrong with a value.
+/// The mistake in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// It is none of those that are allowed.
     Value {
-        /// What was found.
+        /// Value that was found.
         found: String,
-        /// What was likely meant.
+        /// Value that was likely meant.
         meant: Option<String>,
-        /// What would be accepted.
+        /// Values that would be accepted.
         allowed: String,
     },
     /// It names what does not exist.
@@ -66,7 +66,7 @@ impl Mistake {
         Box::new(Self::value(found, allowed))
     }
 
-    /// What would be accepted.
+    /// The values that would be accepted.
     pub fn allowed(&self) -> String {
         match self {
             Self::Value { allowed, .. } => allowed.clone(),
@@ -95,12 +95,12 @@ impl fmt::Display for Mistake {
 }
 
 impl ScenarioError {
-    /// Where it is: file and line, or the argument, and the key.
+    /// The position of the error: file and line, or the argument, and the key.
     pub(crate) fn place(&self) -> String {
         format!("{}{}", self.source, shortened(&self.key))
     }
 
-    /// What is wrong at which key, without the file or argument.
+    /// The mistake and its key, without the file or argument.
     pub fn at_key(&self) -> String {
         let colon = if self.key.is_empty() { "" } else { ": " };
         format!("{}{colon}{}", shortened(&self.key), self.mistake)
@@ -137,7 +137,7 @@ pub enum Format {
     Json,
 }
 
-/// Where a node comes from.
+/// The origin of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
     /// This line of the file.

@@ -225,7 +225,7 @@ fn a_buffer_is_known_and_changed_by_its_key_as_by_an_override() {
         }
     }
     let voice = scenario.buffer_of(&keys[1]).unwrap();
-    // Of 200 bytes each.
+    // Each packet has 200 bytes.
     assert_eq!(
         (voice.packets, voice.bytes, voice.seconds),
         (37.5, 7500.0, 0.005)

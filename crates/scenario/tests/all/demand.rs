@@ -1,9 +1,10 @@
-//! What a run may need, counted by hand: each need of a scenario is a count times what an engine keeps.
+//! The demand of a run, counted by hand: each need of a scenario is a count times the memory of an
+//! item in an engine.
 
 use forebay_scenario::{EngineError, FlowGroup, Footprint, Format, Need, Scenario, Waiting};
 use forebay_units::Bytes;
 
-/// An engine that keeps so many bytes of each.
+/// An engine with this memory for each item, in bytes.
 #[derive(Default)]
 pub(crate) struct Each {
     pub(crate) flow: f64,
@@ -13,7 +14,7 @@ pub(crate) struct Each {
     pub(crate) under_way: f64,
 }
 
-/// So much that the need tells what it counts.
+/// Sizes that differ enough for the need to show what it counts.
 pub(crate) const APART: Each = Each {
     flow: 1e3,
     source: 1e6,
@@ -111,7 +112,7 @@ fn no_more_waits_than_the_buffer_holds_or_than_comes() {
             5060.0,
             5800.0,
         ),
-        // What access links let pass waits there, and not here.
+        // Packets that come through an access link wait there, and not here.
         (endless, bulk("access = { rate = \"1Mbps\" }"), 0.0, 10.0),
         // Classes have buffers of their own beside the link's.
         (
@@ -240,7 +241,8 @@ fn records_are_counted_by_samples_flows_and_packets() {
         "trace.every",
     );
     assert!((windows / single - 3.0).abs() < 1e-9);
-    // Of those that are acknowledged twice what the link sends, 2000 a second; of a source what it sends, 250.
+    // A group with acknowledgments counts twice the packets that the link sends, 2000 a second. A
+    // source counts the packets that it sends, 250 a second.
     let packets = |flows: &str| of(&traced("record = [\"packets\"]", flows), "trace.record");
     let (responsive, source) = (packets(&bulk), packets(&steady));
     assert!(
@@ -261,7 +263,7 @@ fn records_are_counted_by_samples_flows_and_packets() {
         (7.0..10.0).contains(&(responsive / part)),
         "{responsive} {part}"
     );
-    // Nothing is recorded that nobody asks for.
+    // Nothing is recorded without a request.
     let plain = traced("record = [\"queue\", \"cwnd\", \"packets\"]", &bulk);
     let keys: Vec<String> = counted(&plain, false)
         .into_iter()
@@ -347,7 +349,7 @@ fn events_are_a_few_for_each_packet() {
             10_000.0 + 50_000.0 + 100.0,
         ),
         (wide("bbr"), 10_000.0 + 50_000.0 + 100.0),
-        // Of packets of 500 bytes the link carries twice as many.
+        // With packets of 500 bytes the link carries twice as many.
         (
             begun("") + steady,
             20_000.0 + 10_000.0 + 110.0 + first_of(steady),

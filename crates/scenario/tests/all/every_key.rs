@@ -1,5 +1,5 @@
-//! Every key of scenario files, with a value that is not its default: it is heeded, written and read again, and the
-//! ends of what it takes are where it says.
+//! Every key of scenario files, with a value that is not its default: the value has an effect, is
+//! written and read again, and the ends of its range are where its description says.
 use std::collections::BTreeSet;
 
 use forebay_scenario::{Format, KeyText, Override, Scenario, ScenarioError, sections};

@@ -1,4 +1,4 @@
-//! What keys say of themselves: in the manual, in the schema, and to `explain`.
+//! The descriptions of keys: in the manual, in the schema, and in `explain`.
 use std::collections::BTreeSet;
 
 use forebay_scenario::{Format, KeyText, Scenario, algorithms, manual, schema, sections};
@@ -32,7 +32,7 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
     }
 }
 
-/// Whoever reads a name reads what it was held against, and whether that was another program.
+/// Every algorithm states what it was compared with, and whether that was another program.
 #[test]
 fn every_algorithm_says_what_it_was_held_against() {
     const PROGRAMS: [&str; 4] = ["ns-2.35", "ns-3.48", "Linux 6.18", "Linux 5.5"];

@@ -1,4 +1,4 @@
-//! What the values of a scenario mean, each in another way than the code has it.
+//! The meaning of a scenario's values, each computed in another way than in the code.
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
     Bin, BufferLimit, Distribution, FlowGroup, Format, Law, Quantity, Recovery, Scenario,
@@ -166,7 +166,7 @@ fn speech_is_a_packet_in_every_interval() {
         let found = speech(packet, interval, talk, silence);
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
-    // Sriram and Whitt's spurts are what the word stands for.
+    // The word means the spurts of Sriram and Whitt.
     let word = rate("count = 3\nworkload = \"voip\"");
     assert!((word - speech(200, 20, 352, 650)).abs() < 1e-6 * word);
     for (wrong, said) in [
@@ -255,7 +255,7 @@ fn a_payload_is_a_packet_without_its_header() {
     assert!(read("", &body("1e18p")).is_err() && read("", &body("1e19p")).is_err());
 }
 
-/// What jitter adds is added, to times as to sizes; of a plain value it is the most.
+/// A jitter is added to times and to sizes; for a plain value it is the largest addition.
 #[test]
 fn jitter_is_added() {
     let sizes = Law::Jitter {
@@ -470,7 +470,8 @@ fn packets_of_a_class_are_those_of_its_groups() {
     assert_eq!(scenario.packet_bytes(), 900.0);
 }
 
-/// Of several parts each is drawn as often as its weight says; what rounding leaves over belongs to the last.
+/// Each of several parts is drawn as often as its weight says; the remainder of rounding belongs to
+/// the last.
 #[test]
 fn parts_of_a_mixture_are_drawn_by_their_weights() {
     let value = |seconds| Law::Value(Time::from_secs(seconds));
@@ -505,7 +506,7 @@ fn parts_of_a_mixture_are_drawn_by_their_weights() {
     assert_eq!(nothing.mean_inverse(1), 50.0);
 }
 
-/// What two runs counted together is what one run counts that has all of it.
+/// Two runs counted together give the same counts as one run with all of it.
 #[test]
 fn distributions_are_merged_bin_by_bin() {
     let of = |counts: &[(u32, u64)]| Distribution {

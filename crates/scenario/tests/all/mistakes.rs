@@ -161,8 +161,8 @@ fn mistakes_are_said_in_these_words() {
     }
 }
 
-/// Whoever asks for a change is who is told, in the words that were written; what the file says is
-/// told with the file.
+/// An error about a change names its argument, in the words that were written. An error about the
+/// file names the file.
 #[test]
 fn a_mistake_points_at_who_made_it() {
     let shown = |change: Override| {
@@ -229,7 +229,7 @@ fn a_mistake_points_at_who_made_it() {
         };
         assert!(error.starts_with(said), "{error}");
     }
-    // What was valid before is at fault with whoever changed something else.
+    // A value that was valid before is an error of the argument that changed another value.
     let listed = with(&["flows.0.rtt=[\"1ms\", \"2ms\", \"3ms\", \"4ms\"]"]).unwrap();
     let change = Override::asked_by("over", "flows.0.count=2").unwrap();
     let error = listed.with(&[change]).unwrap_err().to_string();

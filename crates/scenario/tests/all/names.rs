@@ -1,4 +1,4 @@
-//! Names and sizes as they are written, told and listed.
+//! Names and sizes as they are written, shown and listed.
 use forebay_scenario::{BufferSize, Dimension, Format, Scenario, Unknown, likeliest};
 
 /// One kind of quantity per name, which a program asks with.
@@ -8,7 +8,8 @@ fn dimensions_have_names_of_their_own() {
     assert_eq!(names, ["time", "rate", "bytes", "packets", "share"]);
 }
 
-/// What has nothing in common with a name is not taken for it, however short both are; a slip is.
+/// A word that has nothing in common with a name is not taken for it, however short both are; a
+/// typing error is.
 #[test]
 fn what_was_meant_has_something_in_common() {
     let meant = |found: &str, known: &[&'static str]| {

@@ -322,7 +322,8 @@ fn records_are_counted_and_kept_in_lists_that_double() {
         (0.0..72.0).contains(&more),
         "and of those that wait a place in a tree: {more}"
     );
-    // Of both directions: headers beside the packets, the acknowledgments, and what is said on the way.
+    // The memory for both directions: headers beside the packets, the acknowledgments, and the
+    // headers on the way.
     let both = trace("packets") + "acknowledgments = true\n";
     let of = |more: &str| room_for_ten(&bulk(""), more).needs(&Each::default(), true);
     let (packets, all) = (only(of(&trace("packets"))), of(&both));

@@ -117,7 +117,8 @@ fn bbr_detects_losses_by_time_unless_its_group_says_otherwise() {
     }
 }
 
-/// The recovery that a file gives and its controller has anyhow is not told apart from one that is not given.
+/// A recovery that the file gives and that its controller has anyway is equivalent to one that is
+/// not given.
 #[test]
 fn another_controller_means_the_same_before_and_after_reading() {
     let controllers = [

@@ -237,7 +237,7 @@ fn aliases_and_spellings_are_canonical_in_the_end() {
     assert!(error.contains("`utilization` in two spellings"), "{error}");
 }
 
-/// Every controller and discipline is explained, and no spelling stands for two of a kind.
+/// Every controller and discipline is explained, and no spelling belongs to two of a kind.
 #[test]
 fn every_algorithm_is_explained_and_spelled_once() {
     let kinds = [
@@ -302,7 +302,7 @@ fn the_ends_of_bounds_are_allowed() {
     let scenario = read(&text, &[]).unwrap();
     assert_eq!(scenario.links()[1].name, "link1");
     assert_eq!(scenario.flows()[0].path, [0, 1]);
-    // What unresponsive, closed-loop and preset groups leave out or take over.
+    // The keys that unresponsive, closed-loop and preset groups leave out or take over.
     assert!(with(&["flows.1.reverse=[\"link\"]"]).is_err());
     assert!(
         with(&["memories=[{ name = \"a\", size = \"1p\" }, { name = \"a\", size = \"1p\" }]"])
@@ -446,8 +446,8 @@ proptest! {
     }
 }
 
-/// Whether flows are under way is in the canonical form, by the absence of `start`; scenarios of
-/// which nothing repeats itself keep theirs, and their SHA-256.
+/// The canonical form shows by the absence of `start` whether flows are active when the run begins.
+/// Scenarios without a repeating workload retain their canonical form, and their SHA-256.
 #[test]
 fn without_start_what_repeats_itself_is_under_way() {
     let with = |workload: &str, start: &str| {
@@ -543,7 +543,7 @@ fn as_many_flows_as_have_numbers_are_allowed() {
     assert!(refused.contains("16777214"), "{refused}");
 }
 
-/// What a text means in the unit that is wanted; what it does not mean is told with what is allowed.
+/// A text is read in the wanted unit; an error names the allowed texts.
 #[test]
 fn a_quantity_is_read_in_its_unit() {
     for (dimension, text, value) in [

@@ -196,8 +196,8 @@ fn a_key_of_json_stands_there_once() {
     }
 }
 
-/// What is accepted is written so that it is accepted again: also where an end of a range is written that
-/// lies beyond the other's default.
+/// An accepted scenario is written so that it is accepted again, also if an end of a range lies
+/// beyond the other's default.
 #[test]
 fn an_end_beyond_the_others_default_reads_back() {
     for bottom in ["0.1", "0.5", "0.6", "1.0"] {

@@ -4,11 +4,11 @@ use forebay_units::Time;
 
 use crate::ids::{FlowNumber, HopNumber, LinkId, ResponsiveId, SourceId};
 
-/// What an event is; the order of the variants is the order of simultaneous events.
+/// The kind of an event; the order of the variants is the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// What goes by the clock: see [`Control`].
+    /// An event at a time that the scenario sets: see [`Control`].
     Control = 0,
     /// A packet that its access link sent without a wait reaches its first link, before those of
     /// the same instant that had to wait for packets of their own flow: they are the younger cause.
@@ -62,7 +62,7 @@ impl Mark {
     }
 }
 
-/// What goes by the clock.
+/// An event at a time that the scenario or the run sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Control {
@@ -83,12 +83,12 @@ pub(crate) enum Control {
 /// The most hops on a path.
 pub(crate) const MAX_HOPS: usize = 16;
 
-/// A kind as it stands in an event: [`Kind`], with the hop number added where a packet arrives.
+/// A kind as an event stores it: [`Kind`], with the hop number added where a packet arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KindNumber(u64);
 
 impl Kind {
-    /// As it stands in an event.
+    /// The number that an event stores.
     #[inline]
     pub const fn number(self) -> KindNumber {
         KindNumber(self as u64)
@@ -116,11 +116,11 @@ impl KindNumber {
 /// An event as the event loop tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// Of the remaining kinds, this one.
+    /// One of the remaining kinds.
     Other(Kind),
     /// A packet reaches this hop of its path, marked or not.
     Arrival {
-        /// Where it is.
+        /// The hop of the packet.
         hop: HopNumber,
         /// Whether a link before has marked it.
         mark: Mark,
@@ -237,7 +237,7 @@ impl Event {
         self.kind() == Kind::Delivery as u8
     }
 
-    /// What the event is.
+    /// The occasion of the event.
     #[inline]
     pub fn occasion(self) -> Occasion {
         const FIRST_ARRIVAL: u8 = Kind::Arrival as u8;
@@ -291,7 +291,7 @@ impl Event {
         self.tag as u32
     }
 
-    /// What goes by the clock at a [`Kind::Control`].
+    /// The control of a [`Kind::Control`].
     pub(crate) fn control_of(self) -> Control {
         match self.packet() {
             0 => Control::WarmupEnd,

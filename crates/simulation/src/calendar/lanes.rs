@@ -122,7 +122,7 @@ impl Lanes {
     pub(super) fn push(&mut self, lane: LaneId, event: Event) {
         let at = lane.index();
         let lane = &mut self.rings[at];
-        // What never comes has no order.
+        // Events at [`Time::MAX`] never come and have no order.
         debug_assert!(
             lane.is_empty() || lane.last() < event || event.time == Time::MAX,
             "{event:?}"

@@ -65,7 +65,7 @@ pub(super) struct Wheel {
     pub(super) count: usize,
     /// Events beyond the last bucket.
     overflow: BinaryHeap<Reverse<Event>>,
-    /// Of the run: what lies beyond it needs no bucket.
+    /// End of the run: events after it need no bucket.
     end: Time,
 }
 
@@ -231,8 +231,8 @@ impl Wheel {
         }
     }
 
-    /// Moves to the next bucket, where the current one is empty. What comes after it is taken out
-    /// and shown already now: its memory arrives while the current bucket is worked on.
+    /// Moves to the next bucket if the current one is empty. It takes out the bucket after that one
+    /// and shows it already now, so that its memory arrives while the current bucket is worked on.
     #[inline]
     fn turn_once(&mut self, mut ahead: impl FnMut(&[Event])) {
         self.turn += 1;

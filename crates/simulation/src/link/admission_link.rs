@@ -41,7 +41,7 @@ impl GatedLink {
         Some((departure, marked || packet.marked()))
     }
 
-    /// What waits in the memory that the next arrival shares with other links.
+    /// Sets the bytes that wait in the memory that the next arrival shares with other links.
     pub(crate) fn share(&mut self, shared: Shared) {
         self.port.shared = Some(shared);
     }

@@ -58,7 +58,7 @@ impl Bursts {
         *self = Self::new();
     }
 
-    /// What was counted, the run under way included.
+    /// The counts, with the run in progress included.
     pub(crate) fn finished(&self) -> Self {
         let mut finished = self.clone();
         finished.close();

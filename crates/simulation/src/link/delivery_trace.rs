@@ -72,7 +72,7 @@ impl Opportune {
         self.opportunities.time(self.current) - BEFORE
     }
 
-    /// What has been sent until `now`, and what could have been.
+    /// The data sent until `now`, and the data that could have been sent.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
         let possible = self.opportunities.until(now);
         let carried = possible.saturating_mul(WHOLE);
@@ -132,7 +132,8 @@ mod tests {
         let departures = [1, 1, 3, 7, 8, 8, 10].map(|at| Left::At(Time::from_millis(at)));
         assert_eq!(found, departures);
 
-        // What arrives at the very instant of an opportunity misses it, and one that finds nobody is lost.
+        // A packet that arrives at the very instant of an opportunity misses it, and an opportunity
+        // that finds no packet is lost.
         let found = play(at("1 2"), Limit::Packets(100), &full(&[1000, 2000, 4500]));
         assert_eq!(found, [2, 3, 5].map(|at| Left::At(Time::from_millis(at))));
 
@@ -225,7 +226,8 @@ mod tests {
             prop_assert_eq!(found, by_the_book(&millis, limit as usize, &arrivals));
         }
 
-        /// What was sent is, at any time, what packets have of opportunities so far, and all in the end.
+        /// At any time, the data sent equals the packets' share of the opportunities so far. In the
+        /// end all data is sent.
         #[test]
         fn bytes_are_counted_when_they_leave(
             sizes in prop::collection::vec(any_size(), 1..20),

@@ -1,6 +1,7 @@
-//! What a fall of a link's rate does to who waits: how long the link takes from then on to send all that
-//! stands in its queue at that instant, whatever comes later, is dropped later or goes first. Where nobody
-//! waits that is no time, even if a packet is in transmission.
+//! The effect of a fall of a link's rate on the waiting packets: the time that the link takes from
+//! then on to send all packets in its queue at that instant. Later arrivals, later drops and the
+//! order of service do not change it. If no packet waits the time is zero, even if a packet is in
+//! transmission.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ struct Falling {
 const BEHIND: Time = Time::from_picos(1);
 
 impl Falls {
-    /// Those from `start` on.
+    /// The falls from `start` on.
     pub(crate) fn new(links: &[Link], start: Time) -> Self {
         let falling = |link: &Link| {
             let mut falling = Falling {
@@ -47,7 +48,7 @@ impl Falls {
         next.unwrap_or(Time::MAX).saturating_add(BEHIND)
     }
 
-    /// Looks at the links whose rate has just fallen.
+    /// Measures the links whose rate has just fallen.
     pub(crate) fn look(&mut self, now: Time, links: &mut [Link]) {
         let fallen = |falling: &Falling| falling.next.saturating_add(BEHIND) == now;
         for (falling, link) in self.0.iter_mut().zip(links) {

@@ -199,7 +199,7 @@ impl FifoLink {
         }
     }
 
-    /// What an arrival of `size` bytes would find.
+    /// The state that an arrival of `size` bytes would find.
     pub(crate) fn found(&mut self, now: Time, size: u32) -> Arrival {
         self.forget_departed(now);
         let busy_until = self.transmitter.busy_until;
@@ -213,7 +213,7 @@ impl FifoLink {
                 most_work,
             } => {
                 let each = transmission.as_picos().max(1);
-                // Where a transmission ends at this very instant, its packet has no part in `ahead`.
+                // If a transmission ends at this very instant, its packet has no part in `ahead`.
                 let sent = u64::from(occupied && self.transmitter.busy_since == now);
                 let ends_now = ahead.as_picos().is_multiple_of(each);
                 let sending = if ends_now { sent } else { 1 };
@@ -264,12 +264,12 @@ impl FifoLink {
         matches!(self.room, Room::Counted { .. })
     }
 
-    /// What sends the packets.
+    /// The transmitter of the packets.
     pub(crate) fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         self.transmitter.usage(now)
     }

@@ -26,8 +26,8 @@ impl Flushing {
         }
     }
 
-    /// See [`crate::link::scheduler::Turns::next`]: when the packet before has left, or when an outage begins before
-    /// that. An outage that finds nobody waiting has nothing to empty.
+    /// See [`crate::link::scheduler::Turns::next`]: the time at which the packet before has left,
+    /// or at which an earlier outage begins. An outage that finds an empty queue flushes nothing.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.transmitter.busy_until.max(now);
         while self.outages.front().is_some_and(|begin| *begin < now) {
@@ -45,7 +45,7 @@ impl Flushing {
         empties
     }
 
-    /// What sends the packets.
+    /// The transmitter of the packets.
     pub(crate) fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
@@ -90,8 +90,8 @@ mod tests {
         Turns::Flushing(Flushing::new(transmitter, begins))
     }
 
-    /// What is in transmission goes on behind the outage, what waits as it begins is dropped, and what comes
-    /// in it waits.
+    /// The packet in transmission goes on after the outage, packets that wait as it begins are
+    /// dropped, and packets that arrive in it wait.
     #[test]
     fn what_waits_as_an_outage_begins_is_dropped() {
         let arrivals = [0.0, 0.1, 0.2, 0.3, 0.4, 3.4, 4.0, 5.0].map(|millis| (at(millis), 1500));
@@ -103,7 +103,8 @@ mod tests {
         assert_eq!(found[6..], [7.5, 9.5].map(|millis| Left::At(at(millis))));
     }
 
-    /// What comes as an outage begins waits as it begins, where a packet is in transmission.
+    /// A packet that arrives as an outage begins counts as waiting if another packet is in
+    /// transmission.
     #[test]
     fn what_comes_as_an_outage_begins_is_dropped() {
         let arrivals = [3.0, 3.5, 3.6].map(|millis| (at(millis), 1500));

@@ -52,7 +52,7 @@ impl Medium {
         })
     }
 
-    /// By how much what leaves the link at `departure` takes longer than the shortest time.
+    /// The excess of a packet's time over the shortest, if it leaves the link at `departure`.
     pub(crate) fn later(&mut self, departure: Time) -> Time {
         let Some((Delays { steps, in_order }, least)) = &self.delays else {
             return Time::ZERO;
@@ -65,8 +65,9 @@ impl Medium {
         self.last - departure
     }
 
-    /// A packet that arrived at the link at `arrival` comes to it at `departure`: whether it is lost. What
-    /// comes after the end of the run is not: where departures are known at arrival, it is seen before.
+    /// A packet that arrived at the link at `arrival` comes to the medium at `departure`. Returns
+    /// whether it is lost. No packet after the end of the run is lost: where departures are known
+    /// at arrival, the packet is seen before.
     pub(crate) fn loses(&mut self, arrival: Time, departure: Time) -> bool {
         if departure > self.end || self.law.rate() <= 0.0 {
             return false;

@@ -1,6 +1,6 @@
-//! Memories that links share, as the ports of a switch do. A packet that would wait where no
-//! memory is left is dropped, whatever its link's discipline; the discipline
-//! `dynamic_threshold` looks at what is left and keeps some for other ports.
+//! Memories that links share, as the ports of a switch do. A packet that would wait is dropped if
+//! no memory is left, whatever its link's discipline. The discipline `dynamic_threshold` reads the
+//! free memory and leaves some to other ports.
 
 use forebay_discipline::{Backlog, Limit, Packet, Shared};
 use forebay_scenario::Scenario;

@@ -1,5 +1,6 @@
-//! What sends packets one after the other at a rate that changes with time. The departure of a packet
-//! is known when its turn is: what it takes is counted as work, of which each rate does its part.
+//! A transmitter that sends packets one after the other at a rate that changes with time. The
+//! departure of a packet is known when its turn is: its transmission counts as work, and each rate
+//! does a part of it.
 
 use std::sync::Arc;
 
@@ -13,9 +14,9 @@ pub(crate) struct Stepping {
     phase: Phase,
     /// Transmission time and remainder, at the rate of the phase, of the size asked for last.
     cached: (u32, Time, u64),
-    /// What may be ahead of a packet, where all are as large.
+    /// Most work that may be ahead of a packet, if all packets have one size.
     most: Work,
-    /// The time that so much takes at the rate of the phase, rounded down; none where it is not known.
+    /// Time for `most` at the rate of the phase, rounded down; none if it is not known.
     room: Time,
     /// When the last packet taken has left, rounded down to a tick, and the rest of the tick's work.
     until: Time,
@@ -124,7 +125,7 @@ impl Stepping {
         &self.steps
     }
 
-    /// Whether so much takes a tick at least, whatever the rate.
+    /// Whether `work` takes a tick at least, whatever the rate.
     pub(crate) fn takes_time(&self, work: Work) -> bool {
         work >= Work::at(self.steps.highest(), Time::from_picos(1))
     }
@@ -134,7 +135,7 @@ impl Stepping {
         self.steps.phase(now).rate
     }
 
-    /// When the transmission of so many bytes began that ended at `departure`.
+    /// When the transmission of `bytes` began that ended at `departure`.
     pub(crate) fn start(&self, departure: Time, bytes: Bytes) -> Time {
         let before = self.steps.work(departure).saturating_sub(Work::of(bytes));
         self.steps.reach(before).0
@@ -147,12 +148,12 @@ impl Stepping {
         end.saturating_sub(begin)
     }
 
-    /// What is left to send of all that was taken.
+    /// The work left of all that was taken.
     pub(crate) fn left(&self, now: Time) -> Work {
         self.end().saturating_sub(self.steps.work(now))
     }
 
-    /// What has been sent until `now`, and what could have been.
+    /// The work sent until `now`, and the work that could have been sent.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
         let taken = Work::of(Bytes::new(self.taken));
         (taken.saturating_sub(self.left(now)), self.steps.work(now))
@@ -163,7 +164,7 @@ impl Stepping {
         self.steps.work(self.until) + Work::rest(self.rest)
     }
 
-    /// What is left to send at `now`, while it is busy.
+    /// The work left at `now`, while it is busy.
     #[inline]
     fn ahead(&self, now: Time) -> Work {
         if now >= self.phase.begin && now <= self.until {
@@ -217,7 +218,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    /// Steps of so many ticks each at so many bits per second.
+    /// Steps with a duration in ticks and a rate in bits per second.
     fn steps(list: &[(u64, u64)], repeats: bool) -> Option<Arc<RateSteps>> {
         let mut end = Time::ZERO;
         let mut at = Vec::new();

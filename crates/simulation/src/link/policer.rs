@@ -6,7 +6,7 @@ use forebay_units::{Bytes, Rate, Time};
 
 use crate::link::token_bucket::TokenBucket;
 
-/// What a meter finds a packet to be.
+/// The color that a meter gives a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Color {
     /// It conforms to the rate and its burst.

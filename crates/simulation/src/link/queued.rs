@@ -1,6 +1,6 @@
-//! A link whose discipline holds the packets that wait: what leaves next is known only when the
-//! packet before has left. Nobody asks for that at once: arrivals and departures are caught up with,
-//! many at a time, before the first of them could have a consequence elsewhere.
+//! A link whose discipline holds the packets that wait: the next departure is known only when the
+//! packet before has left. Its arrivals and departures are not processed at once. They are
+//! processed many at a time, before the first of them could have a consequence elsewhere.
 
 use forebay_discipline::{Backlog, Packet, PacketQueue, Port, Queue, QueueWork, Shared};
 use forebay_units::Time;
@@ -35,7 +35,7 @@ pub struct QueuedLink {
     defers: bool,
 }
 
-/// What sends the packets of a queue, and what it counts of them.
+/// The transmitter of a queue's packets, and its counts of them.
 #[derive(Clone, Debug)]
 struct Server {
     port: Port,
@@ -44,7 +44,7 @@ struct Server {
     turns: Option<Box<Turning>>,
     /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
     occupancy: i128,
-    /// What was used, once the run has ended.
+    /// Usage at the end of the run, once it has ended.
     usage_at_end: Option<Usage>,
     statistics: LinkStatistics,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Service {
     pub(crate) departure: Time,
 }
 
-/// Where packets go that have waited.
+/// The destination of packets that have waited.
 pub(crate) trait Outlet {
     /// One goes into transmission: where its wait is counted.
     fn send(&mut self, service: &Service) -> Account;
@@ -201,7 +201,7 @@ impl QueuedLink {
         self.queue.backlog().packets > MAX_WAITING
     }
 
-    /// What sends the packets, where they do not leave at turns.
+    /// The transmitter of the packets, unless they leave at turns.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
         match &self.server.turns {
             None => Some(&self.server.transmitter),
@@ -209,12 +209,12 @@ impl QueuedLink {
         }
     }
 
-    /// What its rate is of as time goes on, also where a medium sends in its own way.
+    /// The transmitter that follows its rate over time, also if a medium sends in its own way.
     pub(crate) fn line(&self) -> &Transmitter {
         &self.server.transmitter
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         let server = &self.server;
         server.usage_at_end.unwrap_or_else(|| server.usage(now))
@@ -243,7 +243,7 @@ impl QueuedLink {
         self.queue.backlog()
     }
 
-    /// What waits in the memory that the next arrival shares with other links.
+    /// Sets the bytes that wait in the memory that the next arrival shares with other links.
     pub(crate) fn share(&mut self, shared: Shared) {
         self.server.port.shared = Some(shared);
     }
@@ -428,7 +428,7 @@ impl Server {
                 }
             }
             if packets.is_empty() {
-                // Nobody waits: the turn is lost.
+                // No packet waits: the turn is lost.
                 self.port.idle_since = Some(now);
             } else {
                 let free = turns.go(now, departures);
@@ -453,7 +453,7 @@ impl Server {
         start.unwrap_or(now).saturating_sub(now)
     }
 
-    /// What the discipline has dropped or marked as it was asked is counted.
+    /// Counts the packets that the discipline has dropped or marked in the last call.
     #[inline]
     fn settle(&mut self, outlet: &mut impl Outlet) {
         if self.has_counted() {
@@ -464,7 +464,7 @@ impl Server {
         }
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     fn usage(&self, now: Time) -> Usage {
         match &self.turns {
             Some(turning) => turning.turns.usage(now),
@@ -498,7 +498,7 @@ impl Server {
     }
 }
 
-/// So many packets times the ticks up to `time`.
+/// The product of `packets` and the ticks up to `time`.
 #[inline]
 fn ticks(packets: u64, time: Time) -> i128 {
     i128::from(packets) * i128::from(time.as_picos())

@@ -14,8 +14,8 @@ use crate::link::media::wifi::Contending;
 use crate::link::shaper::Shaper;
 use crate::link::transmitter::{Transmitter, Usage};
 
-/// What says when a queue is asked for packets, and when they have left. Turns come one after the
-/// other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
+/// The schedule of a queue: when it may hand over packets, and when they have left. Turns come one
+/// after the other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
 #[derive(Clone, Debug)]
 pub(crate) enum Turns {
     /// At opportunities of delivery.
@@ -95,8 +95,8 @@ impl Turns {
         }
     }
 
-    /// When a packet may be taken in, at `now` or later, while so many bytes wait; `head` is the size of the
-    /// next one where that is known.
+    /// When a packet may be taken in, at `now` or later, while `waiting` bytes wait. `head` is the
+    /// size of the next one, if it is known.
     pub(crate) fn ready(&mut self, now: Time, head: Option<u32>, waiting: u64) -> Time {
         match self {
             Self::Shaped(turns) => head.map_or(now, |size| turns.ready(now, size)),
@@ -147,7 +147,7 @@ impl Turns {
         }
     }
 
-    /// What sends the packets one by one, where something does.
+    /// The transmitter that sends the packets one by one, if there is one.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
         match self {
             Self::Flushing(turns) => Some(turns.transmitter()),
@@ -157,7 +157,7 @@ impl Turns {
         }
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         match self {
             Self::Opportune(turns) => Usage::sent(now, turns.sent(now)),
@@ -169,7 +169,8 @@ impl Turns {
         }
     }
 
-    /// Time from `now` until so many packets of `bytes` in all have left, behind those taken in.
+    /// Time from `now` until `packets` packets of `bytes` bytes in all have left, after those taken
+    /// in.
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         match self {
             Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
@@ -194,7 +195,7 @@ pub(crate) mod testing {
     use forebay_units::Rate;
     use forebay_units::parameter::Parameters;
 
-    /// What became of a packet.
+    /// The outcome of a packet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) enum Left {
         At(Time),
@@ -214,7 +215,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// What becomes of packets of these sizes that arrive at these times at a drop-tail queue.
+    /// The outcomes of packets of these sizes that arrive at these times at a drop-tail queue.
     pub(crate) fn play(turns: Turns, limit: Limit, arrivals: &[(Time, u32)]) -> Vec<Left> {
         let rate = Rate::from_bits_per_second(12_000_000);
         let setting = Setting {
@@ -272,8 +273,8 @@ mod tests {
         Turns::Shaped(Box::new(shaper))
     }
 
-    /// Of packets that wait, tokens count framing, no look finds more used than could be, and the next one is
-    /// foretold to leave by then, but for its bits on the line.
+    /// Tokens of waiting packets count framing, and no reading shows more usage than possible. The
+    /// next packet leaves by the predicted time, except for its bits on the line.
     #[test]
     fn shaped_packets_are_foretold_with_their_framing() {
         use ShaperKind::{Htb, Tbf};

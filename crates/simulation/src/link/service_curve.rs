@@ -1,5 +1,6 @@
-//! What a line whose rate changes can send behind token buckets: as much as is sent where packets never
-//! lack. While the line is slow tokens are saved, up to a burst, and while it is fast they are spent first.
+//! The service curve of a line with a changing rate and token buckets: the data that is sent if
+//! packets never lack. While the line is slow it saves tokens, up to a burst, and while it is fast
+//! it spends them first.
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ impl Backlogged {
         }
     }
 
-    /// What has been sent so far.
+    /// The data sent so far.
     pub(crate) fn sent(&self) -> Work {
         self.sent
     }
@@ -69,7 +70,8 @@ impl Backlogged {
         self.at = end;
     }
 
-    /// When so much has been sent from now on, as far as a thousand steps say; else at the earliest.
+    /// When `work` has been sent from now on. After a thousand steps it returns the earliest
+    /// possible time.
     pub(crate) fn reach(mut self, work: Work) -> Time {
         for _ in 0..LOOKS {
             let phase = self.steps.phase(self.at);
@@ -91,7 +93,7 @@ impl Backlogged {
         self.by_tokens(missing).max(by_line)
     }
 
-    /// When there have been tokens for so much.
+    /// When there have been tokens for `missing`.
     fn by_tokens(&self, missing: Work) -> Time {
         let times = self.buckets.iter().map(|bucket| {
             let lacking = missing.saturating_sub(bucket.tokens);

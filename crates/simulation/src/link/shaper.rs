@@ -20,9 +20,9 @@ pub(crate) struct Shaper {
     tokens: Tokens,
     /// The packet that went last, where it may still wait for its tokens.
     going: Option<Going>,
-    /// What could have been sent, where the line's rate changes.
+    /// Data that could have been sent, if the line's rate changes.
     most: Option<Backlogged>,
-    /// What a bucket may owe.
+    /// Debt that a bucket may have.
     lent: Bytes,
     /// The end of the run.
     end: Time,
@@ -50,7 +50,7 @@ impl Tokens {
         std::iter::once(&self.committed).chain(&self.peak)
     }
 
-    /// When both have tokens for so many bytes.
+    /// When both have tokens for `size` bytes.
     fn ready(&self, size: Bytes) -> Time {
         let times = self.buckets().map(|bucket| bucket.ready(size));
         times.max().unwrap_or_default()
@@ -123,7 +123,7 @@ impl Shaper {
         Some(Backlogged::new(self.line.steps()?.clone(), buckets, at))
     }
 
-    /// What sends the packets.
+    /// The transmitter of the packets.
     pub(crate) fn line(&self) -> &Transmitter {
         &self.line
     }
@@ -199,9 +199,10 @@ impl Shaper {
         (tokens, left)
     }
 
-    /// What has been used until `now`. A packet counts as its bits are on the line and its tokens have come,
-    /// whichever is later: so no bucket and no line ever gives more than it can. What could be sent is what
-    /// the line sends, and what each bucket gets and had saved, whichever is least.
+    /// The usage until `now`. A packet counts as its bits are on the line and its tokens have come,
+    /// whichever is later, so that no bucket and no line ever gives more than it can. The data that
+    /// could be sent is the smallest of two kinds of limits: the data that the line sends, and the
+    /// tokens that each bucket gets and had saved.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         let (tokens, left) = self.at(now);
         if let Some(most) = &self.most {
@@ -236,8 +237,8 @@ impl Shaper {
         Usage::limited(now, tokens.taken.saturating_sub(left), limits)
     }
 
-    /// Time from `now` until so many packets of `bytes` in all have left, behind the one taken in, where the
-    /// line takes no time for the last one's bits beyond its tokens.
+    /// Time from `now` until `packets` packets of `bytes` bytes in all have left, after the one
+    /// taken in, if the line takes no time for the last one's bits beyond its tokens.
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         let by_line = self.line.time_to_empty(now, packets, bytes);
         if packets == 0 {
@@ -299,7 +300,7 @@ mod tests {
         Turns::Shaped(Box::new(shaper))
     }
 
-    /// A line of these rates for so many microseconds each, over and over.
+    /// A line of these rates, each for this many microseconds, over and over.
     fn stepped(list: &[(u64, u64)]) -> Transmitter {
         let (mut end, mut steps) = (Time::ZERO, Vec::new());
         for &(micros, bits) in list {
@@ -391,8 +392,8 @@ mod tests {
         }
     }
 
-    /// What waits drains when the line and the tokens allow at each instant: what is foretold happens, to
-    /// within a packet at each step of the rate.
+    /// Waiting packets drain as the line and the tokens allow at each instant. The predicted time
+    /// is right to within a packet at each step of the rate.
     #[test]
     fn what_waits_has_left_when_it_was_foretold() {
         for list in [
@@ -432,7 +433,8 @@ mod tests {
         }
     }
 
-    /// What waits for tokens counts: of four packets at once two go, at a burst, and one may wait.
+    /// A packet that waits for tokens counts: of four packets at once two leave, in a burst, and
+    /// one may wait.
     #[test]
     fn a_packet_that_waits_for_tokens_takes_room() {
         let arrivals = [
@@ -506,8 +508,9 @@ mod tests {
             }
         }
 
-        /// What is used of a line and its buckets is at most all of it, in any stretch of time, and all of it
-        /// while packets wait, but for tokens that are saved for the next packet.
+        /// The usage of a line and its buckets is at most their capacity in any interval. While
+        /// packets wait it is all of the capacity, except for tokens that are saved for the next
+        /// packet.
         #[test]
         fn no_more_is_used_than_could_be_sent(
             packets in prop::collection::vec((0u64..9_000_000_000, 64u32..1500), 1..40),
@@ -546,7 +549,8 @@ mod tests {
     fn a_link_that_is_never_idle_is_used_as_far_as_can_be() {
         for spec in [SPEC, PEAK] {
             for kind in [ShaperKind::Tbf, ShaperKind::Htb] {
-                // Of the last one the least that either allows would be 1 B/us: more than it can send.
+                // For the last line, the smaller one of the average limits of line and tokens would
+                // be 1 B/us. The link cannot send that much.
                 for line in [
                     Transmitter::new(LINE, 0),
                     stepped(&[(40_000, 80_000_000), (60_000, 4_000_000)]),
@@ -565,7 +569,8 @@ mod tests {
                     }
                     for pair in usages.windows(2) {
                         let used = pair[1].since(&pair[0]);
-                        // What is saved for the next packet, of 100, and one at each of a few steps.
+                        // The margin is the tokens saved for the next packet, of 100, and one at
+                        // each of a few steps.
                         assert!((0.95..=1.0).contains(&used), "{kind:?} {used}");
                     }
                 }

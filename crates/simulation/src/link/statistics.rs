@@ -1,4 +1,4 @@
-//! What is measured at a link: counts and waiting times. Nothing here grows with the length of a
+//! The measurements at a link: counts and waiting times. Nothing here grows with the length of a
 //! run.
 
 use forebay_units::Time;
@@ -7,8 +7,8 @@ use crate::histogram::Histogram;
 use crate::link::bursts::Bursts;
 use crate::link::transmitter::Usage;
 
-/// Whose waits at a link are counted together: at the target those of a flow group's packets, elsewhere
-/// all.
+/// A set of packets whose waits at a link are counted together: at the target the packets of a flow
+/// group, elsewhere all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account(u16);
 
@@ -59,26 +59,26 @@ impl Waits {
     }
 }
 
-/// What happened at a link since the warm-up.
+/// The counts at a link since the warm-up.
 #[derive(Clone, Debug)]
 pub struct LinkStatistics {
     /// Packets that have arrived.
     pub arrivals: u64,
     /// Arrivals before the warm-up's end.
     pub arrivals_before: u64,
-    /// Of them those that were dropped.
+    /// Packets among them that were dropped.
     pub drops: u64,
-    /// Of them those that were marked.
+    /// Packets among them that were marked.
     pub marks: u64,
     /// How drops follow one another.
     pub bursts: Bursts,
-    /// Waits of accepted packets, where they are not kept apart.
+    /// Waits of accepted packets, unless they are counted for each account.
     waits: Waits,
     /// The same by account, where they are.
     apart: Vec<Waits>,
     /// Wait still ahead, at the warm-up's end, of the packets that were waiting then.
     pub wait_before: u128,
-    /// What was used before the warm-up's end.
+    /// Usage before the warm-up's end.
     pub used_before: Usage,
     /// The warm-up's end; the waits are those of packets that arrived since.
     pub since: Time,
@@ -100,7 +100,7 @@ impl LinkStatistics {
         }
     }
 
-    /// Keeps the waits of so many accounts apart. Without, there is only one.
+    /// Counts the waits of `accounts` accounts separately. Without this call there is only one.
     pub fn keep_apart(&mut self, accounts: usize) {
         self.apart.resize(accounts, Waits::default());
     }
@@ -173,7 +173,7 @@ mod tests {
     use crate::link::transmitter::Transmitter;
     use forebay_units::Rate;
 
-    /// What happened before the warm-up's end shows in nothing that is measured after it.
+    /// Events before the warm-up's end do not affect the measurements after it.
     #[test]
     fn a_restart_leaves_nothing_but_the_counts_before() {
         let waits = [5, 1, 3].map(Time::from_millis);

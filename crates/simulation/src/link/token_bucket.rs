@@ -43,19 +43,19 @@ impl TokenBucket {
         all.saturating_sub(self.size)
     }
 
-    /// Whether there are tokens for so many bytes.
+    /// Whether there are tokens for `size` bytes.
     pub(crate) fn has(&self, size: Bytes) -> bool {
         self.tokens >= Work::of(size)
     }
 
-    /// Takes the tokens of so many bytes; those that are missing are owed.
+    /// Takes the tokens of `size` bytes; missing tokens become debt.
     pub(crate) fn take(&mut self, size: Bytes) {
         let size = Work::of(size);
         self.debt = self.debt + size.saturating_sub(self.tokens);
         self.tokens = self.tokens.saturating_sub(size);
     }
 
-    /// When there will be tokens for so many bytes and no debt, where none are taken before.
+    /// When there will be tokens for `size` bytes and no debt, if none are taken before.
     pub(crate) fn ready(&self, size: Bytes) -> Time {
         let missing = (Work::of(size) + self.debt).saturating_sub(self.tokens);
         self.at.saturating_add(missing.time_at(self.rate))
@@ -71,7 +71,7 @@ impl TokenBucket {
         self.at
     }
 
-    /// What it keeps at most.
+    /// The largest number of tokens that it holds.
     pub(crate) fn size(&self) -> Work {
         self.size
     }

@@ -31,20 +31,21 @@ pub(crate) struct Transmitter {
 /// No packet's size.
 const NO_SIZE: u32 = u32::MAX;
 
-/// What a link has used until an instant.
+/// The usage of a link until an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     at: Time,
     /// Time spent transmitting.
     pub(crate) busy: Time,
-    /// What was sent, and what could have been, where the rate changes.
+    /// Data sent, and data that could have been sent, if the rate changes.
     sent: Option<(Work, Work)>,
-    /// What else bounds what could have been: what came until then, and what was saved of that.
+    /// Further limits of the data that could have been sent: for each the data that came until
+    /// then, and the part of it that was saved.
     limits: Option<[(Work, Work); 3]>,
 }
 
 impl Usage {
-    /// What was sent until `at`, and what could have been.
+    /// The usage with the data sent until `at`, and the data that could have been sent.
     pub(crate) fn sent(at: Time, sent: (Work, Work)) -> Self {
         Self {
             at,
@@ -54,8 +55,8 @@ impl Usage {
         }
     }
 
-    /// What was sent until `at`, where what can be sent between two times is what comes in between by each of
-    /// these limits and was saved before, whichever is least.
+    /// The usage with the data sent until `at`. Between two times, each limit allows the data that
+    /// comes in between and was saved before; the smallest limit is the data that can be sent.
     pub(crate) fn limited(at: Time, sent: Work, limits: [(Work, Work); 3]) -> Self {
         Self {
             limits: Some(limits),
@@ -146,7 +147,7 @@ impl Transmitter {
         self.busy_until
     }
 
-    /// What sends at a rate that changes, where it does.
+    /// The part that sends at a changing rate, if the rate changes.
     #[inline]
     pub(crate) fn stepping(&self) -> Option<&Stepping> {
         self.steps.as_deref()
@@ -196,12 +197,12 @@ impl Transmitter {
         (self.steps.is_none() && rest == 0).then_some(transmission)
     }
 
-    /// A packet of so many bytes as it is sent, with what the link adds.
+    /// The bytes on the wire of a packet of `size` bytes, with the link's overhead.
     pub(crate) fn wire(&self, size: u32) -> Bytes {
         self.wire_of(1, u64::from(size))
     }
 
-    /// The same of so many packets of `bytes` in all.
+    /// The bytes on the wire of `packets` packets of `bytes` bytes in all.
     pub(crate) fn wire_of(&self, packets: u64, bytes: u64) -> Bytes {
         let framing = u64::from(self.overhead).saturating_mul(packets);
         Bytes::new(bytes.saturating_add(framing))
@@ -212,7 +213,7 @@ impl Transmitter {
         self.steps.as_ref().map(|steps| steps.steps())
     }
 
-    /// What could have been sent until `now`.
+    /// The work that could have been sent until `now`.
     pub(crate) fn possible(&self, now: Time) -> Work {
         match &self.steps {
             Some(steps) => steps.steps().work(now),
@@ -220,7 +221,7 @@ impl Transmitter {
         }
     }
 
-    /// What is left to send of the packets taken.
+    /// The work left of the packets taken.
     pub(crate) fn left(&self, now: Time) -> Work {
         if self.busy_until < now {
             return Work::ZERO;
@@ -250,7 +251,7 @@ impl Transmitter {
         self.work - self.busy_until.saturating_sub(now)
     }
 
-    /// What has been used until `now`.
+    /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         if let Some(steps) = &self.steps {
             return Usage::sent(now, steps.sent(now));

@@ -71,7 +71,7 @@ impl CongestionEvents {
         finished.hit_counts
     }
 
-    /// The warm-up ends: events are counted from here, an event under way not at all.
+    /// The warm-up ends: events are counted from here on, without an event in progress.
     pub(crate) fn restart(&mut self) {
         self.before = self.number;
         self.hits = 0;

@@ -1,16 +1,17 @@
-//! What an onlooker sees of the packets at the target link: who arrives, leaves, is marked or lost, up to so
-//! many between two looks. Looking changes nothing of a run.
+//! The events that a probe records at the target link: arrivals, departures, marks and losses, up
+//! to a limit between two readings. Recording changes nothing of a run.
 
 use forebay_scenario::Segment;
 use forebay_units::Time;
 
-/// What becomes of a packet at the target link.
+/// The kind of a packet's event at the target link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Happening {
     /// It arrives; a packet that is lost on arrival does, too.
     Arrives = 0,
-    /// Its transmission ends. Where that is known at its arrival it is told then, ahead of its time.
+    /// Its transmission ends. If the end is known at the packet's arrival, it is reported then,
+    /// ahead of its time.
     Departs = 1,
     /// The same, with a mark of congestion.
     DepartsMarked = 2,
@@ -21,33 +22,33 @@ pub enum Happening {
 /// A packet at the target link, and what happened to it when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// When: for departures perhaps later than the look at which it is told.
+    /// Time of the event: for departures perhaps later than the reading that reports it.
     pub time: Time,
-    /// What.
+    /// Kind of the event.
     pub happening: Happening,
-    /// Number of its flow over all groups, as traces count them; that of a group's first one for packets that
-    /// nobody acknowledges.
+    /// Number of its flow over all groups, as traces count them; for packets without
+    /// acknowledgments the number of the group's first flow.
     pub flow: u32,
     /// Number of its group.
     pub group: u32,
     /// Number of the packet in its connection, or the next packet that an acknowledgment awaits.
     pub packet: u64,
-    /// What it is to its connection.
+    /// Kind of its segment.
     pub segment: Segment,
     /// Bytes, headers included.
     pub bytes: u32,
 }
 
-/// What was seen since the last look.
+/// The events since the last reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// In the order in which the run came to know of it.
     pub sightings: Vec<Sighting>,
-    /// How many more there were than could be kept.
+    /// Number of further events for which there was no room.
     pub missed: u64,
 }
 
-/// Keeps what it sees until somebody looks.
+/// A probe that records events until a caller reads them.
 #[derive(Debug)]
 pub(crate) struct Onlooker {
     seen: Seen,
@@ -55,7 +56,7 @@ pub(crate) struct Onlooker {
 }
 
 impl Onlooker {
-    /// One who keeps so many sightings.
+    /// A probe with room for `most` events.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             seen: Seen::default(),
@@ -73,7 +74,7 @@ impl Onlooker {
         }
     }
 
-    /// What was seen since this was asked last.
+    /// The events since the last reading.
     pub(crate) fn look(&mut self) -> Seen {
         std::mem::take(&mut self.seen)
     }
@@ -85,7 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is kept and what is missed is what there was, in its order, and no more than allowed.
+        /// Recorded and missed events together are all events, in their order. No more are recorded
+        /// than allowed.
         #[test]
         fn nothing_is_lost_uncounted(most in 0usize..50, between in prop::collection::vec(0u32..80, 0..8)) {
             let mut onlooker = Onlooker::new(most);

@@ -24,7 +24,7 @@ use crate::measure::probe::{Happening, Onlooker, Sighting};
 use crate::measure::sampler::Sampler;
 use crate::measure::transfers;
 
-/// What is recorded of a run.
+/// The records of a run.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     scenario: &'a Scenario,
@@ -36,14 +36,14 @@ pub struct Recorder<'a> {
     warm: bool,
     traces: Option<Box<Traces>>,
     record_packets: bool,
-    /// Who else sees each packet at the target link.
+    /// Probe of each packet at the target link, if there is one.
     onlooker: Option<Box<Onlooker>>,
     record_headers: bool,
-    /// What sends packets at the target link, where each takes a time of its own.
+    /// Transmitter of the target link, if each packet takes a time of its own.
     sender: Option<Transmitter>,
     /// Records of packets that wait for their fate.
     waiting: BTreeMap<RecordKey, usize>,
-    /// What of the target link had been used when it was sampled last for a trace.
+    /// Usage of the target link at the last sample for a trace.
     sampled: Usage,
     /// Number of each group's first flow over all groups.
     first_numbers: Vec<u32>,
@@ -59,7 +59,7 @@ pub(crate) struct Observed {
     pub(crate) fate: Fate,
 }
 
-/// What became of a packet at a link.
+/// The outcome of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It leaves then, with or without a mark.
@@ -113,12 +113,12 @@ impl<'a> Recorder<'a> {
         self.record_packets || self.onlooker.is_some()
     }
 
-    /// From now on, or no longer, somebody looks.
+    /// Sets or removes the probe from now on.
     pub(crate) fn show(&mut self, onlooker: Option<Onlooker>) {
         self.onlooker = onlooker.map(Box::new);
     }
 
-    /// Who looks.
+    /// The probe.
     pub(crate) fn onlooker(&mut self) -> Option<&mut Onlooker> {
         self.onlooker.as_deref_mut()
     }
@@ -129,7 +129,7 @@ impl<'a> Recorder<'a> {
         self.record_headers
     }
 
-    /// What was recorded over time.
+    /// The traces over time.
     pub fn into_traces(self) -> Option<Box<Traces>> {
         self.traces
     }
@@ -364,7 +364,7 @@ impl<'a> Recorder<'a> {
 /// An acknowledgment that reaches its sender.
 #[derive(Clone, Debug)]
 pub struct Returned {
-    /// Whose packets it acknowledges.
+    /// The flow whose packets it acknowledges.
     pub flow: ResponsiveId,
     /// When.
     pub now: Time,
@@ -372,7 +372,7 @@ pub struct Returned {
     pub identity: Identity,
     /// Its bytes, headers included.
     pub bytes: u32,
-    /// What its header says.
+    /// Its header.
     pub header: HeaderRecord,
 }
 
@@ -438,7 +438,7 @@ impl Recorder<'_> {
     }
 }
 
-/// What the header of a packet at the target link says.
+/// The header of a packet at the target link.
 fn header<E: Ends>(packet: &InFlight, flows: &mut Flows<E>) -> HeaderRecord {
     let (of, direction) = match packet.flow {
         FlowId::Responsive(flow) => (flow, Direction::Data),
@@ -450,11 +450,11 @@ fn header<E: Ends>(packet: &InFlight, flows: &mut Flows<E>) -> HeaderRecord {
     flows[of].ends.header(packet.number, direction)
 }
 
-/// Whose packet is seen, and which.
+/// The identity of a packet and of its flow.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     group: GroupId,
-    /// Of the flow within its group.
+    /// Index of the flow within its group.
     index: u32,
     /// The flow whose packet it is, or whose packets it acknowledges.
     connection: FlowId,
@@ -482,7 +482,7 @@ impl Seen {
         }
     }
 
-    /// A packet that nobody acknowledges.
+    /// A packet without acknowledgment.
     fn unanswered(packet: &InFlight, transit: &Transit) -> Self {
         Self {
             group: transit.group,
@@ -498,7 +498,7 @@ fn key(packet: &InFlight) -> RecordKey {
     (packet.arrival, packet.flow.key(), packet.number)
 }
 
-/// What a capture must know of a group's packets.
+/// The properties of a group's packets that a capture needs.
 fn traced(spec: &FlowGroup) -> TracedGroup {
     let responsive = spec.responsive();
     TracedGroup {

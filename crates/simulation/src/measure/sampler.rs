@@ -14,13 +14,13 @@ use crate::link::Link;
 /// The most samples of a run.
 const MOST: u64 = 4096;
 
-/// The most flows whose windows one sample looks at, in turn.
+/// The largest number of flows whose windows one sample reads, in turn.
 const FLOWS_EACH: usize = 4;
 
 /// Windows are counted in units of 1/1024 packet.
 pub(crate) const WINDOW_UNIT: f64 = 1.0 / 1024.0;
 
-/// What is sampled, and how often.
+/// The sampled values, and the interval between samples.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     every: Time,
@@ -38,8 +38,8 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// For a measured time, a round trip and so many groups. The distance has no simple ratio to the
-    /// round trip, with which much of a queue's motion is in step.
+    /// A sampler for a measured time, a round trip and `groups` groups. The interval has no simple
+    /// ratio to the round trip, because much of a queue's motion is in step with it.
     pub(crate) fn new(measure: Time, round_trip: Time, groups: usize) -> Self {
         let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
         let fine = Time::from_secs_f64(round_trip.as_secs_f64() * golden / 8.0);

@@ -1,4 +1,5 @@
-//! What a transfer was: how much slower than on an empty path, and whether short or long.
+//! The measurements of transfers: the slowdown compared with an empty path, and whether a transfer
+//! is short or long.
 //!
 //! Dhamdhere and Dovrolis (2006, section 2) call a flow short that spends most of its life in slow
 //! start, and count in N only the others, of those the ones that the target link limits: long
@@ -16,15 +17,15 @@ use crate::histogram::Histogram;
 /// Slowdowns are counted in units of 1/1024.
 pub(crate) const SLOWDOWN_UNIT: f64 = 1.0 / 1024.0;
 
-/// What is kept of a group's transfers.
+/// The measurements of a group's transfers.
 #[derive(Debug)]
 pub(crate) struct Transfers {
-    /// Of each link of the path and of the access link, its rate in bytes per second and the bytes that may
-    /// leave at once before it counts.
+    /// Rate in bytes per second of each link of the path and of the access link, and the bytes that
+    /// may leave at once before the rate counts.
     ways: Vec<(f64, f64)>,
     /// Delays between the links of the path and of the way back.
     between: Time,
-    /// By how much a round trip may be shorter.
+    /// Time by which a round trip may be shorter.
     earliness: Time,
     pub(crate) completed: u64,
     pub(crate) completion_times: Histogram,
@@ -93,9 +94,10 @@ impl Transfers {
         self.goodputs.add_value(goodput as u64);
     }
 
-    /// A transfer took `duration`: its ratio to that on an empty path, which is a round trip
-    /// (two where it opens a connection with a handshake), the shortest that hosts with a processing
-    /// time answer in, and its bytes at the slowest rate. What is below 1 by the rounding of ticks only is 1.
+    /// A transfer took `duration`. The slowdown is the ratio to its time on an empty path. That
+    /// time is a round trip (two if it opens a connection with a handshake), the shortest in which
+    /// hosts with a processing time answer, and its bytes at the slowest rate. A ratio that is
+    /// below 1 only by the rounding of ticks counts as 1.
     fn slow_down<E: Ends>(&mut self, flow: &Flow<E>, spec: &FlowGroup, duration: Time) {
         let trips = 1.0 + f64::from(u8::from(spec.stack.handshake && flow.transfer.opens));
         let trip = (flow.trip() + self.between).saturating_sub(self.earliness);

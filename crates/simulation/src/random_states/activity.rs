@@ -23,7 +23,7 @@ pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Draws) 
     }
     let mut stream = draws.stream(index, Purpose::Start);
     let mut draw = |law: &Law<Time>| law.draw(index, count, &mut stream);
-    // The start of flows that are under way is zero, and nothing is drawn.
+    // The start of flows that are active when the run begins is zero, and nothing is drawn.
     let start = draw(&spec.start);
     (start, spec.stop.as_ref().map_or(Time::MAX, draw))
 }

@@ -188,7 +188,7 @@ impl Rarer {
     }
 }
 
-/// The probability of at least one of so many independent events.
+/// The probability of at least one of `flows` independent events, each with probability `share`.
 pub(crate) fn of_any(flows: u64, share: f64) -> f64 {
     -libm::expm1(flows as f64 * libm::log1p(-share))
 }

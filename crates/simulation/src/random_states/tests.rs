@@ -31,7 +31,7 @@ fn seeds(count: u64) -> impl Iterator<Item = Seed> {
     })
 }
 
-/// The values of the last state in so many replications.
+/// The values of the last state in `count` replications.
 fn values(scenario: &Scenario, count: u64) -> Vec<f64> {
     let states = RandomStates::of(scenario);
     let value = |seed| *states.values(seed).last().expect("a sampled state");

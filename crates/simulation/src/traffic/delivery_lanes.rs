@@ -20,7 +20,7 @@ pub(crate) fn way(group: &FlowGroup, delay: Time) -> Way {
 pub(crate) struct DeliveryLanes(Option<Vec<Way>>);
 
 impl DeliveryLanes {
-    /// Of these ways in rising order, or of too many to tell.
+    /// The lanes of these ways in rising order; none if there are too many ways.
     pub(crate) fn new(ways: Option<Vec<Way>>) -> Self {
         Self(ways)
     }

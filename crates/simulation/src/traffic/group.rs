@@ -13,9 +13,9 @@ use crate::traffic::incast::Rounds;
 /// Draws and totals of one group.
 #[derive(Debug)]
 pub struct Group<'a> {
-    /// What the scenario says of it.
+    /// Its table in the scenario.
     pub spec: &'a FlowGroup,
-    /// What its random numbers are drawn from.
+    /// Streams of its random numbers.
     pub draws: Draws,
     /// Arrival process of open-loop transfers.
     arrivals: Stream,
@@ -70,8 +70,8 @@ impl<'a> Group<'a> {
         Some(now.saturating_add(gap.max(Time::from_picos(1))))
     }
 
-    /// When the flow with this index goes on, where it is under way when the run begins: with the
-    /// next of its periodic transfers, or with the next packet that its application writes.
+    /// When the flow with this index goes on, if it is active when the run begins: with the next of
+    /// its periodic transfers, or with the next packet that its application writes.
     pub(crate) fn resumption(&self, index: u64, packet_bytes: u32) -> Time {
         let mut phase = self.draws.stream(index, Purpose::Phase);
         match &self.spec.workload {
@@ -140,8 +140,8 @@ impl<'a> Group<'a> {
         matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
     }
 
-    /// What is left of the round trip behind the last link of the path, up to the receiver where
-    /// acknowledgments take a path, and behind the last link of that.
+    /// The part of the round trip after the last link of the path. If acknowledgments take a path,
+    /// it is divided: up to the receiver, and after the last link of their path.
     pub fn return_delays(&self, scenario: &Scenario, rtt: Time) -> Result<(Time, Time), Refusal> {
         let spec = self.spec;
         let between = |path: &[usize]| -> Time {

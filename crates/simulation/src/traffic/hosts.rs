@@ -52,10 +52,10 @@ pub trait Hosts<'a> {
     /// A flow opens a connection for a transfer.
     fn open(&mut self, turn: Turn, group: &Group<'a>, opening: Opening) -> Result<(), Refusal>;
 
-    /// A flow begins a transfer of so many packets on the connection that it has.
+    /// A flow begins a transfer of `packets` packets on the connection that it has.
     fn begin(&mut self, turn: Turn, packets: u64);
 
-    /// A flow's application writes so many packets more.
+    /// A flow's application writes `packets` more packets.
     fn write(&mut self, turn: Turn, packets: u64);
 
     /// Packets that a flow's application has written and that have not been sent.
@@ -100,11 +100,11 @@ pub trait Hosts<'a> {
 pub struct WayBack {
     /// The path.
     pub route: Option<Route>,
-    /// What follows it.
+    /// Delay after the path.
     pub delay: Time,
 }
 
-/// Where in its group a flow stands, and what is known of it already.
+/// The position of a flow in its group, and its known properties.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Its number in the group, for draws.
@@ -113,7 +113,7 @@ pub struct Place {
     pub packet_bytes: u32,
 }
 
-/// What a connection is opened for.
+/// The data with which a connection is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// The transfer's number among those of its user, or of its open-loop group.
@@ -132,7 +132,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Of an event that concerns a responsive flow.
+    /// The turn of an event that concerns a responsive flow.
     #[inline]
     pub fn of(event: Event) -> Self {
         Self {

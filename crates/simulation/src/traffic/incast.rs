@@ -11,7 +11,7 @@ use crate::ids::ResponsiveId;
 /// A group's rounds.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    /// Round under way, from 0 on.
+    /// Number of the current round, from 0 on.
     number: u64,
     /// When its request came: with the first server's start.
     requested: Option<Time>,
@@ -67,8 +67,8 @@ impl Rounds {
         &self.servers
     }
 
-    /// The run ends. Where no round is complete, the time of the one under way so far stands for
-    /// it: its time is at least that.
+    /// The run ends. If no round is complete, the time of the current one so far takes its place as
+    /// a lower bound.
     pub(crate) fn end(&mut self, now: Time) {
         let under_way = self.requested.filter(|requested| *requested < now);
         if let (0, Some(requested)) = (self.times.count(), under_way) {
@@ -77,7 +77,7 @@ impl Rounds {
         }
     }
 
-    /// The round under way, for draws.
+    /// The number of the current round, for draws.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

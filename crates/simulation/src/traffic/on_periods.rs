@@ -19,10 +19,10 @@ pub(crate) struct OnPeriod {
     pub(crate) end: Time,
 }
 
-/// The state of a source that is under way when the run begins.
+/// The state of a source that is active when the run begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundUnderWay {
-    /// The on period under way, from zero on, or the next one.
+    /// The current on period, from zero on, or the next one.
     pub(crate) period: OnPeriod,
     /// The time since the last on period, if the source is off.
     pub(crate) silence: Option<Time>,

@@ -1,4 +1,4 @@
-//! Sources of packets that nobody acknowledges: Poisson arrivals, constant bit rate, and bursts.
+//! Sources of packets without acknowledgments: Poisson arrivals, constant bit rate, and bursts.
 
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{FlowGroup, Law, Workload};
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     until: Time,
 }
 
-/// What a group's sources share.
+/// The shared parameters of a group's sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceSetup {
     pub(crate) group: GroupId,
@@ -55,7 +55,7 @@ impl TooManyPeriods {
 /// The most on/off periods that may pass between two packets: a second of computing.
 const MAX_PERIODS: u32 = 10_000_000;
 
-/// What kind of unresponsive traffic a source sends.
+/// The kind of unresponsive traffic that a source sends.
 #[derive(Clone, Debug)]
 enum Pattern {
     /// Exponential gaps with this mean in ticks.
@@ -149,8 +149,8 @@ impl Source {
         }
     }
 
-    /// The time of the first packet of a source that is under way when the run begins: it has sent
-    /// for ever, and the beginning is an instant like any other. `phase` says which.
+    /// The time of the first packet of a source that is active when the run begins. The source has
+    /// sent for ever, and the beginning is an instant like any other, which `phase` chooses.
     pub(crate) fn next_of_many(&mut self, phase: &mut Stream) -> Result<Time, TooManyPeriods> {
         match &mut self.pattern {
             // It has no memory.
@@ -204,9 +204,9 @@ impl Source {
 }
 
 impl Bursts {
-    /// The time of the packet after the one at `now`: one gap later where that is still in an on
-    /// period, else the start of the first on period that reaches so far. Looks no further than
-    /// `until`.
+    /// The time of the packet after the one at `now`: one gap later if that is still in an on
+    /// period, else the start of the first on period that reaches that far. Searches no further
+    /// than `until`.
     fn next(&mut self, now: Time, until: Time, draws: &mut Stream) -> Result<Time, TooManyPeriods> {
         self.reach(now.saturating_add(self.gap), until, draws)
     }
@@ -248,7 +248,7 @@ impl Bursts {
             next = next.max(period.begin);
             periods += 1;
         }
-        // What the periods do not reach before the end is not sent.
+        // A packet that the periods do not reach before the end is not sent.
         Ok(if next < self.on_until { next } else { until })
     }
 }
@@ -311,7 +311,8 @@ mod tests {
         assert_eq!(next, Err(TooManyPeriods));
     }
 
-    /// Packets in each slice of a run of sources that are under way, per source and slice.
+    /// Packets per source in each slice of a run, for sources that are active when it begins: the
+    /// mean of each slice and its standard error.
     fn per_slice(bursts: &Bursts, slice: Time, slices: usize) -> Vec<(f64, f64)> {
         const SOURCES: u64 = 4000;
         let end = Time::from_picos(slice.as_picos() * slices as u64);
@@ -339,8 +340,8 @@ mod tests {
         sums.into_iter().map(estimate).collect()
     }
 
-    /// From the first instant on, sources that are under way send at their mean rate, whatever the
-    /// laws of their periods: no slice of the run stands out.
+    /// From the first instant on, sources that are active when the run begins send at their mean
+    /// rate, whatever the laws of their periods. No slice of the run differs from the others.
     #[test]
     fn sources_that_are_under_way_send_at_their_mean_rate_from_the_beginning() {
         let ms = Time::from_millis;
@@ -370,7 +371,7 @@ mod tests {
         }
     }
 
-    /// Of periods much shorter than the gap, too: a packet about each gap, at any time.
+    /// The same holds for periods much shorter than the gap: a packet about each gap, at any time.
     #[test]
     fn sources_of_short_periods_do_not_begin_together() {
         let us = Time::from_micros;

@@ -1,4 +1,4 @@
-//! What a way of loss recovery is.
+//! The interface of a loss-recovery algorithm.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(in crate::connection) const DUP_THRESHOLD: u64 = 3;
 /// arrived long before (RFC 3465 section 2.3: L = 1).
 pub(in crate::connection) const AFTER_TIMEOUT: u64 = 1;
 
-/// What is left after a timeout that was not spurious, as F-RTO finds out.
+/// The state after a timeout that F-RTO found not to be spurious.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::connection) struct Genuine {
     /// Whether the first packet missing has been sent again since.
@@ -34,10 +34,10 @@ impl Genuine {
 /// A way to find out what is lost and to choose what is sent. Each keeps only its own state; what
 /// all share is in the [`ControlBlock`].
 pub(in crate::connection) trait Algorithm {
-    /// What an acknowledgment means, at its sender.
+    /// An acknowledgment reaches the sender.
     fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent);
 
-    /// The retransmission timer has expired, and everything under way is lost.
+    /// The retransmission timer has expired, and all packets in flight are lost.
     fn on_timeout(&mut self, control: &mut ControlBlock, now: Time);
 
     /// The retransmission timer has expired, and the first packet alone counts as lost: the timeout

@@ -12,7 +12,7 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// What forward acknowledgment keeps.
+/// The state of forward acknowledgment.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Fack {
     /// The packet beyond the furthest that arrived (snd.fack).

@@ -19,7 +19,7 @@ use crate::connection::sender::Transmission;
 /// Packets that may leave beyond the window on duplicate acknowledgments (RFC 3042).
 pub(super) const LIMITED_TRANSMIT: u64 = 2;
 
-/// What New Reno keeps.
+/// The state of New Reno.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct NewReno {
     /// Window inflation in packets (RFC 6582 section 3.2).
@@ -91,7 +91,7 @@ impl NewReno {
         }
     }
 
-    /// What duplicates said is void after a timeout.
+    /// After a timeout the information of duplicates is void.
     fn forget_duplicates(&mut self, control: &mut ControlBlock) {
         control.scoreboard.sacked = 0;
         self.inflation = 0.0;
@@ -142,7 +142,7 @@ impl Algorithm for NewReno {
         sender.restart_timer(now);
     }
 
-    /// Everything under way is sent again in order.
+    /// All packets in flight are sent again in order.
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         self.forget_duplicates(control);
         control.sender.totals.losses += 1;

@@ -2,10 +2,13 @@
 //! comparisons of Tahoe, Reno, and SACK TCP", section 3.3), as ns-2.35's Sack1 agent has it
 //! (tcp-sack1.cc, scoreboard-rq.cc).
 //!
-//! It differs from RFC 6675 in this: a sender counts what is under way, and a lost packet stays in
-//! that count until its repair is acknowledged in order, so that every loss costs a packet of the
-//! window; every hole below an arrival is repaired without waiting for three; and after a timeout it
-//! sends again in order, and repairs nothing until a packet sent since is acknowledged.
+//! It differs from RFC 6675 in three points:
+//!
+//! - A sender counts the packets in flight, and a lost packet stays in that count until its repair
+//!   is acknowledged in order. Every loss therefore costs a packet of the window.
+//! - Every hole below an arrival is repaired without waiting for three arrivals.
+//! - After a timeout the sender sends again in order, and repairs nothing until a packet sent since
+//!   is acknowledged.
 
 use forebay_congestion::packet::LossState;
 use forebay_units::Time;
@@ -15,12 +18,12 @@ use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
 
-/// What Sack1 keeps.
+/// The state of Sack1.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Pipe {
-    /// Packets under way in recovery (`pipe_`).
+    /// Packets in flight in recovery (`pipe_`).
     under_way: u64,
-    /// Acknowledgments since the last one in order that told of an arrival beyond a hole.
+    /// Acknowledgments since the last one in order that reported an arrival beyond a hole.
     dupacks: u64,
     /// Every hole below has been repaired (`h_seqno_`).
     repaired_below: u64,
@@ -41,7 +44,7 @@ impl Pipe {
         }
     }
 
-    /// An acknowledgment told of an arrival beyond a hole, outside of recovery.
+    /// An acknowledgment reported an arrival beyond a hole, outside of recovery.
     fn on_duplicate(&mut self, control: &mut ControlBlock, now: Time) {
         self.dupacks += 1;
         let sender = &mut control.sender;
@@ -114,7 +117,7 @@ impl Algorithm for Pipe {
         }
     }
 
-    /// Everything under way is sent again in order.
+    /// All packets in flight are sent again in order.
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         self.dupacks = 0;
         control.sender.totals.losses += 1;

@@ -17,7 +17,7 @@ use crate::connection::reduction::SafeAck;
 use crate::connection::sender::Transmission;
 use crate::connection::timers::Timer;
 
-/// What Linux adds to a probe timeout for the coarseness of its timers (TCP_TIMEOUT_MIN).
+/// The time that Linux adds to a probe timeout for the coarseness of its timers (TCP_TIMEOUT_MIN).
 const PROBE_MARGIN: Time = Time::from_millis(2);
 
 /// The delay of a lone packet's acknowledgment that a probe allows for (RFC 8985 section 7.2 and
@@ -27,7 +27,7 @@ const LONE_ACK_DELAY: Time = Time::from_millis(200);
 /// The probe timeout before the first round-trip time (RFC 8985 section 7.2).
 const FIRST_PROBE: Time = Time::from_secs(1);
 
-/// A tail loss probe under way.
+/// A tail loss probe in flight.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// Everything below was sent when the probe was.
@@ -36,7 +36,7 @@ struct Probe {
     repeats: bool,
 }
 
-/// What RACK-TLP keeps.
+/// The state of RACK-TLP.
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Rack {
     /// When the packet sent last among the arrived ones was sent, and its number.

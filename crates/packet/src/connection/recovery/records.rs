@@ -1,5 +1,6 @@
-//! What the ways of recovery share that judge each transmission by itself, from the records of
-//! [`crate::connection::ledger`]: which are left to judge, and which packets are to be sent again.
+//! The shared part of the algorithms that judge each transmission by itself, from the records of
+//! [`crate::connection::ledger`]: the transmissions that remain to be judged, and the packets to
+//! send again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -235,7 +236,7 @@ pub(super) fn settle(control: &mut ControlBlock, ack: &AckEvent) {
     control.advance(ack);
 }
 
-/// What follows from an acknowledgment that showed `found` losses.
+/// Updates the sender's state after an acknowledgment that showed `found` losses.
 pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> Entry {
     let now = ack.now;
     let sender = &mut control.sender;
@@ -245,8 +246,8 @@ pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> E
         }
         control.sender.state = LossState::Open;
     }
-    // What has just arrived counts, not what a repaired hole uncovers (Linux: acked_sacked), and
-    // only where the cumulative acknowledgment moves (tcp_may_raise_cwnd).
+    // The packets that have just arrived count, not those that a repaired hole uncovers (Linux:
+    // acked_sacked), and only if the cumulative acknowledgment moves (tcp_may_raise_cwnd).
     let arrived = ack.arrived();
     let grown = if ack.acked > 0 { arrived } else { 0 };
     let mut entry = Entry::No;
@@ -268,7 +269,7 @@ pub(super) fn react(control: &mut ControlBlock, ack: &AckEvent, found: u64) -> E
 /// Fast recovery begins.
 pub(super) fn enter_recovery(control: &mut ControlBlock, now: Time) {
     control.enter_recovery(now);
-    // Where the window falls at once, only the first repetition goes out before the pipe drains.
+    // If the window falls at once, only the first repetition goes out before the pipe drains.
     control.sender.urgent = control
         .ledger
         .as_ref()

@@ -155,7 +155,7 @@ impl Algorithm for Sack {
         }
     }
 
-    /// Every packet of which no acknowledgment has told is lost.
+    /// Every packet that no acknowledgment has reported is lost.
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         let (sender, board) = (&mut control.sender, &mut control.scoreboard);
         let told = control.receiver.told();

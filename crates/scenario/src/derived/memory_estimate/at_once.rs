@@ -71,10 +71,11 @@ impl Scenario {
         self.unanswered(group).min(windows)
     }
 
-    /// The most packets of a responsive group that nothing has acknowledged, those that access links
-    /// dropped among them. Each acknowledgment lets a sender send two at most, so that no more are under
-    /// way than have been carried, and the first windows; where a window or a size bounds them there may
-    /// be another copy of each, for packets that wait for long are sent again.
+    /// The most packets of a responsive group that nothing has acknowledged, those that access
+    /// links dropped among them. Each acknowledgment lets a sender send two at most. The packets in
+    /// flight are therefore no more than those that have been carried, and the first windows. If a
+    /// window or a size bounds them, there may be another copy of each, because packets that wait
+    /// for long are sent again.
     pub(super) fn unanswered(&self, group: &FlowGroup) -> f64 {
         let carried = self.carried(group) + self.first_windows(group) + ahead(group);
         let size = transfer_packets(group);
@@ -132,8 +133,9 @@ impl Scenario {
         flows * first
     }
 
-    /// What may wait at a link: what its buffer and its memory hold, what may come, and of what comes
-    /// at a bounded rate what the link cannot carry.
+    /// The packets that may wait at a link. They are bounded by the room of its buffer and its
+    /// memory, and by the packets that may come. Packets that come at a bounded rate wait only as
+    /// far as the link cannot carry them.
     pub(super) fn waiting(&self, at: usize) -> Waiting {
         let here = self.flows().iter();
         let mut coming: Vec<Coming> = here.flat_map(|group| self.coming(group, at)).collect();
@@ -183,7 +185,7 @@ impl Scenario {
         self.open_loop_queue(group, load, pipe) + others * load / (1.0 - load)
     }
 
-    /// What a group sends over a link, or its acknowledgments.
+    /// The packets that a group sends over a link, or its acknowledgments.
     fn coming(&self, group: &FlowGroup, at: usize) -> Vec<Coming> {
         let flows = group.count as f64;
         let small = group.stack.header.get().max(1) as f64;
@@ -422,7 +424,7 @@ impl Scenario {
     }
 }
 
-/// What comes to a link of one group.
+/// The packets of one group that come to a link.
 #[derive(Clone, Copy)]
 struct Coming {
     /// Bytes of its smallest packets.

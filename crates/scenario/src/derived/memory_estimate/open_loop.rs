@@ -38,7 +38,8 @@ impl Scenario {
         });
         let load = loads.fold(0.0, f64::max);
         let drain: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
-        // What the windows of long flows hold beyond what the link carries beside the offered load waits.
+        // The windows of long flows exceed the data that the link carries beside the offered load;
+        // the excess waits.
         let beyond = windows * self.packet_bytes() - (1.0 - load).max(0.0) * self.pipe_bytes(group);
         let queue = if beyond > 0.0 {
             let wait = beyond / self.slowest_rate(group).max(1e-9);
@@ -165,8 +166,8 @@ fn rto(group: &FlowGroup) -> f64 {
     group.stack.min_rto.max(group.stack.clock).as_secs_f64()
 }
 
-/// The share of transfers that an overloaded link leaves unfinished, where a transfer is `served` for so many seconds on the
-/// average and waits for timeouts for `timeouts` seconds.
+/// The share of transfers that an overloaded link leaves unfinished. On average a transfer is
+/// served for `served` seconds and waits for timeouts for `timeouts` seconds.
 ///
 /// Transfers that share the link equally leave the large ones unfinished ([`left_over`]). Transfers that mostly wait for
 /// timeouts wait for as long whatever their size, so that the link leaves the same share of each size: what it cannot

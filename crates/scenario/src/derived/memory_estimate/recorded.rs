@@ -9,21 +9,22 @@ use crate::model::options::{Recorded, TraceOptions};
 use crate::model::scenario::Scenario;
 use crate::model::workload::Workload;
 
-/// Records are kept in lists that double as they grow, and are copied once on their way out.
+/// Copies of a record: records are in lists that double as they grow, and they are copied once on
+/// their way out.
 const COPIES: f64 = 3.0;
 
 /// A record of a packet that waits is found again in a tree.
 const RECORD_THAT_WAITS: f64 = 72.0;
 
-/// What a packet said as it was sent is found again in a tree when it arrives, whose nodes are half full at
-/// least.
+/// Bytes of a packet's header between its sending and its arrival, in a tree whose nodes are half
+/// full at least.
 const SAID: f64 = 96.0;
 
-/// What is kept of a connection to know what its packets say.
+/// Bytes for each connection whose headers are recorded.
 const TRAIL: f64 = 1024.0;
 
 impl Scenario {
-    /// What `[trace]` records.
+    /// The memory of the records of `[trace]`.
     pub(super) fn recorded(&self, waiting: &[Waiting]) -> Vec<Need> {
         let trace = self.trace();
         let end = self.seconds();
@@ -76,14 +77,14 @@ impl Scenario {
         let size = returning().map(smallest).fold(f64::INFINITY, f64::min);
         let link = self.target().highest_rate().as_bytes_per_second() * span / size;
         let paths: f64 = returning().map(|group| part * self.carried(group)).sum();
-        // What was on its way when the traced time began.
+        // The packets on their way when the traced time began.
         let before: f64 = returning().map(|group| self.first_windows(group)).sum();
         let each = size_of::<AcknowledgmentRecord>() as f64 * COPIES;
         let key = "trace.acknowledgments".to_owned();
         Need::new(key, paths.min(link) + before, "acknowledgment", each)
     }
 
-    /// What the packets say that are on their way.
+    /// The memory of the headers of packets on their way.
     fn said(&self, waiting: &[Waiting]) -> Need {
         let groups = self.flows().iter().filter(|group| group.responsive());
         let under_way = groups.map(|group| self.propagating(group, waiting));

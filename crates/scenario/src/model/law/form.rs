@@ -14,10 +14,10 @@ use crate::text::tree::ScenarioError;
 /// A law as a table with one key, `{ NAME = ARGUMENT }`.
 struct Kind<T: 'static> {
     name: &'static str,
-    /// What the argument looks like.
+    /// Form of the argument.
     argument: &'static str,
     meaning: &'static str,
-    /// Reads the argument; `Bytes` is what the unit `p` stands for.
+    /// Function that reads the argument; the unit `p` means this many `Bytes`.
     read: fn(&Cursor<'_>, Bytes) -> Result<Law<T>, ScenarioError>,
 }
 
@@ -118,7 +118,7 @@ impl<T: Quantity> Law<T> {
         )
     }
 
-    /// Reads a law; `packet` is what the unit `p` stands for.
+    /// Reads a law; the unit `p` means `packet`.
     fn read(cursor: &Cursor<'_>, packet: Bytes) -> Result<Self, ScenarioError> {
         if let Some(items) = cursor.items() {
             return Ok(Self::List(values(&items, packet, cursor)?));
@@ -217,7 +217,7 @@ fn texts<T: Quantity>(list: &[T]) -> Value {
     list.iter().map(ToString::to_string).collect()
 }
 
-/// What is said of each law, for the manual and `explain`.
+/// The description of each law, for the manual and `explain`.
 pub(crate) fn laws() -> Vec<KeyText> {
     let texts = Law::<Bytes>::KINDS.iter().chain(Law::PLAIN).map(|kind| {
         let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
@@ -281,7 +281,7 @@ impl<T: Quantity> Form<Law<T>> for Drawn {
     }
 }
 
-/// Reads a quantity where the cursor stands.
+/// Reads a quantity at the cursor.
 fn quantity<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<T, ScenarioError> {
     let text = cursor
         .text()

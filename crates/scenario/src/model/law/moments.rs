@@ -1,4 +1,4 @@
-//! What is known of a law without drawing: its quantiles, its means and its ends.
+//! The properties of a law that need no draws: its quantiles, its means and its ends.
 
 use crate::model::law::{Law, Quantity};
 
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Of shape 1 it is the exponential law, whose packets are known exactly.
+    /// A Weibull law of shape 1 is the exponential law, whose packets are known exactly.
     #[test]
     fn packets_of_a_weibull_law_of_shape_one_are_those_of_the_exponential() {
         for kilobytes in [1, 10, 300] {
@@ -358,12 +358,13 @@ mod tests {
         matches!(law, Law::Exponential(_))
     }
 
-    /// What is computed of a law without drawing is what equally likely values that stand for it have.
+    /// The properties computed without draws agree with those of equally likely values that
+    /// represent the law.
     #[test]
     fn values_that_stand_for_a_law_have_its_means_and_ends() {
         for law in all() {
             let points = law.representatives(3);
-            // Of what jitter adds 64 points stand, the first at its beginning.
+            // For the addition of a jitter there are 64 points, the first at its beginning.
             close(average(&points), law.mean(), 6e-3);
             let inverse: Vec<f64> = points.iter().map(|x| 1.0 / x).collect();
             if reaches_zero(&law) {
@@ -400,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Of sizes likewise: packets of a transfer, rounded up, are at least one.
+    /// The same holds for sizes: packets of a transfer, rounded up, are at least one.
     #[test]
     fn packets_of_a_transfer_are_rounded_up() {
         let kb = |n: u64| Bytes::new(1000 * n);

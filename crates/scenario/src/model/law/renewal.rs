@@ -1,8 +1,8 @@
-//! Periods that are under way: what an instant that does not know of them finds of a sequence of
-//! independent periods of one law, as in the steady state.
+//! Periods in progress: the state in which an independent instant finds a sequence of independent
+//! periods of one law, as in the steady state.
 //!
 //! An instant falls into a long period more often than into a short one, in proportion to its
-//! length, and anywhere within it alike (Cox, Renewal Theory, 1962, section 5.4). What is left of
+//! length, and anywhere within it alike (Cox, Renewal Theory, 1962, section 5.4). The remainder of
 //! the period then has the mean E[X^2] / (2 E[X]).
 
 use forebay_random::Stream;
@@ -10,7 +10,7 @@ use forebay_units::Time;
 
 use crate::model::law::{Law, Quantity};
 
-/// A period that is under way.
+/// A period in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
     /// How long it has lasted.
@@ -109,7 +109,7 @@ fn one_of(sizes: &[f64], stream: &mut Stream) -> usize {
         }
         left -= size;
     }
-    // What rounding left over belongs to the last that counts.
+    // The remainder of rounding belongs to the last item that counts.
     sizes.iter().rposition(|size| *size > 0.0).unwrap_or(0)
 }
 
@@ -169,7 +169,7 @@ mod tests {
             minimum: ten,
             maximum,
         };
-        // Of shape a up to m: E[X^k] = a (1 - m^(k-a)) / ((a - k) (1 - m^-a)).
+        // For shape a up to m: E[X^k] = a (1 - m^(k-a)) / ((a - k) (1 - m^-a)).
         let cut = |a: f64, k: f64, m: f64| {
             a * (1.0 - libm::pow(m, k - a)) / ((a - k) * (1.0 - libm::pow(m, -a)))
         };

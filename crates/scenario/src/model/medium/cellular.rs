@@ -72,8 +72,8 @@ impl Cellular {
         Work::at(rate, self.slot) >= Work::of(LEAST_BLOCK)
     }
 
-    /// Blocks that are under way at once, and repeats that are due: those of the largest packet, and those of
-    /// all that has failed, a few times as many as on average.
+    /// Blocks in flight at once, and repeats that are due: those of the largest packet, and those
+    /// of all blocks that have failed, a few times as many as on average.
     pub fn most_under_way(&self, largest: u64) -> f64 {
         let tries = 1.0 / self.arriving();
         let longest = self.wait(0).max(self.feedback);

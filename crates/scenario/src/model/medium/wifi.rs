@@ -58,10 +58,10 @@ const SIFS: Time = Time::from_micros(16);
 /// A compressed block acknowledgment of 32 bytes at 24 Mb/s: a preamble of 20 us and three symbols.
 const BLOCK_ACK: Time = Time::from_micros(32);
 
-/// What is sent with each packet: header of a QoS data frame 26, CCMP 16, LLC and SNAP 8, check 4.
+/// Bytes sent with each packet: header of a QoS data frame 26, CCMP 16, LLC and SNAP 8, check 4.
 const FRAME: u64 = 26 + 16 + 8 + 4;
 
-/// What comes before each frame of an aggregate.
+/// Bytes before each frame of an aggregate.
 const DELIMITER: u64 = 4;
 
 /// Service field and tail, in bits, and the symbols in a second (guard interval of 800 ns).
@@ -81,7 +81,7 @@ impl Wifi {
         (DELIMITER + FRAME + packet).next_multiple_of(4)
     }
 
-    /// The time on the air of an aggregate of so many bytes.
+    /// The time on the air of an aggregate of `bytes` bytes.
     pub fn air_time(&self, bytes: u64, rate: Rate) -> Time {
         let bits = u128::from(SERVICE) + 8 * u128::from(bytes);
         let per_second = u128::from(rate.as_bits_per_second().max(1));
@@ -91,12 +91,13 @@ impl Wifi {
         self.preamble.saturating_add(Time::from_picos(data))
     }
 
-    /// What follows an aggregate before the slots that stations count: its acknowledgment, and AIFS.
+    /// The time after an aggregate before the slots that stations count: its acknowledgment, and
+    /// AIFS.
     pub fn behind(&self) -> Time {
         SIFS + BLOCK_ACK + SIFS + SLOT * self.aifsn
     }
 
-    /// Whether an aggregate may have so many frames of so many bytes in all.
+    /// Whether an aggregate may have `frames` frames of `bytes` bytes in all.
     pub fn allows(&self, frames: u64, bytes: u64, rate: Rate) -> bool {
         frames <= self.frames && bytes <= self.bytes.get() && self.air_time(bytes, rate) <= self.air
     }
@@ -121,13 +122,13 @@ impl Wifi {
         self.air_time(bytes, rate)
     }
 
-    /// The contention window of the attempt behind so many collisions, plus one.
+    /// The contention window of the attempt after `collisions` collisions, plus one.
     pub fn window(&self, collisions: u32) -> u64 {
         let doubled = (self.cw_min + 1).saturating_mul(1 << collisions.min(20));
         doubled.min(self.cw_max.max(self.cw_min) + 1)
     }
 
-    /// What packets of this size meet that are sent at this rate.
+    /// The contention for packets of this size that are sent at this rate.
     pub fn contention(&self, packet: u64, rate: Rate) -> Contention {
         let collision = self.collision();
         let slow = self.slow.filter(|_| self.stations > 0);
@@ -184,23 +185,24 @@ impl Wifi {
     }
 }
 
-/// What a station meets among others that always have something to send: full aggregates of the same
-/// packets, one perhaps at another rate.
+/// The contention of a station with others that always have data to send: full aggregates of the
+/// same packets, one perhaps at another rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contention {
     wifi: Wifi,
-    /// Probability that somebody else sends in a slot, and that an attempt collides.
+    /// Probability that another station sends in a slot, and that an attempt collides.
     pub collision: f64,
     /// The others' time on the air.
     other: Time,
-    /// That of a slow one, and the probability that it is among those who send where somebody does.
+    /// Time of a slow station, and the probability that it is among the senders of a slot in which
+    /// a station sends.
     slow: Option<(Time, f64)>,
 }
 
 impl Contention {
-    /// How long a station waits that somebody else's aggregate begins before, or collides with its own
-    /// of this time on the air: a collision lasts as long as the longest of them, and is not
-    /// acknowledged for as long as an acknowledgment takes. `draw` is even between 0 and 1.
+    /// The time that a station waits if another aggregate begins before its own, or collides with
+    /// its own of this time on the air. A collision lasts as long as the longest of them, and is
+    /// not acknowledged for as long as an acknowledgment takes. `draw` is uniform between 0 and 1.
     pub fn busy(&self, own: Time, draw: f64) -> Time {
         let longest = match self.slow {
             Some((slow, share)) if draw < share => slow.max(self.other),

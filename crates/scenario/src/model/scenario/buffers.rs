@@ -65,8 +65,8 @@ impl Scenario {
         Ok(self.report_of(place))
     }
 
-    /// The same scenario with `packets` as the buffer at `key`, kept a limit of packets or bytes as it
-    /// was.
+    /// The same scenario with `packets` as the buffer at `key`. A limit in packets stays one in
+    /// packets, and a limit in bytes stays one in bytes.
     ///
     /// # Errors
     /// As [`Self::buffer_of`], or a buffer that is too large.

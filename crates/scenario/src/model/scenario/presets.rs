@@ -105,7 +105,7 @@ fn within(
     brief
 }
 
-/// What a table says that another one does not.
+/// The entries of a table that another one does not have.
 fn without(shown: &Map<String, Value>, says: &Map<String, Value>) -> Map<String, Value> {
     let differing = shown
         .iter()

@@ -14,14 +14,14 @@ use forebay_units::{Bytes, Rate, RateSteps, Time, Work};
 pub(crate) struct Slotted {
     cellular: Cellular,
     rate: SlotRate,
-    /// What it carries on average, repeats taken off.
+    /// Average rate of the medium, without repeats.
     average: Rate,
     draws: Stream,
     /// The slot of the turn at hand.
     turn: u64,
     /// The block that was begun last.
     block: Block,
-    /// What was done with slots from the turn at hand on, and before.
+    /// Use of the slots from the current turn on, and of those before.
     used: BTreeMap<u64, Use>,
     before: Use,
     /// When each packet of this turn has left, and the last one.
@@ -40,18 +40,18 @@ enum SlotRate {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     slot: u64,
-    /// What it still carries.
+    /// Room that it still has.
     room: Work,
     /// When it has arrived, and all before it.
     arrives: Time,
 }
 
-/// What a slot is used for; or many.
+/// The use of one slot, or of many.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
-    /// What its packets are.
+    /// Data of its packets.
     sent: Work,
-    /// What they could have been.
+    /// Data that its packets could have had.
     room: Work,
     /// All that it carries, repeats included.
     taken: Work,
@@ -61,7 +61,7 @@ struct Use {
 const WHOLE: u64 = 1 << 32;
 
 impl Use {
-    /// What another one was used for in so many parts of its time.
+    /// Adds the use of another slot in `parts` of `whole` parts of its time.
     fn add(&mut self, other: &Self, parts: u64, whole: u64) {
         self.sent = self.sent + other.sent.part(parts, whole);
         self.room = self.room + other.room.part(parts, whole);
@@ -121,7 +121,7 @@ impl Slotted {
         at.as_picos().div_ceil(self.cellular.slot.as_picos())
     }
 
-    /// What a slot carries.
+    /// The data that a slot carries.
     fn carries(&self, slot: u64) -> Work {
         let (begin, end) = (self.begin(slot), self.begin(slot + 1));
         self.rate.work(end).saturating_sub(self.rate.work(begin))
@@ -208,7 +208,8 @@ impl Slotted {
         };
     }
 
-    /// What is not filled now stays empty, but for blocks that a packet has begun beyond this turn.
+    /// Ends the turn. Room that is not filled now stays empty, except in blocks that a packet has
+    /// begun beyond this turn.
     pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
         departures.append(&mut self.loaded);
         if self.block.slot == self.turn {
@@ -222,8 +223,8 @@ impl Slotted {
         self.begin(self.turn + 1)
     }
 
-    /// What was sent in slots until `now`, and what could have been: in slots that nothing was sent in,
-    /// what arrives on average. A slot counts evenly over its time.
+    /// The data sent in slots until `now`, and the data that could have been sent. An unused slot
+    /// counts with the data that arrives on average. A slot counts evenly over its time.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
         let slot = self.cellular.slot;
         let mut used = self.before;
@@ -236,7 +237,7 @@ impl Slotted {
         (used.sent, used.room + idle.part(arriving, WHOLE))
     }
 
-    /// Time until so many bytes have left, behind those taken in, with as many repeats as there are on average.
+    /// Time until `bytes` bytes have left after those taken in, with the average number of repeats.
     pub(crate) fn time_to_send(&self, now: Time, bytes: u64) -> Time {
         let begin = self.begin(self.block.slot).max(now);
         let takes = match &self.rate {
@@ -324,7 +325,7 @@ mod tests {
         assert_eq!((at, &left[..]), (MILLI * 3, &millis(&[6])[..]));
         let (at, ..) = turn(&mut slotted, free, &[1]);
         assert_eq!(at, MILLI * 6);
-        // Nobody waited any more: what is left of that block is lost.
+        // No packet waited any more: the room of that block is lost.
         let later = Time::from_picos(6_000_000_001);
         let (at, left, _) = turn(&mut slotted, later, &[1500, 1]);
         assert_eq!((at, &left[..]), (MILLI * 7, &millis(&[8])[..]));

@@ -44,8 +44,8 @@ impl Granted {
         self.begin(now.as_picos().div_ceil(self.docsis.map.as_picos()))
     }
 
-    /// So many bytes wait as an interval begins at `now`: asks for those that are not asked for yet. Says when
-    /// the next one begins, where nothing may be sent in this.
+    /// As an interval begins at `now`, `waiting` bytes wait: requests those that are not requested
+    /// yet. If nothing may be sent in this interval, returns when the next one begins.
     pub(crate) fn ready(&mut self, now: Time, waiting: u64) -> Time {
         if waiting == 0 {
             return now;
@@ -60,7 +60,7 @@ impl Granted {
             && interval <= self.interval
         {
             self.requests.pop_front();
-            // What nobody used when it was granted is gone.
+            // A grant that was not used in its interval is lost.
             self.allowance += if interval == self.interval { bytes } else { 0 };
         }
         let asked: i64 = self.requests.iter().map(|(_, bytes)| bytes).sum();
@@ -100,7 +100,7 @@ impl Granted {
         self.begin(self.interval + 1)
     }
 
-    /// What sends the packets.
+    /// The transmitter of the packets.
     pub(crate) fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
@@ -174,9 +174,9 @@ mod tests {
             .collect()
     }
 
-    /// A packet that comes in the interval before 2 ms is asked for at 2 ms and granted at 6 ms. What comes
-    /// later is asked for as the next interval begins; four packets are granted in two intervals; and a
-    /// grant that found nobody is lost.
+    /// A packet that arrives in the interval before 2 ms is requested at 2 ms and granted at 6 ms.
+    /// Later packets are requested as the next interval begins. Four packets are granted in two
+    /// intervals, and a grant that found no packet is lost.
     #[test]
     fn packets_are_asked_for_and_granted() {
         let all = Limit::Packets(100);
@@ -214,8 +214,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What comes in an interval is granted so many intervals later, and everything goes in its order as
-        /// soon as it is granted and what is before it has gone: as at a wire behind a delay that is known.
+        /// Packets that arrive in an interval are granted `grant` intervals later. They leave in
+        /// order, as soon as they are granted and the packets before have left, as on a wire after
+        /// a known delay.
         #[test]
         fn grants_come_when_they_must(
             arrivals in proptest::collection::vec((0u64..6_000, 40u32..1500), 1..80),

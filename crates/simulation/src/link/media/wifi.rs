@@ -1,6 +1,6 @@
-//! Wi-Fi: a turn is an aggregate of what waits when the station's backoff is over. What else contends is
-//! not played station by station: in each slot somebody sends with the probability that
-//! [`forebay_scenario::Contention`] has for it, which is what makes the link's rate known beforehand.
+//! Wi-Fi: a turn is an aggregate of the packets that wait when the station's backoff is over.
+//! Contending stations are not simulated one by one. In each slot another station sends with the
+//! probability of [`forebay_scenario::Contention`], so that the link's rate is known beforehand.
 
 use forebay_random::Stream;
 use forebay_scenario::{Contention, Phy, SLOT, Wifi};
@@ -12,7 +12,7 @@ pub(crate) struct Contending {
     wifi: Wifi,
     phy: Phy,
     contention: Contention,
-    /// What it carries of packets of the usual size when it is never idle.
+    /// Rate of the medium for packets of the usual size when it is never idle.
     rate: Rate,
     draws: Stream,
     /// When its backoff is over.
@@ -40,9 +40,9 @@ struct Turn {
 /// Seconds, of all turns or of one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
-    /// Of a link that is never idle, in which it would send the same packets.
+    /// Time in which a link that is never idle would send the same packets, in seconds.
     used: f64,
-    /// That turns took longer than they do on average: a link can do nothing about its draws.
+    /// Excess of the turns over their average length: a link cannot influence its draws.
     beyond: f64,
 }
 
@@ -79,7 +79,7 @@ impl Contending {
         if self.contention.collision <= 0.0 {
             return now;
         }
-        // Who sends by then does not depend on what was many aggregates ago.
+        // The sender at that time does not depend on aggregates long before.
         let memory = self.contention.busy(Time::ZERO, 0.0) * 64;
         let mut at = self.ready.max(now.saturating_sub(memory));
         loop {
@@ -153,7 +153,7 @@ impl Contending {
         (self.frames, self.bytes, self.shares, self.full) = (0, 0, 0.0, false);
     }
 
-    /// Slots that are counted down; while somebody sends, nobody counts.
+    /// The time of the backoff. A station does not count slots down while another station sends.
     fn backoff(&mut self, collisions: u32) -> Time {
         let slots = self.draws.below(self.wifi.window(collisions));
         if self.contention.collision <= 0.0 {
@@ -171,7 +171,7 @@ impl Contending {
         time
     }
 
-    /// Whether somebody else sends in a slot.
+    /// Whether another station sends in a slot.
     fn happens(&mut self) -> bool {
         self.contention.collision > 0.0 && self.draws.uniform() < self.contention.collision
     }
@@ -182,8 +182,8 @@ impl Contending {
         self.contention.busy(own, draw)
     }
 
-    /// What has been sent until `now`, and what could have been with turns as long as they are on average,
-    /// both in packets of the usual size. A turn counts evenly over its time.
+    /// The data sent until `now`, and the data that could have been sent with turns of average
+    /// length, both in packets of the usual size. A turn counts evenly over its time.
     pub(crate) fn sent(&self, now: Time) -> (Work, Work) {
         let Turn { begin, end, spent } = self.last;
         let whole = end.saturating_sub(begin).as_secs_f64().max(1e-12);
@@ -194,7 +194,7 @@ impl Contending {
         (work(used), work(now.as_secs_f64() - beyond))
     }
 
-    /// Time until so many bytes have left, behind those taken in.
+    /// Time until `bytes` bytes have left, after those taken in.
     pub(crate) fn time_to_send(&self, now: Time, bytes: u64) -> Time {
         let ahead = self.ready.saturating_sub(now);
         ahead.saturating_add(self.rate.time_to_send(Bytes::new(bytes)))
@@ -223,8 +223,8 @@ mod tests {
         Contending::new(wifi, phy.clone(), link.rate, draws)
     }
 
-    /// So many turns of a station that always has packets: bytes, seconds, and the relative error of their
-    /// mean.
+    /// Runs `turns` turns of a station that always has packets. Returns the bytes, the seconds, and
+    /// the relative error of their mean.
     fn saturate(station: &mut Contending, size: u32, turns: u32) -> (f64, f64, f64) {
         let (mut now, mut sent, mut departures) = (Time::ZERO, 0.0, Vec::new());
         let mut squares = 0.0;
@@ -245,8 +245,8 @@ mod tests {
         )
     }
 
-    /// Turns drawn one by one carry what the closed form says, within what chance does to the mean of so
-    /// many, and use all of what could have been sent, exactly.
+    /// Turns drawn one by one carry the throughput of the closed form, within the sampling error of
+    /// their mean. They use exactly the data that could have been sent.
     #[test]
     fn a_station_that_is_never_idle_carries_the_rate() {
         for (medium, packet, size) in [
@@ -269,8 +269,9 @@ mod tests {
         }
     }
 
-    /// Among stations that all send the same aggregates each gets the same; where one is slow, everybody
-    /// gets as few turns as it (Heusse, Rousseau, Berger-Sabbatel and Duda, INFOCOM 2003).
+    /// Stations that all send the same aggregates get equal throughput. If one is slow, every
+    /// station gets as few turns as that one (Heusse, Rousseau, Berger-Sabbatel and Duda, INFOCOM
+    /// 2003).
     #[test]
     fn shares_are_equal_and_a_slow_station_slows_all() {
         let rate = |medium: &str| {
@@ -279,7 +280,8 @@ mod tests {
         };
         let alone = rate("");
         let four = rate(", stations = 3");
-        // What four carry together is a little less than one alone: collisions cost more than backoffs.
+        // Four stations together carry a little less than one alone: collisions cost more than
+        // backoffs.
         let whole = 4.0 * four / alone;
         assert!((0.75..1.0).contains(&whole), "{whole}");
         // Frames one by one, one of four stations at 6.5 Mb/s: every cycle has one of each, 1968 us of the slow
@@ -292,8 +294,8 @@ mod tests {
         assert!((found / (with_slow / cycle) - 1.0).abs() < 0.15, "{found}");
     }
 
-    /// On an idle medium that nobody else uses a packet goes at once, and one behind it when its
-    /// acknowledgment, AIFS and its own backoff are over.
+    /// On an idle medium without other stations a packet leaves at once. The next packet leaves
+    /// when the acknowledgment, AIFS and its own backoff are over.
     #[test]
     fn an_idle_medium_is_taken_at_once() {
         let mut station = station("", "1500B");

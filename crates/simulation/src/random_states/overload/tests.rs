@@ -23,7 +23,7 @@ fn scenario(link: &str, groups: &[&str]) -> Scenario {
     read.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The overload of so many replications, if the scenario has the state.
+/// The overload of `count` replications, if the scenario has the state.
 fn overloads(scenario: &Scenario, count: u64) -> Option<Vec<f64>> {
     let states = RandomStates::of(scenario);
     let last = states.list().last()?;
