@@ -1,4 +1,4 @@
-"""Reading what somebody typed into a router: a cursor over words that names what it does not understand."""
+"""Reading of router configurations: a cursor over words that names each word which it cannot read."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: Of a configuration: tens of thousands of lines, more than any port needs.
+#: Maximum length of a configuration in characters: tens of thousands of lines, more than any port needs.
 MOST_CHARACTERS = 2**20
-#: Of a number: no counter of a device has more, and all arithmetic holds it.
+#: Maximum number of digits of a number: no counter of a device has more, and all arithmetic can hold it.
 MOST_DIGITS = 18
 
 
 class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
     """A word is not understood: what was found, what is allowed, and what was probably meant.
 
-    Whoever reads a whole text adds the line and raises the error for the user.
+    The reader of a whole text adds the line and raises the error for the user.
     """
 
     def __init__(self, found: str, allowed: str, meant: str = "") -> None:
@@ -68,7 +68,7 @@ class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
 
 @contextmanager
 def on_line(line: int | None) -> Iterator[None]:
-    """Say the mistakes of what is read with the line of the text, where it has several."""
+    """Add the line of the text to each error, if the text has several lines."""
     try:
         yield
     except Mistake as mistake:
@@ -202,7 +202,7 @@ def check_text(text: str) -> None:
 
 
 def json_text(text: str, allowed: str) -> Any:
-    """What a JSON text says, of which every reader would say the same; mistakes are said with their line."""
+    """The content of a JSON text on which all readers agree; errors name their line."""
     try:
         return document(text.encode(errors="replace"), "", allowed)
     except DamagedError as error:

@@ -22,7 +22,7 @@ H = TypeVar("H")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a line says: the values of its form by name, and where it stands."""
+    """The content of a line: the values of its form by name, and its line number."""
 
     values: Mapping[str, object]
     line: int
@@ -165,7 +165,7 @@ class Grammar(Generic[H]):
         return self._first
 
     def read(self, words: Sequence[Word]) -> tuple[H, Said]:
-        """What a line says; raises `InputError` at the word that no form takes."""
+        """The handler and the values of a line; raises `InputError` at the word that no form accepts."""
         furthest = _Furthest()
         for then, elements in self._forms:
             for values in self._match(elements, words, 0, furthest):

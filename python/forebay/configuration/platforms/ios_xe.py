@@ -42,7 +42,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["IOS_XE"]
 
-#: What IOS XE's shapers count beside IP: the Ethernet header, not the check sequence or the gap.
+#: Bytes per packet that IOS XE's shapers count beside IP: the Ethernet header, without check sequence and gap.
 ETHERNET = 14
 #: Ranges of Cisco-IOS-XE-policy.yang, 17.3.1.
 MOST = {"packets": 8_192_000, "bytes": 64_000_000, "ms": 3400, "us": 512_000}
@@ -176,7 +176,7 @@ def _threshold(text: str) -> int:
 
 
 def _row_name(text: str) -> str:
-    """What a row of WRED's table is for: a precedence, a DSCP value or its name."""
+    """The key of a row of WRED's table: a precedence, a DSCP value or its name."""
     name = text.lower()
     if not (
         name.isdigit() or name in ("default", "rsvp", "ef", "be") or (name[:2] in ("af", "cs") and name[2:].isdigit())

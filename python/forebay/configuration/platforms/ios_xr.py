@@ -37,7 +37,7 @@ from forebay.configuration.reading import Mistake, whole
 
 __all__ = ["IOS_XR"]
 
-#: What a `packet` of a queue limit or a threshold stands for, whatever the traffic's.
+#: Bytes that a `packet` of a queue limit or a threshold means, independent of the traffic.
 PACKET = 256
 #: The smallest queue limit, one MTU, and the largest.
 LEAST, MOST = 9 * 1024, 10**9

@@ -51,9 +51,9 @@ PREFIX = "FOREBAY"
 #: The scheduler of what routers tell each other, whose defaults a map of one's own replaces: "Default Schedulers
 #: Overview" gives it 5 percent of rate and buffer at low priority. Its part of the buffer is that.
 _CONTROL = f"{PREFIX}-NETWORK-CONTROL"
-#: What is left for it, in percent, and the queue that it has on MX Series.
+#: The parts of rate and buffer that remain for network control, in percent, and its queue on MX Series.
 _LEFT, _CONTROL_QUEUE = (5, 10), 3
-#: What is dropped below the next fill level: pairs of percent, as `interpolate` takes them.
+#: The points of a drop profile: pairs of fill level and drop probability in percent, as `interpolate` takes them.
 Points = tuple[tuple[int, int], ...]
 
 
@@ -176,7 +176,7 @@ def _step(level: int) -> Points:
 
 
 def _curve(points: Points, limit: Limit, *, ecn: bool) -> Discipline:
-    """What three points mean: RED, or marking at a step."""
+    """The discipline of three points: RED, or marking at a step."""
     (least, _), (most, probability), (end, last) = points
     if ecn and points == _step(most):
         return Discipline("step", {"threshold": _part(most, limit), "others": "drop"}, ecn=True)

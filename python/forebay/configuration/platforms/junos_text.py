@@ -42,7 +42,7 @@ class _Profile:
 
 @dataclass(slots=True)
 class State:
-    """What the lines so far have said."""
+    """The state after the lines read so far."""
 
     schedulers: dict[str, Scheduler] = field(default_factory=dict)
     profiles: dict[str, _Profile] = field(default_factory=dict)
@@ -154,7 +154,7 @@ def _shown_profile(state: State, said: Said) -> None:
 
 
 def _ignore(_: State, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
 _COS_PATH = "[class-of-service]"
@@ -260,7 +260,7 @@ GRAMMAR: Grammar[_Handler] = Grammar((*_FORMS, *_SHOWN), _READERS, _OPENING)
 _NAMED = {"schedulers": 2, "drop-profiles": 2, "interfaces": 2}
 
 
-#: What each context may say.
+#: The statements that each context allows.
 STATEMENTS = {
     "schedulers": frozenset(("buffer-size", "transmit-rate", "priority", "drop-profile-map")),
     "drop-profiles": frozenset(("interpolate",)),
@@ -283,7 +283,7 @@ def elsewhere(words: Sequence[Word]) -> bool:
     return foreign(texts[0], GRAMMAR.first)
 
 
-#: What begins a line of a display, whose commas separate.
+#: The first words of a display line, in which commas separate entries.
 _DISPLAY = ("Scheduler", "Scheduler:", "Transmit", "Buffer", "Physical", "Logical", "Shaping", "Priority:")
 
 

@@ -121,26 +121,26 @@ class Policy:
 
 @dataclass(slots=True)
 class Policies:
-    """What the lines so far have said.
+    """The state after the lines read so far.
 
     Attributes
     ----------
     policies : dict of str to Policy
         By name.
     at, policy : Class and Policy, optional
-        What a line is about.
+        The class and the policy that a line concerns.
     interface : bool
-        Whether lines are about an interface.
+        Whether lines concern an interface.
     attached : list of Policy
-        The policies that interfaces have for what they send.
+        The policies that interfaces apply to outgoing packets.
     speed : int, optional
-        Bits of the wire per second, where an interface says how fast it is.
+        Rate on the wire in bits per second, if an interface states its speed.
     arriving : set of str
-        The policies for what interfaces receive, which has no queue.
+        The policies for incoming packets, which have no queue.
     matches : dict of str to set of str
         The values that each class map names.
     matching : str
-        The class map, the interface or the profile that a line is about.
+        The class map, the interface or the profile that a line concerns.
     holding : dict of str to None
         The interfaces and profiles that have queues of their own.
     """
@@ -161,7 +161,7 @@ class Policies:
         return self.policies.setdefault(name, Policy(name))
 
     def current(self, line: int) -> Class:
-        """The class that a line is about; a part of a configuration begins in the class of everything."""
+        """The class that a line concerns; a part of a configuration begins in the default class."""
         if self.at is None:
             if self.policy is None:
                 self.policy = self.named("")

@@ -36,9 +36,9 @@ __all__ = [
     "resolved",
 ]
 
-#: What a queue may have instead of fair-queue.
+#: Alternatives to fair-queue for a queue.
 _FAIR = "queue-limit, random-detect (fair-queue hashes flows into 16 queues, which nothing here simulates)"
-#: Before names, so that they are none that a router has already.
+#: Prefix of names, so that a router does not have them already.
 PREFIX = "FOREBAY-"
 
 
@@ -51,7 +51,7 @@ class Unit:
     part: Fraction | None = None
 
     def limit(self, amount: int, rate: Fraction | None) -> Limit:
-        """So many of it; `rate` is what times count at."""
+        """The limit of `amount` units; a time counts at `rate`."""
         if self.bytes is not None:
             return Limit(amount * self.bytes, "bytes")
         if self.seconds is None:
@@ -122,7 +122,7 @@ def attach(state: Policies, said: Said) -> None:
 
 
 def show(state: Policies, said: Said) -> None:
-    """What a device shows of the policy of an interface or, without a direction, of a class."""
+    """Read the policy of an interface or, without a direction, of a class from a device's output."""
     policy = state.named(said.word("policy"))
     if said.has("direction"):
         state.attached.append(policy)
@@ -184,10 +184,10 @@ def take_ecn(state: Policies, said: Said) -> None:
 
 
 def ignore(_: Policies, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
-#: What the three have alike.
+#: The forms that the three systems have in common.
 COMMON: Sequence[Form[Handler]] = (
     Form("class-map [type qos|queuing] [match-any|match-all] <class>", start_other),
     Form("description ...", ignore),
@@ -223,7 +223,7 @@ def names(classes: Classes) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a system's policies mean.
+    """The meaning of a system's policies.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ def _prompt(words: Sequence[Word]) -> bool:
 
 
 def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape, *, comment: str = "!") -> Reading:
-    """What a text of a system's lines says; `comment` begins what says nothing."""
+    """The reading of a text of a system's lines; `comment` begins a comment."""
     state, skipped = Policies(), list[str]()
     for words in lines(text, comment):
         first = words[0].text
@@ -413,7 +413,7 @@ class _Resolved:
         return InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
 
     def shares(self, policy: Policy, rate: Fraction | None) -> list[int]:
-        """What each class may send of the rest, in one unit; what says nothing has what the others leave."""
+        """The share of each class in the rest, in one unit; a class without a share has what the others leave."""
         turns = [entry for entry in policy.classes if entry.level is None]
         units = {entry.share_unit for entry in turns if entry.share is not None}
         if len(units) > 1:

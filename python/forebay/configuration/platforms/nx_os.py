@@ -197,7 +197,7 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     *COMMON,
     Form("policy-map type queuing <policy>", start_policy),
     Form("class type queuing <class>", start_class),
-    # What classifies and marks, and what the system's buffers are for, has no queue.
+    # Policies that classify and mark, and those on the system's buffers, have no queue.
     Form("policy-map type qos|network-qos|control-plane|pbr <policy>", start_other),
     Form("class-map type network-qos|control-plane [match-any|match-all] <class>", start_other),
     Form("class type network-qos|qos <class>", ignore),

@@ -340,7 +340,7 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
 def _layer(
     found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], packet: int, *, cake: bool
 ) -> tuple[str, Framing | None]:
-    """What the rate counts: by the options on framing and, of cake, its own words."""
+    """The layer and the framing that the rate counts, from the options on framing and, for cake, its own words."""
     linklayer = found["linklayer"].text if "linklayer" in found else "none"
     if linklayer not in ("none", "ethernet", "atm", "adsl"):
         raise Mistake(f"linklayer `{linklayer}`", "none, ethernet or atm").error(_line(found, "linklayer"))

@@ -1,4 +1,4 @@
-"""What a platform is: it fits a port to what it can be told, writes that down, and reads it back.
+"""A platform: it fits a port to what the device can express, writes the configuration, and reads it back.
 
 Three laws hold for every platform, and tests hold it to them: `read(write(fit(x)))` is `fit(x)`; fitting twice is
 fitting once; whatever `fit` changed is said, with both figures.
@@ -39,7 +39,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What a reader has to know and a configuration may not say.
+    """The facts that a reader needs and that a configuration may lack.
 
     Attributes
     ----------
@@ -58,20 +58,20 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a configuration says, and how its figures come about.
+    """The content of a configuration, and the derivation of its figures.
 
     Attributes
     ----------
     port : Port
-        As a scenario would have it; a limit that the configuration does not say is `UNKNOWN`.
+        Port as a scenario describes it; a limit that the configuration does not state is `UNKNOWN`.
     how : tuple of str
-        How its figures come about.
+        Derivation of the figures.
     skipped : tuple of str
-        Lines that were not needed.
+        Lines that do not concern the port.
     unknown : tuple of str
         Settings that the text leaves to the device or the hardware.
     unsimulated : tuple of str
-        Settings that the text says and a scenario does not have.
+        Settings of the text that a scenario cannot express.
     """
 
     port: Port
@@ -133,7 +133,7 @@ class Platform(Protocol):
         ...
 
     def read(self, text: str, assumed: Assumed) -> Reading:
-        """What a configuration, a part of one, or what the device prints says; raises `InputError`."""
+        """Read a configuration, a part of one, or a device's output; raises `InputError`."""
         ...
 
 

@@ -164,7 +164,7 @@ class RouterOs:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """What Linux beneath it can be told, and RouterOS has a property for."""
+        """Fit a port to what the Linux beneath RouterOS supports and RouterOS has a property for."""
         assert isinstance(port.queue, Queue), "a discipline without classes"
         kind = port.queue.discipline.kind
         draft = Draft(port.queue, name=self.name)
@@ -294,7 +294,7 @@ class _Shaped:
 
 @dataclass(slots=True)
 class _Said:
-    """What the statements of a text say."""
+    """The content of the statements of a text."""
 
     types: dict[str, tuple[str, dict[str, Value], int]] = dataclasses.field(default_factory=dict)
     others: dict[str, str] = dataclasses.field(default_factory=dict)

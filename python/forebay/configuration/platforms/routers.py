@@ -1,4 +1,4 @@
-"""What routers have in common: a shaper, tail drop, WRED with ECN, and classes by priority and share.
+"""The common properties of routers: a shaper, tail drop, WRED with ECN, and classes by priority and share.
 
 A router names its grains and ranges; how a port is fitted to them is said here once.
 """
@@ -113,7 +113,7 @@ class Router(ABC):
         raise NotImplementedError
 
     def remarks(self, queue: Queue) -> Iterator[str]:
-        """What differs in a queue as told, and no figure shows."""
+        """Differences between the simulated and the configured queue that no figure shows."""
         del queue
         yield from ()
 
@@ -259,7 +259,7 @@ def microseconds(limit: Limit, port: Port) -> int:
 
 
 def in_time(count: int, rate: Fraction) -> Limit:
-    """What is sent at a rate in so many microseconds."""
+    """The amount of data that `rate` sends in `count` microseconds."""
     size = count * rate / (8 * 10**6)
     return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 

@@ -327,7 +327,7 @@ _READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
 
 
 def _kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """The type of a JSON value, in words."""
     if isinstance(value, list):
         return "a list"
     return "a text" if isinstance(value, str) else f"`{json.dumps(value)}`"

@@ -20,7 +20,7 @@ from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["SROS"]
 
-#: What SR OS counts beside IP on Ethernet: header and check sequence.
+#: Bytes per packet that SR OS counts beside IP on Ethernet: header and check sequence.
 ETHERNET = 18
 #: Ranges of nokia-conf-qos.yang and nokia-types-qos.yang.
 MOST = 1_073_741_824
@@ -177,7 +177,7 @@ class _Slope:
 
 @dataclass(slots=True)
 class _State:
-    """What the lines so far have said.
+    """The state after the lines read so far.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ def _enabled(state: _State, said: Said) -> None:
 
 
 def _ignore(_: _State, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
 _POLICY = "[qos] [sap-egress <word>]"

@@ -51,13 +51,13 @@ _FLAGS = (
 #: Words that forebay does not simulate, or that choose how many tins there are.
 TINS = ("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence")
 _OTHER = (*TINS, "ack-filter", "ack-filter-aggressive", "autorate-ingress")
-#: What else forebay's cake leaves out: who is a host, what is done to the packets' marks, what an ingress counts.
+#: Further settings that forebay's cake lacks: hosts, changes of the packets' marks, and the counting of an ingress.
 _LEFT_OUT = (
     *("nat", "wash", "ingress", "fwmark", "split-gso"),
     *("dual-srchost", "dual-dsthost", "srchost", "dsthost", "hosts", "flowblind"),
 )
-#: What cake may hold where no `memlimit` is said (cake_reconfigure and cake_init of sch_cake.c): four times what
-#: the rate sends in a round trip, from 4 MiB to 10,240 frames.
+#: Memory of cake without a `memlimit` (cake_reconfigure and cake_init of sch_cake.c): four times the bytes
+#: that the rate sends in a round trip, from 4 MiB to 10,240 frames.
 _LEAST_MEMORY = 4 << 20
 _MOST_MEMORY = 10_240 * 1514
 
@@ -136,7 +136,7 @@ def counted(options: Options) -> Framing | None:
 
 
 def unsimulated(options: Options) -> tuple[str, ...]:
-    """What options say and forebay's cake, which has one tin, does not do."""
+    """Options that forebay's cake, which has one tin, does not simulate."""
     return tuple(f"{word} of cake" for word in (*_OTHER, *_LEFT_OUT) if word in options)
 
 

@@ -21,7 +21,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["Draft", "Kind", "Options"]
 
-#: What a statement says of a discipline: values by option; a flag is True.
+#: Options of a discipline: values by option; a flag is True.
 Options = Mapping[str, Value]
 Reader = Callable[[str], Value]
 
@@ -87,7 +87,7 @@ class Kind(Protocol):
 
     @property
     def simulated(self) -> str:
-        """What forebay calls it."""
+        """Forebay's name of the discipline."""
         ...
 
     @property
@@ -306,7 +306,7 @@ class Sfq:
     """sfq: a divisor of queues that are a power of two, whole seconds between perturbations."""
 
     simulated: str = "sfq"
-    #: A flow may have at most so many packets in it (SFQ_MAX_DEPTH).
+    #: Maximum number of packets of a flow (SFQ_MAX_DEPTH).
     depth = 127
 
     @property

@@ -32,7 +32,7 @@ from forebay.errors import InputError
 
 __all__ = ["layer_of", "of_ip", "reading"]
 
-#: What limits a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
+#: The limit of a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
 _TXQUEUELEN = (
     "the txqueuelen of the interface, which the text does not have; `ip link show` has it as qlen, 1,000 packets by "
     "default"
@@ -42,7 +42,7 @@ _FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
 #: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
 _LEAST_TURN, _MOST_TURN = 1000, 200_000
 _R2Q = 10.0
-#: What tc counts of a packet where no size table or option says otherwise.
+#: The framing that tc counts if no size table or option changes it.
 _FRAME = Framing(HEADER)
 
 
@@ -72,7 +72,7 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
 
 @dataclass(slots=True)
 class _Shaped:
-    """What shapes: its rate, what is beneath it, whose bits the rate counts, and whose bytes the limits count."""
+    """A shaper: its rate, the node beneath it, and the layers whose bytes the rate and the limits count."""
 
     rate: int | None
     node: Node
@@ -156,14 +156,14 @@ class _Reader:
         return found
 
     def unshaped(self, told: Framing) -> str:
-        """The layer of the link's rate, if nothing shapes and the size of a packet counts so much."""
+        """The layer of the link's rate, if nothing shapes and tc counts packets with this framing."""
         layer, wire = layer_of(told, [], self.assumed.packet)
         if wire is not None:
             self.how.append(f"bytes include {told}")
         return layer
 
     def classful(self, root: Node) -> tuple[_Shaped, Node]:
-        """What htb or hfsc makes of its classes, and the class with the options on framing."""
+        """The shaper that the classes of htb or hfsc form, and the class with the options on framing."""
         tops = _classes(root)
         if not tops:
             leaves = root.children

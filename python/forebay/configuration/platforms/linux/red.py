@@ -72,7 +72,7 @@ class Red:
         draft.set("gentle", value=False, why="tc drops everything above max; simulate link.queue.gentle = false")
         draft.set("wait", value=False, why="tc spaces drops from one arrival on; simulate link.queue.wait = false")
         told = draft.discipline
-        # What tc_red_eval_P can express: a rise of 2^-31 a byte, for choke too.
+        # The smallest slope that tc_red_eval_P can express: 2^-31 a byte, for choke too.
         gentlest = 1.001 * (told.level("max").in_bytes(port.packet) - told.level("min").in_bytes(port.packet)) / 2**31
         if gentlest > 1:
             raise UnsupportedError(f"linux cannot be told of {self.simulated} with max 2 GiB above min; allowed: less")

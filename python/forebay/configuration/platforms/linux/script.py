@@ -66,7 +66,7 @@ def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str] 
         if match is None:
             return None
         value = _filled(match[2], {**known, **found})
-        # What another command prints is not known, and nothing that is made of it.
+        # The output of another command is unknown, and so is every value derived from it.
         found |= {} if "$" in value or "`" in value else {match[1]: value}
     return found
 
@@ -92,7 +92,7 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
 
 
 def _computed(text: str) -> int | None:
-    """What whole numbers add up to; None where it is no arithmetic of them."""
+    """The value of an expression of whole numbers; None if the text is not such an expression."""
     if len(text) > 200:
         return None
     try:
@@ -178,7 +178,7 @@ def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
 
 
 def _values(words: Words) -> Sequence[str]:
-    """What a loop goes through."""
+    """The values of a loop."""
     if not words.skip("$(seq"):
         found = [words.take("words, or $(seq FIRST LAST)")]
         while words.more:

@@ -1,4 +1,4 @@
-"""What classes of htb and hfsc get of a link, as the classes of a scenario: weights, priorities, and what is neither.
+"""The shares of htb's and hfsc's classes as classes of a scenario: weights, priorities, and unsupported rules.
 
 Sources: tc-htb(8), tc-hfsc(7) and tc-hfsc(8) of iproute2; net/sched/sch_htb.c and sch_hfsc.c of Linux. A class of htb
 sends at its own rate whatever the others do. What is left goes to the lowest `prio`, in turns of `quantum`, up to the

@@ -65,7 +65,7 @@ _DISCIPLINES = {
     "priority": "prio",
     "classes": "prio, drr or ets",
 }
-#: What shapes by itself, or has classes of its own.
+#: Disciplines that shape by themselves, or have classes.
 _NOT_BENEATH = ("cake", "drr", "priority", "classes")
 
 

@@ -173,13 +173,13 @@ def _said(text: str, skipped: list[str]) -> Iterator[Node]:
             words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
 
 
-#: What a command is about, and what it does to it.
+#: The objects of commands, and the actions on them.
 _OBJECTS = ("qdisc", "class", "filter")
 _CHANGES = ("add", "replace", "change", "link")
 _VERBS = (*_CHANGES, "del", "delete", "show", "ls", "list", "get")
 #: Disciplines whose queues `tc class show` prints as classes of them.
 _FLOWS = frozenset([*ALL, "prio", "ets", "mq", "tbf", "multiq", "mqprio"])
-#: What begins the lines of statistics that `tc -s` prints.
+#: The first words of the lines of statistics that `tc -s` prints.
 _STATISTICS = frozenset(
     [
         "Sent",
@@ -307,7 +307,7 @@ def _object(words: Words, what: str) -> Node:
 WITHOUT_QUEUE = ("noqueue", "ingress", "clsact")
 #: The discipline of an interface that was given none; its options are the kernel's own.
 PFIFO_FAST = "pfifo_fast"
-#: What is read, disciplines and classes.
+#: The disciplines and classes that are read.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE, PFIFO_FAST),
     "class": ("htb", "hfsc", "drr"),
@@ -414,7 +414,7 @@ _IGNORED = frozenset(("peakburst", "peakrate", "mpu", "linklayer", "priomap", "m
 
 
 def _printed(text: str) -> Iterator[Node]:
-    """What `tc -j qdisc show` and `tc -j class show` print."""
+    """The nodes in the output of `tc -j qdisc show` and `tc -j class show`."""
     entries = json_text(text, "what tc -j prints")
     for entry in entries:
         if not isinstance(entry, dict):
