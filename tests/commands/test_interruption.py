@@ -67,7 +67,7 @@ def test_while_the_command_loads(tmp_path: Path, small: Path, module: str, strik
     assert found.stderr.splitlines() == ["forebay: interrupted"]
 
 
-#: Whoever has not ended by then hangs: nothing is judged by it but that.
+#: A process that runs longer than this hangs. No other verdict depends on this time.
 HANGS_S = 100
 
 

@@ -1,4 +1,4 @@
-"""What the command meets around it: encodings, widths, back ends of Matplotlib, hostile arguments and numbers."""
+"""The environment of the command: encodings, widths, back ends of Matplotlib, hostile arguments and numbers."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ UNSHAPED = {"ios-xr", "ios-xe", "junos", "eos", "sros"}
 
 
 def hold_laws(system: str, port: Port) -> None:
-    """What holds for every platform and port; the platform may also refuse a value, by name."""
+    """Check the laws of every platform and port; a platform may also refuse a value, by name."""
     spoken = PLATFORMS[system]
     refused = configure(spoken, port)
     if not refused.lines:

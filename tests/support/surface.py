@@ -1,4 +1,4 @@
-"""What others build on: the schema of scenarios, the shape of answers, the names of Python and of the command line.
+"""The interfaces that users rely on: the schema of scenarios, the shape of answers, names of Python and of commands.
 
 `python -m tests.support.surface` keeps those of this version in `tests/released`, when a release is cut.
 """
@@ -28,7 +28,7 @@ RELEASED = ROOT / "tests/released"
 
 #: Two flows on a slow link with a goal that no buffer meets.
 IMPOSSIBLE = ["--goal", "utilization>=99%", "--goal", "queue_delay_max<=1ms"]
-#: What is asked about the small link, by the name under which its answer is kept, and the exit code.
+#: Questions about the small link, by the names of their stored answers, with the exit codes.
 ASKED: dict[str, tuple[list[str], int]] = {
     "run": (["run", "small.toml", "--json"], 0),
     "run fluid": (["run", "small.toml", "--engine", "fluid", "--json"], 0),
