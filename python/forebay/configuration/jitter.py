@@ -1,4 +1,4 @@
-"""Jitter: random delays that keep the flows of a scenario from synchronizing, as those of a real network do not.
+"""Jitter: random delays that keep the flows of a scenario from synchronizing. Flows of a real network rarely do.
 
 A random delay of up to one packet time of the bottleneck, drawn for each flow, is added to every round trip that is a
 number. So packets of different flows meet a full queue at different phases of a departure (Floyd and Jacobson, On

@@ -44,7 +44,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """One of several words, kept under a name where there is one."""
+    """One of several words, stored under a name if the form has one."""
 
     allowed: tuple[str, ...]
     name: str = ""

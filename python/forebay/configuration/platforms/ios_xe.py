@@ -80,7 +80,7 @@ class IosXe(Router):
     def link(self, port: Port) -> tuple[int | None, str]:
         if port.rate is None or port.rate > FASTEST:
             return None, "l3"
-        # A shaper that counts another framing than a layer's is told of its rate of IP.
+        # A shaper that counts another framing than a layer's is configured with its rate of IP.
         bits = port.bits_per_second if port.wire is None else math.floor(port.ip_rate)
         return max(SLOWEST, bits), port.layer
 

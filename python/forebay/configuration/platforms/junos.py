@@ -235,7 +235,7 @@ def _entries(classes: Classes) -> list[_Entry]:
 def _percents(weights: Sequence[float]) -> list[int]:
     """Whole percent of the rate for each weight.
 
-    What is left for network control keeps the proportions best.
+    The rest for network control is chosen so that the proportions are closest.
     """
     if not weights:
         return [100 - _LEFT[0]]
@@ -252,7 +252,7 @@ def _percents(weights: Sequence[float]) -> list[int]:
 def _forwarding(entries: Sequence[_Entry]) -> Iterator[tuple[int, str]]:
     """The queue of each forwarding class: the last is queue 0, best effort's, which is there already.
 
-    Network control keeps its own.
+    Network control has its own queue.
     """
     numbers = [number for number in range(1, 8) if number != _CONTROL_QUEUE][: len(entries) - 1]
     for (_, name, *_), number in zip(entries, reversed(numbers), strict=False):

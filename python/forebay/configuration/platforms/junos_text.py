@@ -256,7 +256,7 @@ _OPENING = "a line of class-of-service, such as `set class-of-service schedulers
 GRAMMAR: Grammar[_Handler] = Grammar((*_FORMS, *_SHOWN), _READERS, _OPENING)
 
 
-#: Contexts of class-of-service that have a name, and how many words stand before what they say.
+#: Contexts of class-of-service that have a name, and the number of words before their statements.
 _NAMED = {"schedulers": 2, "drop-profiles": 2, "interfaces": 2}
 
 
@@ -288,7 +288,7 @@ _DISPLAY = ("Scheduler", "Scheduler:", "Transmit", "Buffer", "Physical", "Logica
 
 
 def paths(text: str) -> Iterator[list[Word]]:
-    """Every statement with the hierarchy that it stands in: `set` lines, blocks in braces, and lines of displays."""
+    """Every statement with its hierarchy: `set` lines, blocks in braces, and lines of displays."""
     within: list[list[Word]] = []
     waiting: list[Word] = []
     for words in statements(text, comment="#", separators=""):

@@ -25,7 +25,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """WRED's thresholds and the largest probability, for one of the values that it tells apart."""
+    """WRED's thresholds and its maximum probability, for one value of a header field."""
 
     least: Amount
     most: Amount

@@ -93,7 +93,7 @@ def take_match(state: Policies, words: Sequence[Word]) -> None:
         named.update(f"{said[0]} {value_of(text)}" for text in said[1:])
 
 
-#: Fields of a header by whose values WRED may tell packets apart.
+#: Header fields whose values WRED may distinguish.
 VALUED = ("dscp", "precedence", "cos", "exp", "discard-class")
 _NAMED_VALUES: Mapping[str, str] = {
     **{"default": "0", "be": "0", "ef": "46", "va": "44", "routine": "0", "critical": "5", "internet": "6"},

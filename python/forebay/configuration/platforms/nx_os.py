@@ -40,7 +40,7 @@ MOST = 2**32 - 1
 FASTEST = MOST * 1000
 #: The multiples of the free memory: `queue-limit dynamic N` is 2 to the power of N - 7.
 DYNAMIC = range(11)
-#: Speeds of ports in Mb/s, of which an interface can be told.
+#: Speeds to which an interface can be set, in Mb/s.
 SPEEDS = (100, 1000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000)
 REST = "c-out-8q-q-default"
 QUEUES = (*(f"c-out-8q-q{number}" for number in range(7, 0, -1)), REST)

@@ -96,7 +96,7 @@ class OpenWrt:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """Whole kilobits per second above what tc itself cannot be told."""
+        """Fit a port to SQM: whole kilobits per second, and the ranges of tc itself."""
         rate = max(1000, port.bits_per_second // 1000 * 1000)
         if port.bits_per_second < 1000 or rate > 2**31 * 1000:
             raise UnsupportedError(f"openwrt cannot be told of {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")

@@ -20,16 +20,16 @@ __all__ = ["Assumed", "Fitted", "Platform", "Reading", "bands", "refusal"]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The nearest port that a platform can be told.
+    """The nearest port that a platform can express.
 
     Attributes
     ----------
     port : Port
-        What the lines will say.
+        Port that the lines will describe.
     reasons : mapping
-        Why it is not what was simulated, by the name of what differs (see `forebay.configuration.port.differences`).
+        Reasons for differences from the simulation, by the names that `forebay.configuration.port.differences` uses.
     notes : tuple of str
-        What differs and no figure shows.
+        Differences that no figure shows.
     """
 
     port: Port
@@ -91,17 +91,17 @@ class Platform(Protocol):
     title : str
         What it is.
     source : str
-        The documents that its lines follow.
+        Full name of the system.
     quirks : tuple of str
-        What to know before typing the lines.
+        Facts to know before typing the lines.
     disciplines : mapping
-        Each discipline of forebay's that it has, with what it calls it.
+        Forebay's disciplines that the platform has, with the platform's names for them.
     nearest : mapping
-        For those that it has not, the nearest of forebay's that it has; where nothing is said the first of its own.
+        Replacement for each discipline that the platform lacks; by default its first own one.
     shapes : bool
-        Whether it can be told of the buckets of a link's `shaper`.
+        Whether the platform has token buckets like those of a link's `shaper`.
     accesses : bool
-        Whether it can be told of the framing of an access line.
+        Whether the platform can count the framing of an access line.
     """
 
     @property
@@ -122,9 +122,9 @@ class Platform(Protocol):
     def accesses(self) -> bool: ...  # noqa: D102
 
     def fit(self, port: Port) -> Fitted:
-        """The nearest port that it can be told; raises `UnsupportedError` where there is none.
+        """The nearest port that the platform can express; raises `UnsupportedError` if there is none.
 
-        It is called for disciplines that the platform has only.
+        It is called only for disciplines that the platform has.
         """
         ...
 

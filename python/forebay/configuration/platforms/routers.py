@@ -51,7 +51,7 @@ WRED = {
 
 @dataclass(frozen=True)
 class Router(ABC):
-    """A router's operating system, told of in its own grains.
+    """A router's operating system, with its granularities and ranges.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Router(ABC):
     classes : int
         Queues of one port.
     others : str
-        What becomes of packets above a marking threshold that cannot be marked: "drop" or "queue".
+        Action on packets above a marking threshold that cannot be marked: "drop" or "queue".
     """
 
     name: str
@@ -85,7 +85,7 @@ class Router(ABC):
 
     @abstractmethod
     def link(self, port: Port) -> tuple[int | None, str]:
-        """The rate that it can be told, None where it cannot, and the layer whose bits those are."""
+        """The rate to configure, or None if it is out of range, and the layer whose bits it counts."""
 
     @abstractmethod
     def limit(self, limit: Limit, port: Port) -> Limit:
@@ -152,7 +152,7 @@ class Router(ABC):
         return Fitted(told, reasons, tuple(notes))
 
     def queue(self, queue: Queue, port: Port) -> Queue:
-        """A queue with its discipline as it can be told."""
+        """A queue with its limit and discipline fitted to the platform."""
         asked = queue.discipline
         if asked.kind not in self.disciplines:
             raise refusal(self, asked.kind)
@@ -177,14 +177,14 @@ class Router(ABC):
         return wred(values, ecn=asked.ecn and self.marks)
 
     def within(self, limit: Limit, most: int) -> Limit:
-        """The limit; refused where it is above the most that can be told."""
+        """The limit; refused above the platform's maximum."""
         if limit.amount > most:
             unit = "bytes" if limit.unit == "bytes" else "packets"
             raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
         return limit
 
     def lasting(self, limit: Limit, port: Port, most: int) -> Limit:
-        """The limit in whole microseconds; refused where they are more than the most that can be told."""
+        """The limit in whole microseconds; refused above the platform's maximum."""
         count = microseconds(limit, port)
         if count > most:
             found = f"{limit}, {count:,} microseconds at the link's rate"
@@ -192,7 +192,7 @@ class Router(ABC):
         return in_time(count, port.ip_rate)
 
     def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
-        """The rate of a shaper that counts a layer's bits in whole kb/s; refused where it is above the most."""
+        """The rate of a shaper that counts a layer's bits in whole kb/s; refused above the platform's maximum."""
         rate = whole_rate(port, layer)
         if rate > most:
             raise UnsupportedError(f"{self.name} cannot shape to {rate_text(rate)}; allowed: up to {rate_text(most)}")

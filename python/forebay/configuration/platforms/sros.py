@@ -372,7 +372,7 @@ def _elsewhere(words: Sequence[Word]) -> bool:
 
 
 def _paths(text: str) -> Iterator[list[Word]]:
-    """Every line with the contexts that it stands in: flat lines, and blocks in braces as `info` shows them."""
+    """Every line with its contexts: flat lines, and blocks in braces as `info` prints them."""
     within: list[list[Word]] = []
     for given in statements(text, comment="#", separators=""):
         words = given[1:] if given[0].text in ("/configure", "configure") else given

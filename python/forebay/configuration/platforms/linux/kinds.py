@@ -1,4 +1,4 @@
-"""tc's disciplines without classes: what each can be told, and what forebay calls it.
+"""tc's disciplines without classes: the settings of each, and forebay's name for it.
 
 Sources: the manual pages tc-bfifo(8), tc-pfifo(8), tc-codel(8), tc-fq_codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8),
 tc-cake(8), tc-dualpi2(8), and net/sched of Linux for the limits that they do not state.
@@ -28,7 +28,7 @@ Reader = Callable[[str], Value]
 
 @dataclass(slots=True)
 class Draft:
-    """A queue on its way to what tc can be told, and why it changed."""
+    """A queue that is being fitted to tc, and the reasons for its changes."""
 
     queue: Queue
     reasons: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Kind(Protocol):
         ...
 
     def fit(self, draft: Draft, port: Port) -> None:
-        """Change what it cannot be told."""
+        """Change the values that tc does not accept for the discipline."""
         ...
 
     def write(self, queue: Queue, port: Port) -> str:

@@ -489,7 +489,7 @@ def _ordered(leaves: list[Leaf], root: Node) -> list[Leaf]:
     return sorted(leaves, key=lambda leaf: (_minor(leaf.name) == default, leaf.level, _minor(leaf.name)))
 
 
-#: Bands that prio and ets have in the kernel (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's where none are told.
+#: Number of bands that the kernel allows (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's default number.
 MOST_BANDS = 16
 DEFAULT_BANDS = 3
 

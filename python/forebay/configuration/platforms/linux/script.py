@@ -80,7 +80,7 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
         return match[0] if given is None else given
 
     def result(match: re.Match[str]) -> str:
-        # Within arithmetic a variable may stand without its sign.
+        # Within arithmetic a variable may lack its dollar sign.
         inner = re.sub(r"[A-Za-z_][A-Za-z0-9_]*", lambda name: known.get(name[0], name[0]), match[1] or match[2] or "")
         number = _computed(inner)
         return match[0] if number is None else str(number)

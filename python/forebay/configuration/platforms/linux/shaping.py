@@ -25,7 +25,7 @@ QUANTUM = 1514
 
 
 def fitted(port: Port) -> Shaper:
-    """The nearest that tc can be told of a port's shaper."""
+    """The shaper nearest to a port's that tc can express."""
     asked = _shaper(port)
     if asked.peak is not None and asked.peak_burst is None:
         raise UnsupportedError("linux cannot be told of a peak without a `peak_burst` where packets vary")

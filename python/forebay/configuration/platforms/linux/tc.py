@@ -35,8 +35,8 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["LINUX", "Linux", "kind_of"]
 
-#: The bucket holds what the link sends in this time, at least two full frames: less than timers can keep up with slows
-#: the link down, more lets bursts pass that no queue sees.
+#: Time that determines the bucket: it holds the data that the link sends in this time, at least two full frames. A
+#: smaller one slows the link down, because timers are too coarse; a larger one lets bursts pass without a queue.
 BURST = Fraction(200, 10**6)
 #: The device that packets pass which arrive at eth0: a queue has to hold what leaves.
 IFB = "ifb4eth0"
@@ -96,7 +96,7 @@ class Linux:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """The nearest port that tc can be told."""
+        """The nearest port that tc can express."""
         reasons: dict[str, str] = {}
         notes: list[str] = []
         rate = max(8, port.bits_per_second // 8 * 8)

@@ -218,7 +218,7 @@ _STATISTICS = frozenset(
 _HARMLESS = frozenset(("ethtool", "sudo", "ip", "modprobe"))
 
 
-#: Words that begin a statement, and those that stand within one and were cut from it.
+#: Words that begin a statement, and words from within a statement that was cut there.
 _BEGINNINGS = frozenset(
     [
         *("tc", "qdisc", "class", "linklayer", "for", "do", "done"),
@@ -401,7 +401,7 @@ def fragment(text: str) -> Node:
 
 
 def options_of(words: Words, kind: str) -> Options:
-    """Options of a discipline that stand alone."""
+    """Options of a discipline without a statement around them."""
     return _raw(words, ALL[kind].options)
 
 
@@ -480,7 +480,7 @@ def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Opt
 
 
 def _microseconds(value: int) -> Fraction:
-    """A time as the kernel gave it back: it keeps units of 1024 ns, so 5 ms comes back as 4,999 us."""
+    """A time as the kernel returns it: it counts in units of 1024 ns, so 5 ms is returned as 4,999 us."""
     for step in (1000, 500, 100, 50, 10, 5):
         if -value % step <= 1 and value >= 1000:
             return Fraction(value + -value % step, 10**6)
