@@ -61,7 +61,7 @@ LONGEST = (
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Examples that failed are kept where everything is that is built.
+# Failed examples are stored in the folder of all build results.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "target" / "hypothesis"))
 
 # No test asserts how long something takes.

@@ -132,7 +132,7 @@ def _here() -> str:
 
 
 def _fuzzed(name: str, commands: tuple[list[str], str], seconds: int) -> Outcome:
-    """Fuzz a target. What leads to new places is kept beside the corpus, not in it."""
+    """Fuzz a target. Inputs that reach new code are stored beside the corpus, not in it."""
     run, repeat = commands
     corpus, findings = OUT / "corpus" / name, OUT / "findings"
     corpus.mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,7 @@ def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: in
 
 
 def tasks() -> set[str]:
-    """The threads of this process, but those that Polars keeps."""
+    """The threads of this process, without those of Polars."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # ended meanwhile

@@ -13,7 +13,7 @@ import pytest
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
-#: Verbs that read a file, and where its name stands.
+#: Verbs that read a file, and the position of its name.
 VERBS = (
     ("run", "FILE"),
     ("recommend", "FILE"),

@@ -364,7 +364,7 @@ def test_a_class_is_counted_by_its_own_packets(system: str, limit: str) -> None:
     read = translate("\n".join(told.lines), system, Assumed()).port.queue
     assert isinstance(read, Classes)
     found = read.classes[0].queue.limit
-    # 20 packets of 200 bytes; never less, and more only where no less can be told.
+    # 20 packets of 200 bytes; never less, and more only if the platform has no such value.
     if found.unit == "packets":
         assert found == Limit(20, "packets")
     else:

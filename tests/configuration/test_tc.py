@@ -537,7 +537,7 @@ def test_bands_are_as_many_as_the_kernel_has(kind: str, options: str) -> None:
 
 
 def test_a_band_has_the_quantum_of_its_number() -> None:
-    """Whichever of the others have a discipline of their own, and in whatever order they are told."""
+    """The quantum does not depend on which other bands have a discipline, nor on their order."""
     queue = translate(
         classful("ets", "bands 5 strict 1 quanta 9000 3000 1000", "4", "2"), "linux", Assumed()
     ).port.queue

@@ -1,4 +1,4 @@
-"""Rates that stand in a file beside the scenario are what the same steps in it are, and bad files are one line."""
+"""Rates in a file beside the scenario equal the same steps in the scenario, and an error in the file is one line."""
 
 from __future__ import annotations
 

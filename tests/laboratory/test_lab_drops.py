@@ -1,4 +1,4 @@
-"""The laboratory's lost packets in a browser: what it tells of one is what a native run says of it."""
+"""The laboratory's lost packets in a browser: its story of a loss equals the recording of a native run."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Native:
         return [(float(time), int(flow), int(packet)) for time, flow, packet in zip(*columns, strict=True)]
 
     def has(self, flow: int, time: float, window: float) -> None:
-        """The window of a flow at a moment, told to four digits, is one of those about it."""
+        """The window of a flow at a time, shown to four digits, equals a recorded one near that time."""
         own = (self.flows["flow"] == flow) & (np.abs(self.flows["time_s"] - time) < NEAR)
         windows = self.flows["cwnd_packets"][own]
         assert windows.size > 1
@@ -149,7 +149,7 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
             assert seconds(story["acknowledged"]) >= (again - time) * (1 - 6e-3)
         if story["its window"].startswith("fell"):
             before, after = (number(story["its window"], word) for word in ("from", "to"))
-            # A second is told to hundredths, and nothing moves before a timer expires.
+            # A time in seconds is shown to hundredths, and nothing changes before a timer expires.
             native.has(flow, time + noticed - (0.01 if noticed > 0.1 else 0.0), before)
             assert after == pytest.approx(native.lowest(flow, time + noticed - 1e-3, again + 0.02), rel=2e-3)
             assert number(story["its window"], "×") == pytest.approx(after / before, abs=6e-3)

@@ -240,7 +240,7 @@ def timestamps(packet: Segment) -> tuple[int, int]:
 
 
 def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
-    """The round trips that timestamps, and data and its acknowledgments, tell are the scenario's and the queue's."""
+    """The round trips in timestamps, and in data and acknowledgments, are the scenario's plus the queueing delay."""
     text = TWO_WAY.replace('reverse = ["up"]', 'reverse = ["up"]\nreceive_window = "200p"')
     scenario = Scenario.parse(text + 'acknowledgments = true\ncapture = "both"\n')
     report = scenario.run(traces=True, replications=1)

@@ -285,7 +285,7 @@ def begun(home: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
         env={**os.environ, "FOREBAY_MARK": mark},
     )
     deadline = time.monotonic() + HANGS_S
-    # The command, who started it, the two that stand for them, and the three of the namespaces.
+    # The command, its parent, the two that represent them, and the three of the namespaces.
     least = 5 if "--serve" not in options else 4
     while len(marked(mark)) < least:
         assert process.poll() is None, process.communicate()

@@ -1,4 +1,4 @@
-"""Programs in the place of flows: the scenario that runs, what programs are told, and what is told of them."""
+"""Programs in the place of flows: the scenario that runs, the environment of the programs, and the report."""
 
 from __future__ import annotations
 

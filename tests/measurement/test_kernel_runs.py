@@ -1,4 +1,4 @@
-"""Runs in real time: made once and kept, repeated where the machine was late, gone on with behind an interruption."""
+"""Runs in real time: stored after the first time, repeated if the machine was late, resumed after an interruption."""
 
 from __future__ import annotations
 

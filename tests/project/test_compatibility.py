@@ -113,7 +113,7 @@ def _released_answers() -> dict[str, dict[str, set[str]]]:
 
 
 def _allowed(place: str, kinds: set[str]) -> set[str]:
-    """The kinds of a place; a half width is a number or null in every release, null where too few runs tell it."""
+    """The kinds of a place; a half width is a number or null in every release, null if the runs are too few."""
     return kinds | {"nothing"} if place.endswith(".half_width") else kinds
 
 

@@ -290,7 +290,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_every_block_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    """None is passed over: each command is run, run in a shorter form or marked, and the marked ones are told."""
+    """Every command is run, run in a shorter form, or marked; the marked ones are reported."""
     kinds = Counter(block.kind for page in PAGES for block in _code(page))
     told = _all()
     marked = [command for command in told if _marked(command.text) is not None and command.text not in SHORTER]
@@ -343,7 +343,7 @@ def test_commands_within_sentences_have_verbs_and_options_that_exist() -> None:
         command = cli.get_command(click.Context(cli), words[0])
         assert command is not None, text
         known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {"--help", "-h"}
-        # An option of the program that `emulate` starts is not forebay's, nor is what stands in an option's value.
+        # An option of the program that `emulate` starts is not forebay's; neither is a word in an option's value.
         options = re.findall(
             r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", re.sub(r"'[^']*'", "", text.split(" -- ")[0])
         )

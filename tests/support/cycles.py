@@ -128,7 +128,7 @@ _HSTCP_TABLE = (
 
 
 def _hstcp_row(window: float) -> tuple[int, float]:
-    """Its last row stands for all beyond, where no test goes."""
+    """Its last row applies to all larger windows, which no test reaches."""
     return next(((row[1], row[2]) for row in _HSTCP_TABLE if window <= row[0]), _HSTCP_TABLE[-1][1:])
 
 

@@ -48,7 +48,7 @@ ASKED: dict[str, tuple[list[str], int]] = {
     "explain": (["explain", "sqrt-n", "--json"], 0),
     "translate": (["translate", "bfifo limit 200kb", "--for", "linux", "--link", "100Mbps", "--json"], 0),
 }
-#: Tables whose keys are the user's, or whose rows are many of one kind: one stands for all.
+#: Tables whose keys are the user's, or whose rows are all of one kind: one row represents all.
 BY_NAME = ("goals", "resolved", "parameters", "scenario", "changed", "values")
 
 
@@ -76,7 +76,7 @@ def scenarios() -> Iterator[str]:
 
 
 def shape(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
-    """Each place of an answer, and the kind of what stands there."""
+    """Each place of an answer, and the kind of its value."""
     kinds: dict[type, str] = {bool: "truth", str: "text", int: "number", float: "number", type(None): "nothing"}
     if isinstance(value, dict):
         yield at, "table"
@@ -123,7 +123,7 @@ def names() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Keep what this version promises."""
+    """Store the interfaces of this version."""
     version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     RELEASED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
