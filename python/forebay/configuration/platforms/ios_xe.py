@@ -239,7 +239,7 @@ def _curve(state: Policies, said: Said) -> None:
 
 
 def _row(state: Policies, said: Said) -> None:
-    """A row of WRED's table, whose thresholds are in the unit of the queue limit."""
+    """Read a row of WRED's table, whose thresholds are in the unit of the queue limit."""
     entry = state.current(said.line)
     unit = "bytes" if entry.limit is not None and entry.limit.unit != "packets" else "packets"
     least, most = (Amount(said.number(name), unit, said.line) for name in ("shown_least", "shown_most"))
@@ -252,14 +252,14 @@ def _exponent(state: Policies, said: Said) -> None:
 
 
 def _shown_limit(state: Policies, said: Said) -> None:
-    """A queue limit as a device shows it; a time comes with its bytes."""
+    """Read a queue limit from a device's output; a time is followed by its bytes."""
     amount = said.number("shown_bytes") if said.has("shown_bytes") else said.number("amount")
     unit = "bytes" if said.has("shown_bytes") else said.word("unit")
     state.current(said.line).limit = Amount(amount, unit, said.line)
 
 
 def _all_priorities(state: Policies, _: Said) -> None:
-    """Figures of all priority classes together, whose queue it is that they share."""
+    """Read the figures of all priority classes together; these classes share one queue."""
     if state.policy is not None:
         state.at = state.policy.shared = Class("", 0)
 

@@ -43,7 +43,7 @@ PACKET = 256
 LEAST, MOST = 9 * 1024, 10**9
 MOST_THRESHOLD = 1_073_741_823
 MOST_RATIO = 127
-#: Whole kb/s of 32 bits.
+#: The fastest rate in bits per second: whole kb/s of 32 bits.
 FASTEST = (2**32 - 1) * 1000
 
 _UNITS = {

@@ -18,7 +18,7 @@ __all__ = ["GRAMMAR", "STATEMENTS", "Scheduler", "State", "elsewhere", "paths"]
 
 @dataclass(slots=True)
 class Scheduler:
-    """A scheduler as far as it was read."""
+    """A scheduler as read so far."""
 
     name: str
     line: int
@@ -34,7 +34,7 @@ class Scheduler:
 
 @dataclass(slots=True)
 class _Profile:
-    """A drop profile as far as it was read."""
+    """A drop profile as read so far."""
 
     levels: list[int] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)
@@ -52,12 +52,12 @@ class State:
     shown: str = ""
 
     def scheduler(self, said: Said) -> Scheduler:
-        """The scheduler that a line is about; a part of a configuration is about one without a name."""
+        """The scheduler that a line concerns; a part of a configuration concerns one without a name."""
         name = said.word("scheduler", self.shown)
         return self.schedulers.setdefault(name, Scheduler(name, said.line))
 
     def profile(self, said: Said) -> _Profile:
-        """The drop profile that a line is about."""
+        """The drop profile that a line concerns."""
         return self.profiles.setdefault(said.word("profile"), _Profile())
 
 
@@ -69,7 +69,7 @@ def _temporal(state: State, said: Said) -> None:
 
 
 def _share_of_buffer(state: State, said: Said) -> None:
-    """A part of the port's buffer, which only the card knows."""
+    """A part of the port's buffer, whose size only the card knows."""
     state.scheduler(said).part = f"{said.number('percent')} %" if said.has("percent") else "the remainder"
 
 
@@ -148,7 +148,7 @@ def _shown_buffer(state: State, said: Said) -> None:
 
 
 def _shown_profile(state: State, said: Said) -> None:
-    """A row of drop profiles: only Junos's own, which is tail drop, says what it is by its name."""
+    """A row of drop profiles; only the name of Junos's own profile shows that it is tail drop."""
     if said.word("profile") != "<default-drop-profile>":
         state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
 
@@ -269,7 +269,7 @@ STATEMENTS = {
 
 
 def elsewhere(words: Sequence[Word]) -> bool:
-    """Whether a statement is of another hierarchy, or says nothing of queues."""
+    """Whether a statement belongs to another hierarchy, or does not concern queues."""
     texts = [word.text for word in words]
     if texts[0] == "class-of-service":
         texts = texts[1:]
@@ -327,7 +327,7 @@ def _options(words: list[Word]) -> Iterator[list[Word]]:
 
 
 def _prompt(words: Sequence[Word]) -> bool:
-    """Whether a line is what was typed at a device, as in `root@R8> show class-of-service interface`."""
+    """Whether a line is a typed command, as in `root@R8> show class-of-service interface`."""
     return words[0].text in ("show", "run") or words[0].text.endswith((">", "#"))
 
 

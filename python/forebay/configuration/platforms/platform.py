@@ -1,7 +1,7 @@
 """A platform: it fits a port to what the device can express, writes the configuration, and reads it back.
 
-Three laws hold for every platform, and tests hold it to them: `read(write(fit(x)))` is `fit(x)`; fitting twice is
-fitting once; whatever `fit` changed is said, with both figures.
+Three laws hold for every platform, and tests check them: `read(write(fit(x)))` is `fit(x)`; a second fit changes
+nothing; every change by `fit` is reported with both figures.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Platform(Protocol):
         ...
 
     def write(self, port: Port) -> list[str]:
-        """The whole configuration of a port that was fitted."""
+        """The whole configuration of a fitted port."""
         ...
 
     def read(self, text: str, assumed: Assumed) -> Reading:
@@ -138,7 +138,7 @@ class Platform(Protocol):
 
 
 def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
-    """The error for a discipline that a platform does not have, or not in a class."""
+    """The error for a discipline that a platform lacks, or lacks within a class."""
     if where and kind in platform.disciplines:
         return UnsupportedError(f"{platform.name} cannot be told of {kind} in {where}; allowed: it alone")
     nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
@@ -151,9 +151,9 @@ def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
 
 
 def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
-    """The simulated `priority` as classes: a band each, the first of them strictly before the others.
+    """The simulated `priority` as classes: one per band, of which the first is strictly before the others.
 
-    Its buffer is one for all bands; the classes of routers have one each, of the same size here.
+    The scenario's buffer is common to all bands; each class of a router has its own, of the same size.
     """
     count = round(queue.discipline.number("bands"))
     if not 2 <= count <= most:
@@ -177,7 +177,7 @@ CODE_POINTS = (46, 34, 26, 18, 10, 32, 24, 16, 8, 36, 28, 20, 12, 38, 30)
 
 
 def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
-    """One line on which traffic goes into a class; what no filter takes goes into the last."""
+    """A note on the traffic of a class; traffic without a filter goes into the last class."""
     who = ", ".join(entry.groups) or "what is left"
     if number == count - 1:
         return f"{where} ({entry.name}): {who}, every packet that no filter takes"
@@ -185,10 +185,10 @@ def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
 
 
 def whole_packets(limit: Limit, packet: int) -> Limit:
-    """A limit as whole packets, never fewer bytes and at least one."""
+    """A limit rounded up to whole packets, at least one."""
     return Limit(max(1, -int(-limit.in_packets(packet) // 1)), "packets")
 
 
 def whole_bytes(limit: Limit, packet: int, least: int = 1) -> Limit:
-    """A limit as whole bytes, never fewer."""
+    """A limit rounded up to whole bytes."""
     return Limit(max(least, -int(-limit.in_bytes(packet) // 1)), "bytes")

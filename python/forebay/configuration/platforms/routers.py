@@ -1,6 +1,6 @@
 """The common properties of routers: a shaper, tail drop, WRED with ECN, and classes by priority and share.
 
-A router names its grains and ranges; how a port is fitted to them is said here once.
+Each router has its granularities and ranges; this module fits a port to them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "wred",
 ]
 
-#: Why WRED is not the RED that was simulated.
+#: Reasons for differences between WRED and the simulated RED.
 WRED = {
     "gentle": "WRED drops everything above max; simulate link.queue.gentle = false",
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
@@ -58,7 +58,7 @@ class Router(ABC):
     name, title, source, quirks, disciplines, nearest, shapes, accesses
         See `Platform`.
     levels : int
-        Strict priorities, what has none counted as the last.
+        Number of strict priorities; classes without one count as the last.
     classes : int
         Queues of one port.
     others : str
@@ -81,7 +81,7 @@ class Router(ABC):
     @property
     @abstractmethod
     def reasons(self) -> Mapping[str, str]:
-        """Why the port is not what was simulated, by what differs."""
+        """Reasons for differences from the simulated port, by the name of the setting."""
 
     @abstractmethod
     def link(self, port: Port) -> tuple[int | None, str]:
@@ -89,19 +89,19 @@ class Router(ABC):
 
     @abstractmethod
     def limit(self, limit: Limit, port: Port) -> Limit:
-        """The nearest limit, never less; raises `UnsupportedError` where it is out of range."""
+        """The nearest limit, never smaller; raises `UnsupportedError` if it is out of range."""
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
-        """The nearest threshold in a queue of this limit; in the limit's unit and grain where nothing else is said."""
+        """The nearest threshold in a queue of this limit; by default in the limit's unit and granularity."""
         return whole(level, queue.unit, port.packet)
 
     def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
-        """Two thresholds that differ, so that a curve is no step."""
+        """Two distinct thresholds, so that a curve is not a step."""
         del queue
         return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
 
     def probability(self, probability: float) -> float:
-        """The nearest probability; whole percent, at least one, where nothing else is said."""
+        """The nearest probability; by default in whole percent, at least one."""
         return max(1, round(probability * 100)) / 100
 
     def weight(self, weight: float) -> float:
@@ -109,7 +109,7 @@ class Router(ABC):
         return power_of_two(weight, 0, 15)
 
     def alpha(self, alpha: float) -> float:
-        """The nearest multiple of the free memory, for systems that have dynamic thresholds."""
+        """The nearest multiple of the free memory, for systems with dynamic thresholds."""
         raise NotImplementedError
 
     def remarks(self, queue: Queue) -> Iterator[str]:
@@ -223,7 +223,7 @@ class Router(ABC):
             raise UnsupportedError(f"{self.name} cannot be told of {strict} strict priorities; allowed: {allowed}")
 
     def same_unit(self, queues: Sequence[Queue], port: Port) -> list[Queue]:
-        """Queues of one policy, all in bytes where their units differ."""
+        """The queues of one policy; all in bytes if their units differ."""
         if len({queue.limit.unit for queue in queues}) == 1:
             return list(queues)
         return [self.queue(in_bytes(queue, port.packet), port) for queue in queues]
@@ -247,13 +247,13 @@ def whole(limit: Limit, unit: str, packet: int) -> Limit:
 
 
 def whole_rate(port: Port, layer: str) -> int:
-    """The rate that carries the same full packets where another layer's bytes count, in whole kb/s."""
+    """The rate in whole kb/s that carries the same full packets if another layer's bytes count."""
     exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
     return max(1000, round(exact / 1000) * 1000)
 
 
 def microseconds(limit: Limit, port: Port) -> int:
-    """Whole microseconds in which a limit of full packets is sent, never less but for the rounding of a number."""
+    """Time in whole microseconds in which a limit of full packets is sent, rounded up after float noise is removed."""
     exact = Fraction(limit.in_bytes(port.packet)) * 8 * 10**6 / port.ip_rate
     return max(1, math.ceil(exact * (1 - Fraction(1, 10**15))))
 
@@ -289,7 +289,7 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
 def percents(weights: Sequence[float], whole: int = 100) -> list[int]:
     """Whole percent, at least one each, that sum to the whole: the largest remainders are rounded up.
 
-    Where none is promised anything all have the same.
+    If all weights are 0, all shares are equal.
     """
     total = sum(weights)
     exact = [whole * weight / total if total > 0 else whole / len(weights) for weight in weights]
@@ -308,7 +308,7 @@ def of_hundred(weights: Sequence[float]) -> list[float]:
 
 
 def settled(schedule: Literal["strict", "wrr", "dwrr"], classes: Sequence[TrafficClass]) -> Classes:
-    """Classes in the one form of several that mean the same: priorities first, strict where at most one takes turns."""
+    """Classes in the canonical one of equivalent forms: priorities first, strict if at most one class takes turns."""
     turns = sum(not entry.priority for entry in classes)
     first = classes if schedule == "strict" else sorted(classes, key=lambda entry: not entry.priority)
     if schedule != "strict" and turns > 1:
@@ -317,7 +317,7 @@ def settled(schedule: Literal["strict", "wrr", "dwrr"], classes: Sequence[Traffi
 
 
 def members(classes: Classes) -> list[tuple[TrafficClass, int | None]]:
-    """Each class with its strict priority from 1 on; None for those that take turns and for the last of strict ones."""
+    """Each class with its strict priority from 1 on; None for classes that take turns and for the last strict one."""
     found: list[tuple[TrafficClass, int | None]] = []
     level = 0
     last = len(classes.classes) - 1
@@ -329,7 +329,7 @@ def members(classes: Classes) -> list[tuple[TrafficClass, int | None]]:
 
 
 def prioritized(found: Sequence[tuple[TrafficClass, int | None]]) -> Classes:
-    """The classes that a configuration has, each with its strict priority from 1 on, or None where it takes turns."""
+    """The classes of a configuration, each with its strict priority from 1 on, or None if it takes turns."""
     ordered = sorted(found, key=lambda each: (each[1] is None, each[1] or 0))
     weights = lowest_terms([round(entry.weight) for entry, level in ordered if level is None])
     turns = iter(weights)
