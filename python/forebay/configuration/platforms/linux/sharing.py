@@ -1,8 +1,8 @@
 """The shares of htb's and hfsc's classes as classes of a scenario: weights, priorities, and unsupported rules.
 
 Sources: tc-htb(8), tc-hfsc(7) and tc-hfsc(8) of iproute2; net/sched/sch_htb.c and sch_hfsc.c of Linux. A class of htb
-sends at its own rate whatever the others do. What is left goes to the lowest `prio`, in turns of `quantum`, up to the
-`ceil`. Classes of hfsc share by their link-share curves, none with less than its real-time curve.
+always gets its own rate. The rest goes to the lowest `prio`, in turns of `quantum`, up to the `ceil`. Classes of hfsc
+share by their link-share curves, and each gets at least its real-time curve.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay.errors import InputError
 
 __all__ = ["Division", "Leaf", "Part", "divide", "filled"]
 
-#: How far shares may be from the weights and count as the same.
+#: Relative difference up to which shares count as equal to the weights.
 CLOSE = Fraction(1, 50)
 
 
