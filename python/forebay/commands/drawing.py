@@ -45,7 +45,7 @@ class ResultFiles:
     InputError
         If one of the files cannot be written.
     MissingPackageError
-        If only a picture is asked for and Matplotlib is not installed.
+        If `picture` is given and Matplotlib is not installed.
     """
 
     def __init__(

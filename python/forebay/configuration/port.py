@@ -89,7 +89,7 @@ class Discipline:
     Attributes
     ----------
     kind : str
-        As in the scenario: "fq_codel".
+        Name of the discipline in scenarios, such as "fq_codel".
     parameters : mapping
         By the scenario's names, in their order.
     ecn : bool
@@ -150,7 +150,7 @@ class TrafficClass:
     Attributes
     ----------
     name : str
-        As in the scenario.
+        Name of the class in the scenario.
     groups : tuple of str
         Flow groups that the class carries; empty if the configuration does not name them.
     weight : float
@@ -469,7 +469,7 @@ def _whole(amount: Fraction | float, unit: Unit) -> Limit:
 def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
     """The differences between two ports: the name of each setting and both figures.
 
-    Names of classes and of groups are not compared, and figures are equal up to their seventh digit.
+    Names of classes and of groups are not compared. Figures that agree in seven digits count as equal.
     """
     if asked.rate != told.rate:
         yield "rate", _rate(asked.rate), _rate(told.rate)

@@ -125,8 +125,8 @@ class Words:
     ----------
     words : sequence of Word
         The statement.
-    Index of the next word.
-        The number of the next word.
+    at : int
+        Index of the next word.
     """
 
     words: Sequence[Word]

@@ -228,10 +228,10 @@ class Shape:
 
     Attributes
     ----------
-    Units of the system, by name.
-        Its units by name.
-    The system's name for a queue's limit, and the instruction if a text has none.
-        What a queue's limit is called, and what to do where none is said.
+    units : mapping
+        Units of the system, by name.
+    limit, missing : str
+        The system's name for a queue's limit, and the instruction if a text has none.
     share_of_rate : bool
         Whether times count at a class's share of the rate, or at its slower shaper, instead of at the rate.
     others : str

@@ -87,17 +87,17 @@ class Platform(Protocol):
     Attributes
     ----------
     name : str
-        As in `--for`.
+        Name of the platform, as in `--for`.
     title : str
-        What it is.
+        Name of the system in full.
     source : str
-        Full name of the system.
+        Documents that its lines follow.
     quirks : tuple of str
         Facts to know before typing the lines.
     disciplines : mapping
         Forebay's disciplines that the platform has, with the platform's names for them.
     nearest : mapping
-        Replacement for each discipline that the platform lacks; by default its first own one.
+        Replacement for each discipline that the platform lacks; by default the platform's first one.
     shapes : bool
         Whether the platform has token buckets like those of a link's `shaper`.
     accesses : bool

@@ -152,7 +152,7 @@ def filled(total: Fraction, wishes: Sequence[tuple[Fraction, Fraction, Fraction]
     Parameters
     ----------
     total : Fraction
-        What there is; it may be more than all want.
+        The available amount; it may exceed the sum of all maxima.
     wishes : sequence of (turn, least, most)
         The least of all together is at most the total.
     """
