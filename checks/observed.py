@@ -74,7 +74,7 @@ class Judgment:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the promise is kept: an unknown number promises nothing, and an upper bound that it is one."""
+        """Whether the estimate is right: an unknown number claims nothing, and an upper bound claims only to be one."""
         if self.found is None:
             return True
         off = abs(self.found.value - self.truth)
@@ -236,7 +236,7 @@ def _known(found: Estimate | Unknown) -> Estimate | None:
 
 
 def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
-    """Tables of sets of cases: kept promises, controllers and their probabilities, and deviations."""
+    """Tables of sets of cases: estimates that are right, controllers and their probabilities, and deviations."""
     lines: list[str] = []
     for title, cases in judged.items():
         if cases:

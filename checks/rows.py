@@ -81,7 +81,7 @@ class Row:
     kernel : mapping or None
         Scenario that the kernel engine runs; None if the row is not from Linux' TCP of such a kernel.
     phase : str
-        Of a row of ns-2, "on" or "off": whether a round trip is a whole or half number of transmission times.
+        Phase of a row of ns-2, "on" or "off": whether a round trip is a whole or half number of transmission times.
     """
 
     kind: str

@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 from tests.support.tiers import ALL, DEFAULT_EXAMPLES, second_tier
 
-#: Of what Windows does not have, signals, namespaces and `fork`, these are made.
+#: Tests that need signals, namespaces or `fork`, which Windows does not have.
 collect_ignore = (
     [
         "checks/test_captured.py",
@@ -61,7 +61,7 @@ LONGEST = (
 # Tests that are started in the background ignore Ctrl-C, and so would every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Examples that failed are kept where everything is that is built.
+# Failed examples are stored in the folder of all build results.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "target" / "hypothesis"))
 
 # No test asserts how long something takes.
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What interrupted searches of others have left is not gone on from."""
+    """Use an empty cache, so that no test resumes an interrupted search."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -1,4 +1,4 @@
-"""What the atlas expects of a scenario: its own links' buffers, what lies between them, and nothing beyond."""
+"""The expectation of the atlas for a scenario: exact at its own links, interpolated between them, none beyond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make fuzz`: every target for so many seconds, a line each, and what was found with the command that repeats it.
+"""`make fuzz`: run every target for some seconds, and print a line each, and the findings with a command to repeat.
 
 Rust's targets run under cargo-fuzz, with the address sanitizer where there is a nightly toolchain and without it on
 stable; Python's under atheris; `scenarios` are random ones for every engine. A target whose tool is missing is left out
@@ -23,7 +23,7 @@ from tests.attacks.targets import TARGETS
 ROOT = Path(__file__).parent.parent.parent
 OUT = ROOT / "out" / "fuzz"
 CORPORA = ROOT / "fuzz" / "corpus"
-#: Of one input: seconds, megabytes and bytes.
+#: Limits of one input: seconds, megabytes and bytes.
 LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=4096", "-print_final_stats=1")
 #: One case of `scenarios` ends with this.
 SCENARIOS = "scenarios"
@@ -31,7 +31,7 @@ SCENARIOS = "scenarios"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a target's run gave.
+    """The result of a target's run.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def _here() -> str:
 
 
 def _fuzzed(name: str, commands: tuple[list[str], str], seconds: int) -> Outcome:
-    """Fuzz a target. What leads to new places is kept beside the corpus, not in it."""
+    """Fuzz a target. Inputs that reach new code are stored beside the corpus, not in it."""
     run, repeat = commands
     corpus, findings = OUT / "corpus" / name, OUT / "findings"
     corpus.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ def _fuzzed(name: str, commands: tuple[list[str], str], seconds: int) -> Outcome
     directory = ROOT / "fuzz" if run[0] == "cargo" else ROOT
     log = OUT / f"{name}.log"
     with log.open("wb") as file:
-        # What hangs outside of the target's own inputs is ended, too.
+        # A target that hangs outside of its own inputs is ended, too.
         try:
             code = subprocess.run(
                 command, cwd=directory, stdout=file, stderr=subprocess.STDOUT, check=False, timeout=seconds + 900,

@@ -1,4 +1,4 @@
-"""Files of forebay's own that somebody may have damaged or forged.
+"""Attacks on forebay's own files, damaged or forged.
 
 Where a checksum would end every attack at once it is made right first: who forges a file can compute one, too.
 """
@@ -73,7 +73,7 @@ def _file(name: str, raw: bytes) -> Iterator[Path]:
 
 
 def document_(raw: bytes) -> None:
-    """What is read means the same when it is written and read again."""
+    """A document that was read has the same content after it is written and read again."""
     with refused():
         found = document(raw, "file", "a document")
         again = json.dumps(found).encode()
@@ -117,7 +117,7 @@ def bundle(raw: bytes) -> None:
             check_sentence(line)
 
 
-#: What begins a member in the texts of this corpus: `== NAME`, and its content from the next line on.
+#: The beginning of a member's first line in the texts of this corpus: `== NAME`. Its content follows.
 MARK = b"== "
 
 
@@ -211,7 +211,7 @@ def hashes(raw: bytes) -> None:
 
 
 def search(raw: bytes) -> None:
-    """What was kept is taken or left; never more of it than there is, and never an error."""
+    """Stored runs are used or ignored: never more than were stored, and never with an error."""
     from forebay.search.resumption import Resumption
 
     scenario = _job().scenario

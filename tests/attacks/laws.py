@@ -1,4 +1,4 @@
-"""What a message must be like, and which errors there may be."""
+"""The laws of error messages, and the allowed types of errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_sentence(text: str) -> None:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What is inside may be refused, in one sentence; everything else that it raises is a finding."""
+    """Allow the block to refuse its input in one sentence; every other error is a finding."""
     try:
         yield
     except ForebayError as error:

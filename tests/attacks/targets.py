@@ -19,7 +19,7 @@ class Target:
     name : str
         That of its corpus, too.
     reads : str
-        What it is, in words.
+        Description of the target.
     feed : callable
         Takes any bytes; raises where a law is broken.
     """

@@ -103,7 +103,7 @@ def test_what_a_fuzzer_says_is_understood(tmp_path: Path, monkeypatch: pytest.Mo
     assert fuzzed(quiet, tmp_path, monkeypatch) == campaign.Outcome("cell", 99, 34)
     found = f"print('Test unit written to {tmp_path}/cell-crash-1'); raise SystemExit(77)"
     assert fuzzed(found, tmp_path, monkeypatch).findings == ("repeat cell-crash-1",)
-    # What ends without an input is a finding, too: out of memory, or a fuzzer that does not start.
+    # A target that ends without an input is a finding, too: out of memory, or a fuzzer that does not start.
     assert len(fuzzed("raise SystemExit(1)", tmp_path, monkeypatch).findings) == 1
 
 

@@ -1,4 +1,4 @@
-"""Texts that somebody typed, or that a router printed."""
+"""Attacks on the readers of typed texts and of routers' output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.search.buffer_variable import BufferVariable
 from forebay.sweeps.axes import MOST_VALUES, Axis
 from tests.attacks.laws import check_sentence, refused
 
-#: What a reader of a router's configuration may know beside it.
+#: Facts that a reader of a router's configuration may know besides the text.
 ASSUMED = (Assumed(), Assumed(10**9), Assumed(10**9, 64), Assumed(8_000, 65535))
 NAMES = (*PLATFORMS,)
 
@@ -70,7 +70,7 @@ def _written(found: object) -> None:
     try:
         lines = configure(system, port).lines
     except KeyError as unsaid:
-        # What a text does not say, such as the weight of an average, cannot be written again.
+        # A value that a text lacks, such as the weight of an average, cannot be written again.
         if all(unsaid.args[0] in queue.discipline.parameters for _, queue in port.queues()):
             raise
         return

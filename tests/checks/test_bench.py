@@ -1,4 +1,4 @@
-"""What `make bench` makes of its runs."""
+"""The evaluation of the runs of `make bench`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.recommendation import recommend
 
-#: What measures time; instructions are counted beside anything.
+#: Tests that measure time; instructions can be counted beside other work.
 timed = pytest.mark.real_time
 
 SMALL = """

@@ -1,4 +1,4 @@
-"""What a controller or a queue discipline is said to be held against, beside the reference numbers that there are."""
+"""The references that each controller and queue discipline is compared with, and the reference numbers that exist."""
 
 from __future__ import annotations
 

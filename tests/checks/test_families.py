@@ -24,7 +24,7 @@ LINUX = {"stack": "linux"}
 
 
 def ns2(name: str) -> Mapping[str, Any]:
-    """What the rows of ns-2 make of a controller."""
+    """The keys of a controller with the behavior of ns-2."""
     return {"stack": "ns2", **NS2_CONTROLLERS[name]}
 
 
@@ -105,7 +105,7 @@ def test_one_flow_has_the_cycle_of_its_law(name: str, buffer: int) -> None:
 
 
 def misses_of_one_flow(controller: Controller, flow: Mapping[str, Any], buffer: int) -> list[tuple[str, float, float]]:
-    """What of a flow is not as in the cycle of the controller's law: which number, ours and the law's."""
+    """The numbers of a flow that differ from the cycle of the controller's law: name, our value, the law's value."""
     rtt, pipe = 0.06, 100.0
     law = controller.law(rtt, rtt * (1.0 + buffer / pipe))
     expected = cycles.cycle(law, pipe + buffer + 1.0, rtt, pipe)
@@ -134,7 +134,7 @@ def test_windows_and_cuts_belong_together_as_the_response_function_says(name: st
 
 
 def window_ratios(controller: Controller, flow: Mapping[str, Any]) -> list[float]:
-    """Each flow's window by that of its controller's law, of so many cuts."""
+    """Ratio of each flow's window to the window of its controller's law at the same number of reductions."""
     link = {"rate": "30Mbps", "buffer": "48p"}
     noise = {"name": "noise", "packet": "500B", "workload": {"poisson": {"rate": "1.5Mbps"}}}
     flows = packets(flow, 7, {"linspace": ["80ms", "110ms"]})
@@ -205,7 +205,7 @@ MIXTURE = {"mixture": [{"weight": 0.5, "exponential": "12p"}, {"weight": 0.5, "e
 
 
 def test_open_loop_traffic_is_carried() -> None:
-    """What is offered leaves, and no more than that and what was sent again: two percent are chance."""
+    """All offered traffic leaves, plus the retransmissions and nothing else; two percent are random."""
     load = {"open_loop": {"load": 0.7, "size": MIXTURE}}
     flows = {"name": "web", **ns2("sack"), "rtt": {"uniform": ["20ms", "90ms"]}, "workload": load}
     found = run({"rate": "20Mbps", "buffer": "60p"}, flows, warmup=50, measure=600)

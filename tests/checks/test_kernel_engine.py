@@ -91,7 +91,7 @@ def test_a_run_obeys_the_laws_of_its_link(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["tail drop", "a mix"])
 def test_what_was_sent_was_delivered_or_dropped_or_is_under_way(kind: str) -> None:
-    """What left the link carried new payload or repairs, and repairs are as many as drops, but for a window between."""
+    """Every packet that left carried new payload or a repair, and repairs equal drops up to one window."""
     report = believed(scenario(kind))
     metrics, seconds = report.metrics, 2.0
     left = metrics.utilization.mean * RATE_BPS * seconds / 8 / PACKET

@@ -62,7 +62,7 @@ def _pairs() -> dict[str, Pair] | str:
 
 @pytest.fixture
 def pair(request: pytest.FixtureRequest) -> Pair:
-    """What both did with a case."""
+    """The results of both shapers in a case."""
     pairs = _pairs()
     if isinstance(pairs, str):
         pytest.skip(pairs)

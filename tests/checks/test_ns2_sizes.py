@@ -15,7 +15,7 @@ from tests.support.paths import ROOT
 
 FOLDER = ROOT / "tests" / "ns2"
 
-#: Of utilization in points, of the others relative: what ns-2's two seeds differ by, and a little more.
+#: Tolerances, of utilization in points and of the others relative: the difference of ns-2's two seeds, and a margin.
 WITHIN = {"utilization": 0.03, "queue_mean_packets": 0.25, "loss_rate": 0.40}
 
 

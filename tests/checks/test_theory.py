@@ -62,7 +62,7 @@ def test_a_check_that_is_right_passes_and_one_that_is_wrong_fails() -> None:
 
 
 def test_tables_of_other_programs_are_renewed_where_they_were_compared(tmp_path: Path) -> None:
-    """What `make reference WRITE=FILE` wrote is as good as comparing again; without, the tables stay."""
+    """The file of `make reference WRITE=FILE` counts as a comparison; without the file, the tables do not change."""
     every = [Finding("ns2", "A_fq", "a", "utilization", 0.9, 0.91, 0.01, 8, 0.02, agrees=True)]
     findings.write(tmp_path / "found.json", every, 8)
     assert theory.found_in(tmp_path / "found.json", 8, 1) == every

@@ -377,7 +377,7 @@ def test_schema_is_json_schema(schema: dict[str, Any]) -> None:
 def test_scenarios_follow_the_schema(path: Path, schema: dict[str, Any]) -> None:
     written = tomllib.loads(path.read_text(encoding="utf-8"))
     jsonschema.validate(written, schema)
-    # What a scenario is resolved to is a scenario, too.
+    # The resolved form of a scenario is a scenario, too.
     jsonschema.validate(dict(Scenario.load(path).resolved), schema)
     written["link" if "link" in written else "links"] = {"rate": "fast"}
     with pytest.raises(jsonschema.ValidationError):

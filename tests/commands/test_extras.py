@@ -1,4 +1,4 @@
-"""What `recommend` does not need may not be there: every verb answers all the same, or says in a line how to get it."""
+"""Packages that `recommend` does not need may be missing: every verb works, or prints how to install the package."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ FLOWS = "ts,te,sa,da,sp,dp,pr,ipkt,ibyt\n" + "".join(
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the calls are about."""
+    """A folder with the files that the calls name."""
     found = tmp_path_factory.mktemp("extras")
     for name, text in (("small.toml", SMALL), ("flows.csv", FLOWS), ("interface.txt", "x\n")):
         (found / name).write_text(text, encoding="utf-8")
@@ -184,7 +184,7 @@ main()
     assert "Traceback" in done.stderr, "what is no extra is a bug, and shows where"
 
 
-# What the package says of itself ----------------------------------------------------------------------------------
+# The package's own metadata ----- ---------------------------------------------------------------------------------
 
 
 def bare(requirement: str) -> str:
@@ -205,7 +205,7 @@ def test_the_project_declares_what_the_commands_name() -> None:
 
 def test_every_package_that_is_imported_is_declared() -> None:
     own = {"forebay", *sys.stdlib_module_names}
-    # Of what measures the laboratory alone, and what Jinja2 brings along.
+    # Packages of the measurements of the laboratory, and a dependency of Jinja2.
     others = {"selenium", "markupsafe"}
     found: dict[str, Path] = {}
     for path in sorted((ROOT / "python" / "forebay").rglob("*.py")):

@@ -1,4 +1,4 @@
-"""What is forked from a process that waits answers as one that begins from nothing."""
+"""A fork of a waiting process answers like a new process."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_while_the_command_loads(tmp_path: Path, small: Path, module: str, strik
     assert found.stderr.splitlines() == ["forebay: interrupted"]
 
 
-#: Whoever has not ended by then hangs: nothing is judged by it but that.
+#: A process that runs longer than this hangs. No other verdict depends on this time.
 HANGS_S = 100
 
 
@@ -106,7 +106,7 @@ def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: in
 
 
 def tasks() -> set[str]:
-    """The threads of this process, but those that Polars keeps."""
+    """The threads of this process, without those of Polars."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # ended meanwhile

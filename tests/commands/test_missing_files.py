@@ -13,7 +13,7 @@ import pytest
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
-#: Verbs that read a file, and where its name stands.
+#: Verbs that read a file, and the position of its name.
 VERBS = (
     ("run", "FILE"),
     ("recommend", "FILE"),
@@ -32,7 +32,7 @@ VERBS = (
 
 
 def told(verb: tuple[str, ...], name: str, folder: Path) -> str:
-    """What a verb says of a file, which is one line."""
+    """The message of a verb about a file, in one line."""
     found = forebay(*(name if each == "FILE" else each for each in verb), cwd=folder)
     assert found.code == 2, (verb, found)
     assert found.out == ""

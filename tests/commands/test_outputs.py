@@ -135,7 +135,7 @@ def test_what_can_be_written_is_not_touched(place: Path) -> None:
 
 
 def limited(place: Path, size: int, *arguments: str, stdout: str = "") -> tuple[int, str, str]:
-    """Run a verb that may write no file of more than so many bytes, as where a disk is full."""
+    """Run a verb that may write no file of more than `size` bytes, as on a full disk."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

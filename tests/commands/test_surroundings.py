@@ -1,4 +1,4 @@
-"""What the command meets around it: encodings, widths, back ends of Matplotlib, hostile arguments and numbers."""
+"""The environment of the command: encodings, widths, back ends of Matplotlib, hostile arguments and numbers."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_the_exit_code_is_right_where_nobody_hears_why(
 
 @pytest.mark.long
 def test_matplotlib_says_nothing_of_its_folders(small: Path, tmp_path: Path) -> None:
-    """Nor does a home that is none keep a picture back."""
+    """A home that does not exist does not prevent a picture."""
     out = str(tmp_path / "out")
     code, _, err = told("recommend", str(small), "--out", out, cwd=tmp_path, HOME="/dev/null", MPLCONFIGDIR="/dev/null")
     assert (code, err) == (0, b"")

@@ -163,7 +163,7 @@ MISTAKES = [
 
 
 def typed(*arguments: str | bytes | Path, text: str | bytes = "", columns: int = 80) -> Answer:
-    """Run the command with something on standard input, so many columns wide."""
+    """Run the command with a text on standard input, in a terminal of `columns` columns."""
     command = [sys.executable, "-m", "forebay.command_line", *map(os.fsencode, arguments)]
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     given = text.encode() if isinstance(text, str) else text
@@ -431,7 +431,7 @@ def test_examples_are_accepted_by_their_verbs() -> None:
 
 
 def completed(words: str) -> list[str]:
-    """What a shell is offered for the last word."""
+    """The completions that a shell gets for the last word."""
     *before, last = words.removeprefix("forebay ").split(" ")
     offered = ShellComplete(cli, {}, "forebay", VARIABLE).get_completions(before, last)
     return [f"{item.type},{item.value}" for item in offered]
@@ -469,7 +469,7 @@ def test_completion_scripts_are_valid() -> None:
 
 
 def test_completed_keys_are_keys() -> None:
-    """What is offered for --set is known where it is set: no key is refused as unknown."""
+    """Every key that --set completes is accepted by --set: no key is refused as unknown."""
     scenario = Scenario.parse(SMALL)
     refusals = {}
     for key in setting_keys():
@@ -477,7 +477,7 @@ def test_completed_keys_are_keys() -> None:
             scenario.changed(f"{key}=")
         except InputError as error:
             refusals[key] = str(error)
-    # What is within a queue depends on its kind.
+    # The keys within a queue depend on its kind.
     refused = [key for key, refusal in refusals.items() if "unknown key" in refusal]
     assert [key for key in refused if not key.startswith("link.queue.")] == []
 

@@ -60,7 +60,7 @@ def _losses(text: str, *changes: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("cca", ["cubic", "newreno"])
 def test_a_fast_draft_measures_no_losses_of_the_slow_start(cca: str) -> None:
-    """Of 100 Gb/s and 3,000 flows a hundredth is simulated: each flow has the same share."""
+    """The test simulates a hundredth of 100 Gb/s and 3,000 flows, so that each flow has the same share."""
     text = draft(Wishes(rate="100Gbps", rtt="20ms..80ms", long=3000, web=0.2, cca=cca))
     smaller = ("link.rate=1Gbps", "flows.long.count=30")
     first, last = _losses(text, *smaller)

@@ -102,7 +102,7 @@ modprobe sch_cake
 tc qdisc add dev wan root cake bandwidth 20mbit diffserv4 nat wash ack-filter overhead 44 mpu 64
 iptables -t mangle -A FORWARD -j ACCEPT
 """
-# What `tc qdisc show` prints of a router with SQM; the figures are ours.
+# Output of `tc qdisc show` on a router with SQM; the figures are ours.
 SHOWN = """qdisc noqueue 0: dev lo root refcnt 2
 qdisc mq 0: dev lan1 root
 qdisc cake 8003: dev eth1 root refcnt 2 bandwidth 9Mbit diffserv3 dual-srchost nat nowash no-ack-filter split-gso rtt 100ms noatm overhead 44 mpu 84

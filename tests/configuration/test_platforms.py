@@ -140,7 +140,7 @@ UNSHAPED = {"ios-xr", "ios-xe", "junos", "eos", "sros"}
 
 
 def hold_laws(system: str, port: Port) -> None:
-    """What holds for every platform and port; the platform may also refuse a value, by name."""
+    """Check the laws of every platform and port; a platform may also refuse a value, by name."""
     spoken = PLATFORMS[system]
     refused = configure(spoken, port)
     if not refused.lines:
@@ -364,7 +364,7 @@ def test_a_class_is_counted_by_its_own_packets(system: str, limit: str) -> None:
     read = translate("\n".join(told.lines), system, Assumed()).port.queue
     assert isinstance(read, Classes)
     found = read.classes[0].queue.limit
-    # 20 packets of 200 bytes; never less, and more only where no less can be told.
+    # 20 packets of 200 bytes; never less, and more only if the platform has no such value.
     if found.unit == "packets":
         assert found == Limit(20, "packets")
     else:

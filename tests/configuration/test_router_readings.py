@@ -1,4 +1,4 @@
-"""What devices print, lines that were typed by hand, mistakes, and the grammar and the rounding behind them."""
+"""Output of devices, lines typed by hand, mistakes, and the grammar and the rounding of the readers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forebay.configuration.reading import MOST_CHARACTERS, Mistake, Word, whole
 from tests.support.ports import FIFO, RED, ROUTERS, STEP, VOICE_AND_REST, dsl, packets
 from tests.support.tiers import examples
 
-# What devices print ---------------------------------------------------------------------------------------------------
+# Output of devices ----- ----------------------------------------------------------------------------------------------
 
 SHOWN_XE = """
 Router#show policy-map interface gigabitEthernet 0/1
@@ -553,7 +553,7 @@ def test_a_text_is_bounded(name: str) -> None:
 @pytest.mark.parametrize("piece", ["x", '"', "{ ", "\\\n", "a\n"])
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_a_long_text_is_read_in_one_pass(name: str, piece: str) -> None:
-    """A reader that begins again at every character would not end while anybody waits."""
+    """A reader that restarts at every character would take too long."""
     with pytest.raises(InputError) as refused:
         translate(piece * (2**16 // len(piece)), name, Assumed())
     assert "\n" not in str(refused.value)

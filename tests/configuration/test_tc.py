@@ -41,7 +41,7 @@ def lines(*overrides: str) -> str:
 # The real tc --------------------------------------------------------------------------------------------------------
 
 
-#: What the kernel says of a statement beneath a discipline that it has not.
+#: Messages of the kernel about a statement beneath a discipline that it lacks.
 BENEATH = (
     "Class doesn't support",
     "Parent qdisc",
@@ -60,7 +60,7 @@ def test_tc_takes_every_discipline(kind: str, rate: str) -> None:
     # Its automatic thresholds at 400 Gb/s are far above 64 packets.
     told = configure(LINUX, port(*changes, *(["link.buffer=100000p"] if kind == "choke" else [])))
     assert told.lines
-    # Of a thousand equal classes a few are enough.
+    # A few of a thousand equal classes are enough.
     told_to_tc = [line.replace("$(seq 1 1024)", "$(seq 1 3)") for line in told.lines]
     found, _ = given_to_tc(told_to_tc, "tc qdisc show dev lo")
     assert len(found) == len(statements("\n".join(told.lines)))
@@ -155,7 +155,7 @@ def test_tc_takes_every_curve(kind: str) -> None:
 
 @pytest.mark.usefixtures("tc")
 def test_the_kernel_takes_the_filters() -> None:
-    """Of prio it has nothing, so they hang on an htb of the same handles."""
+    """The kernel here lacks prio, so the filters are attached to an htb with the same handles."""
     told = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
     filters = [line for line in told if line.startswith("tc filter")]
     assert len(filters) == 4
@@ -193,7 +193,7 @@ def test_a_rate_is_what_tc_makes_of_it(text: str) -> None:
     assert json.loads(shown)[0]["options"]["rate"] * 8 == units.rate(text)
 
 
-# What users have ----------------------------------------------------------------------------------------------------
+# Configurations of users ----- --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_what_other_kernels_print() -> None:
         assert read.queue.limit == Limit(64, "packets")
 
 
-# What is written ----------------------------------------------------------------------------------------------------
+# Written configurations ----- ---------------------------------------------------------------------------------------
 
 
 def test_the_issue_s_example() -> None:
@@ -476,7 +476,7 @@ def test_quanta_that_were_fitted_are_fitted_to_themselves(quantum: int) -> None:
     assert round(once.queue.classes[1].weight * 1500) == quantum
 
 
-# What no device prints ------------------------------------------------------------------------------------------------
+# Texts that no device prints ----- ------------------------------------------------------------------------------------
 
 
 def printed(**entry: object) -> str:
@@ -537,7 +537,7 @@ def test_bands_are_as_many_as_the_kernel_has(kind: str, options: str) -> None:
 
 
 def test_a_band_has_the_quantum_of_its_number() -> None:
-    """Whichever of the others have a discipline of their own, and in whatever order they are told."""
+    """The quantum does not depend on which other bands have a discipline, nor on their order."""
     queue = translate(
         classful("ets", "bands 5 strict 1 quanta 9000 3000 1000", "4", "2"), "linux", Assumed()
     ).port.queue

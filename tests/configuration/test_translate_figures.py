@@ -168,7 +168,7 @@ def test_a_text_without_a_queue_says_what_it_has() -> None:
         translate("qdisc noqueue 0: dev lo root refcnt 2", "linux", Assumed())
 
 
-# What a scenario does not have ----------------------------------------------------------------------------------------
+# Settings that a scenario lacks ----- ---------------------------------------------------------------------------------
 
 CAKE = "qdisc cake 8005: dev eth0 root refcnt 2 bandwidth 18500Kbit diffserv4 dual-srchost nat rtt 100ms overhead 44"
 

@@ -1,4 +1,4 @@
-"""What is read and what a run may need is bounded: by the number of bytes, and by `--memory`."""
+"""Inputs are bounded by their number of bytes, and runs by `--memory`."""
 
 from __future__ import annotations
 

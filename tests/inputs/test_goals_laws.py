@@ -183,11 +183,11 @@ def test_one_value_is_enough_for_two_bounds() -> None:
     check_bounds(())
 
 
-# What a report says ----------------------------------------------------------------------------------------------
+# Values of a report ----- ----------------------------------------------------------------------------------------
 
 
 def report(metrics: Mapping[str, float], **group: Any) -> Report:
-    """Of a link and two groups, of which the second is described."""
+    """A report on a link and two groups; `group` describes the second one."""
     groups = [
         {"name": "first", "metrics": {"loss_rate": {"mean": 0.11}}, "completion_time_s": {"p50": 0.12}},
         {"name": "web", "metrics": {"loss_rate": {"mean": 0.25}}} | group,

@@ -1,4 +1,4 @@
-"""Rates that stand in a file beside the scenario are what the same steps in it are, and bad files are one line."""
+"""Rates in a file beside the scenario equal the same steps in the scenario, and an error in the file is one line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_command_finds_it_from_elsewhere_and_takes_another_instead(tmp_path:
     changing = json.loads(forebay("run", path, "--json").out)
     constant = json.loads(forebay("run", path, "--set", "link.rate=10Mbps", "--json").out)
     assert changing["metrics"]["goodput_bps"] != constant["metrics"]["goodput_bps"]
-    # What is kept of a run needs the file no more.
+    # The stored form of a run does not need the file.
     assert "trace.csv" not in json.dumps(Scenario.load(path).resolved)
 
 
@@ -103,7 +103,7 @@ def test_the_command_finds_it_from_elsewhere_and_takes_another_instead(tmp_path:
             f"found more than {MOST_ROWS} changes of the rate; allowed: fewer",
         ),
         ("time_s,rate_Mbps\n0,10\n" + " " * MOST_BYTES, f"found more than {MOST_BYTES} bytes"),
-        # What only the engines' reader can know.
+        # Errors that only the engines' reader can find.
         ("time_s,rate_Mbps\n0,10\n5,2\n", "repeat"),
         ("time_s,rate_bps\n0,10\n5,2\n", "rate"),
     ],

@@ -20,7 +20,7 @@ from forebay.measurement.precision import Precision, run_to_precision
 from forebay.measurement.synchronization import fit_synchronization
 from tests.support.scenarios import SMALL
 
-#: What is no number that any of them takes.
+#: Values that no argument accepts as a number.
 NONE = [
     *(math.nan, math.inf, -math.inf, "3", "", b"3", [], {}, object, 1 + 1j, True, False),
     *(np.nan, np.float64("inf"), np.bool_(True), np.array([1, 2]), np.array([]), np.str_("3")),

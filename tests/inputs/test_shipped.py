@@ -152,7 +152,7 @@ def test_what_contradicts_itself_is_refused(arguments: list[str], told: str, tmp
 
 
 def completed(words: list[str], tmp_path: Path) -> list[str]:
-    """What bash offers for the last of some words, split as bash splits a line: an @ is a word of its own."""
+    """The completions of bash for the last word; bash splits a line so that an @ is a separate word."""
     program = tmp_path / "forebay"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forebay.command_line "$@"\n', encoding="utf-8")
     program.chmod(0o755)

@@ -24,7 +24,7 @@ FOUND = sorted((ROOT / "crates/engines/tests/found").glob("*.toml"))
 CORPUS = sorted((ROOT / "fuzz/corpus/scenario").glob("*.toml"))
 #: Events of a run that takes less than a second on each side.
 EVENTS = 400_000.0
-#: What a page's run may need.
+#: Memory limit of a page's run, in bytes.
 MEMORY = 500_000_000
 REFUSED = 2
 

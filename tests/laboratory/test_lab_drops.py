@@ -1,4 +1,4 @@
-"""The laboratory's lost packets in a browser: what it tells of one is what a native run says of it."""
+"""The laboratory's lost packets in a browser: its story of a loss equals the recording of a native run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from forebay.scenario import Scenario
 from tests.support.laboratory_page import QUICK, Lab, built, until
 
-#: A link with responsive flows and packets of nobody, both of which lose.
+#: A link with responsive flows and with unresponsive packets; both lose packets.
 SHARED = (
     QUICK.replace('"Two flows"', '"With noise"')
     + """
@@ -23,7 +23,7 @@ rtt      = "20ms"
 workload = { cbr = { rate = "3Mbps" } }
 """
 )
-#: What a native run records of the same.
+#: The recording of a native run of the same scenario.
 RECORDED = """
 [trace]
 every  = "100us"
@@ -88,7 +88,7 @@ def number(text: str, before: str) -> float:
 
 
 class Native:
-    """What a native run of the scenario recorded."""
+    """The recording of a native run of the scenario."""
 
     def __init__(self, text: str) -> None:
         tables = Scenario.parse(text + RECORDED).run(replications=1, traces=True).traces()
@@ -102,7 +102,7 @@ class Native:
         return [(float(time), int(flow), int(packet)) for time, flow, packet in zip(*columns, strict=True)]
 
     def has(self, flow: int, time: float, window: float) -> None:
-        """The window of a flow at a moment, told to four digits, is one of those about it."""
+        """The window of a flow at a time, shown to four digits, equals a recorded one near that time."""
         own = (self.flows["flow"] == flow) & (np.abs(self.flows["time_s"] - time) < NEAR)
         windows = self.flows["cwnd_packets"][own]
         assert windows.size > 1
@@ -135,7 +135,7 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
             continue
         flow, packet, shown = int(found[1]) - 1, int(found[2].replace(",", "")), float(found[3])
         [time] = [time for time, *which in known if which == [flow, packet] and abs(time - shown) < 1e-4]
-        # Who is dropped found no place.
+        # The dropped packet found the buffer full.
         assert story["queue then"] == "20 packets waited"
         native.has(flow, time, float(story["window then"].split()[0]))
         again = native.again(flow, packet, time)
@@ -149,7 +149,7 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
             assert seconds(story["acknowledged"]) >= (again - time) * (1 - 6e-3)
         if story["its window"].startswith("fell"):
             before, after = (number(story["its window"], word) for word in ("from", "to"))
-            # A second is told to hundredths, and nothing moves before a timer expires.
+            # A time in seconds is shown to hundredths, and nothing changes before a timer expires.
             native.has(flow, time + noticed - (0.01 if noticed > 0.1 else 0.0), before)
             assert after == pytest.approx(native.lowest(flow, time + noticed - 1e-3, again + 0.02), rel=2e-3)
             assert number(story["its window"], "×") == pytest.approx(after / before, abs=6e-3)
@@ -237,7 +237,7 @@ def test_a_click_on_a_drop_chooses_it_and_the_story_goes_on_with_the_play(browse
     until(lambda: lab.all(".signals button"), 60.0)
     play.click()
     stood = lab.stands()
-    # Wherever it lies: somebody who looks for it finds it by its pointer.
+    # A visitor finds the drop with the pointer, wherever it lies.
     found = browser.execute_script(
         """const canvas = document.querySelector('canvas');
         const box = canvas.getBoundingClientRect();
@@ -256,7 +256,7 @@ def test_a_click_on_a_drop_chooses_it_and_the_story_goes_on_with_the_play(browse
     [pressed] = lab.all('.signals button[aria-pressed="true"]')
     assert headline(lab).split(" at ")[1] in pressed.text.replace("\u202f", " ")
     assert lab.figure("time") == stood
-    # What has not happened yet is told with the play, or when somebody asks.
+    # Later events appear as the run continues, or on request.
     assert early["acknowledged"] == "not yet"
     assert len(lab.all("svg.course .sign")) == 1
     [more] = [each for each in lab.all(".story button") if "follows" in each.text]

@@ -30,7 +30,7 @@ SEEDS = (1, 2, 3, 4, 5)
 
 @pytest.fixture(scope="module")
 def experiments() -> Iterator[Shelf]:
-    """What the page's experiments are."""
+    """The experiments of the page."""
     with shelf.opened() as it:
         assert list(it.all) == NAMES
         yield it

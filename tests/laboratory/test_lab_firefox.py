@@ -66,7 +66,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def experiments() -> Iterator[Shelf]:
-    """What the page's experiments are."""
+    """The experiments of the page."""
     with shelf.opened() as it:
         yield it
 

@@ -7,7 +7,7 @@ import pytest
 from checks import lab_memory
 from checks.lab_page import Page
 
-#: Enough to tell what each of them leaves from what comes and goes.
+#: Enough rounds to separate growth from fluctuation.
 ROUNDS = 6
 
 

@@ -1,4 +1,4 @@
-"""What the laboratory lets a visitor take along: the trace is a native run's, the pictures are read alone."""
+"""The files that a visitor can save: the trace equals a native run's, and the pictures need no other file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_trace_is_that_of_a_native_run(browser: Any, page: Path, tmp_path: Pat
         for time, window in zip(flows["time_s"][own], flows["cwnd_packets"][own], strict=True):
             [text] = [text for at, text in shown.items() if abs(at - time) < 1e-9]
             if time == 0:
-                # A row is of all that has happened before its time: nobody has begun.
+                # A row describes the events before its time, and the flow has not started by then.
                 assert text == ""
                 continue
             assert float(text) == pytest.approx(window, rel=1e-12), (flow, time)

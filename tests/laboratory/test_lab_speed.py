@@ -1,4 +1,4 @@
-"""What keeps the laboratory smooth: where it simulates, and how much it says at once. How fast it is, is measured."""
+"""The conditions of a smooth laboratory: the thread that simulates, and the size of its messages. Speed is measured."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: Page, c
     # Those of the trade-off are asked one thing after the other.
     probed_page.until("probe.workers.slice(1).some((it) => it.asked > 0)")
     assert probed_page.evaluate("Math.max(...probe.workers.slice(1).map((it) => it.mostAsked))") <= 1
-    # Whoever pauses hears no more.
+    # A paused page receives no more pictures.
     probed_page.press("Pause")
     probed_page.until("probe.workers[0].unseen === 0")
     before = probed_page.evaluate("new Promise((done) => setTimeout(() => done(probe.workers[0].pictures), 300))")
     after = probed_page.evaluate("new Promise((done) => setTimeout(() => done(probe.workers[0].pictures), 300))")
     assert before == after
-    # What is counted as packets is what the page shows, to its three digits.
+    # The count of packets equals the figure that the page shows, to its three digits.
     shown = probed_page.evaluate(
         "[...document.querySelectorAll('.figures div')].find((it) => it.querySelector('dt').textContent === 'packets')"
         ".querySelector('dd').textContent"

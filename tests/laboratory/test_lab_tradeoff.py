@@ -120,7 +120,7 @@ def test_background_comes_and_goes_by_keys(browser: Any, page: Path) -> None:
     slider(lab, "Load").send_keys(Keys.HOME)
     until(lambda: "background" not in lab.written())
     assert lab.written() == QUICK
-    # What it was made of is not forgotten.
+    # The settings of the curve are still there.
     browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     until(lambda: "700B" in lab.written())
     assert not lab.complaints()
@@ -140,7 +140,7 @@ def test_jitter_is_drawn_for_each_flow_and_stays_in_proportion(browser: Any, pag
 
 
 def test_the_interval_of_the_page_is_students() -> None:
-    # What lab/src/tradeoff.ts has as numbers.
+    # The numbers in lab/src/tradeoff.ts.
     text = (ROOT / "lab/src/tradeoff.ts").read_text()
     found = re.search(r"const STUDENT = \[(.*?)\]", text, re.DOTALL)
     assert found is not None

@@ -17,7 +17,7 @@ from tests.support.browsers import lacking
 from tests.support.laboratory_page import QUICK, until
 from tests.support.scenarios import SMALL
 
-#: What VS Code lets the output of a cell do: `notebook.experimental.enableCsp` in backLayerWebView.ts.
+#: The policy of VS Code for the output of a cell: `notebook.experimental.enableCsp` in backLayerWebView.ts.
 VS_CODE = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src https: http: data:; font-src https:; connect-src https:; child-src https: data:;"
@@ -136,9 +136,9 @@ class Notebook:
         browser.get(page.as_uri())
 
     def inside(self, script: str, cell: int = 0) -> Any:
-        """What a script finds in the page of a cell."""
+        """The result of a script in the page of a cell."""
         frame = self.browser.find_elements("css selector", "iframe")[cell]
-        # A browser draws no frame that nobody sees.
+        # A browser draws no frame that is out of view.
         self.browser.execute_script("arguments[0].scrollIntoView()", frame)
         self.browser.switch_to.frame(frame)
         try:
@@ -183,7 +183,7 @@ def test_page_and_model_follow_each_other(browser: Any, tmp_path: Path, code: st
     notebook.inside(TYPE.format(text=json.dumps(wrong)))
     until(lambda: notebook.inside("return document.querySelector('#wrong').textContent"))
     notebook.inside(TYPE.format(text=json.dumps(right)))
-    # What is no scenario is nobody's, and what was taken is told once.
+    # An invalid scenario is not saved, and a valid one is reported once.
     assert until(lambda: notebook.run("return saved")) == [right]
     notebook.run(f"model.set('text', {json.dumps(QUICK.replace('Two flows', 'From Python'))})")
     until(lambda: notebook.title() == "From Python")
@@ -224,7 +224,7 @@ def test_a_cell_has_the_colors_and_the_height_that_fit(browser: Any, tmp_path: P
     until(lambda: notebook.inside(overflow) == 0)
     high = notebook.run(height)
     notebook.run("document.querySelector('iframe').parentElement.style.width = '400px'")
-    # What stands side by side stands one below the other then.
+    # Elements in a row become elements in a column then.
     until(lambda: notebook.run(height) > high + 100 and notebook.inside(overflow) == 0)
     notebook.run("model.set('height', 500)")
     until(lambda: notebook.run(height) == 500)

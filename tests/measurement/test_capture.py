@@ -219,7 +219,7 @@ def test_connections_read_as_tcp_does(tmp_path: Path) -> None:
         assert {packet.payload for packet in data} == {1448}
         places = {(packet.sequence - first - 1) / 1448 for packet in data}
         assert all(place.is_integer() for place in places), "on the grid of full packets"
-        # What was lost in the last half second need not be repaired by the end.
+        # A loss in the last half second may remain without a repair.
         recent = [packet for packet in data if packet.time > data[-1].time - 500_000_000]
         known = min((packet.sequence - first - 1) / 1448 for packet in recent)
         assert known > 100
@@ -240,7 +240,7 @@ def timestamps(packet: Segment) -> tuple[int, int]:
 
 
 def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
-    """The round trips that timestamps, and data and its acknowledgments, tell are the scenario's and the queue's."""
+    """The round trips in timestamps, and in data and acknowledgments, are the scenario's plus the queueing delay."""
     text = TWO_WAY.replace('reverse = ["up"]', 'reverse = ["up"]\nreceive_window = "200p"')
     scenario = Scenario.parse(text + 'acknowledgments = true\ncapture = "both"\n')
     report = scenario.run(traces=True, replications=1)
@@ -248,7 +248,8 @@ def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
     names, packets = read(tmp_path / "packets.pcapng")
     assert names == ["arrivals", "departures"]
     both = [packet for packet in packets if packet.protocol == 6 and packet.interface != 0]
-    # What leaves goes out of its port, and what comes back comes in; where it arrives it is the other way around.
+    # A packet of the link leaves through its port, and a packet of the reverse path enters; on arrival it is the
+    # reverse.
     outward = {
         (packet.interface, packet.source, packet.target, packet.identification): packet.inbound for packet in packets
     }
@@ -272,7 +273,7 @@ def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
         for direction in (True, False):
             numbers = [packet.identification for there, packet in flow if there == direction]
             assert len(set(numbers)) == len(numbers)
-    # What is seen on either side of the queue is one packet.
+    # A packet on both sides of the queue is the same packet.
     arrivals = {(p.source, p.target, p.identification): p for p in packets if p.interface == 0 and p.protocol == 6}
     for packet in packets:
         if packet.interface == 1 and packet.protocol == 6:
@@ -282,7 +283,7 @@ def test_both_directions_read_as_a_router_sees_them(tmp_path: Path) -> None:
 
 
 def check_connection(flow: list[tuple[bool, Segment]]) -> None:
-    """Of a connection of 30 ms whose data crosses the link, and whose sender stands at it."""
+    """Check a connection of 30 ms whose data crosses the link; its sender is at the link."""
     sent: dict[int, int] = {}
     stamped: dict[int, int] = {}
     heard: list[int] = []

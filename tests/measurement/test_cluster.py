@@ -90,7 +90,7 @@ def worker(address: str, *more: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def await_workers(address: str, number: int) -> None:
-    """Go on as soon as so many workers are there."""
+    """Wait until this number of workers is connected."""
     import distributed
 
     with distributed.Client(address, set_as_default=False) as client:
@@ -98,7 +98,7 @@ def await_workers(address: str, number: int) -> None:
 
 
 def tables(folder: Path) -> list[bytes]:
-    """What depends on nothing but the sweep."""
+    """The tables that depend on the sweep alone."""
     return [(folder / f"{name}.parquet").read_bytes() for name in ("rows", "summary")]
 
 
@@ -210,7 +210,7 @@ def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str, tmp_pat
 
 
 def kill_a_worker_of(_task: list[int], _memory: int) -> list[cluster.Answer]:
-    """What a worker does that does not survive one of its jobs."""
+    """A worker that dies during one of its jobs."""
     if 3 in _task:
         os.kill(os.getpid(), signal.SIGKILL)
     return [(True, number * number) for number in _task]
@@ -270,7 +270,7 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
     assert "of it for `flows.bulk.count`" in failed
     assert "allowed: 400 MB (its worker has 1.00 GB for 2 threads)" in failed
     assert pl.read_parquet(tmp_path / "there" / "rows.parquet").height == 1
-    # What is asked for holds on workers as it does here.
+    # The memory limit of the command also holds on workers.
     lines = [line for line in (allowed.out + allowed.err).splitlines() if line.startswith("failed: ")]
     assert len(lines) == 2
     assert all("allowed: 100 kB (`--memory` allows more)" in line for line in lines)
@@ -440,7 +440,7 @@ def test_what_takes_too_long_is_given_up_after_its_time(scheduler: str) -> None:
 
 
 def sleep_over(task: slice, _memory: int) -> list[cluster.Answer]:
-    """Take longer than anybody waits."""
+    """Take longer than the test waits."""
     time.sleep(100)
     return [(True, None)] * (task.stop - task.start)
 

@@ -24,9 +24,9 @@ from tests.support.scenarios import HOME
 
 pytestmark = pytest.mark.real_time
 
-#: Whoever has not ended by then hangs: nothing is judged by it but that.
+#: A process that runs longer than this hangs. No other verdict depends on this time.
 HANGS_S = 60
-#: A server that takes what comes, and a client that sends so many bytes and waits until all have arrived.
+#: A server that reads all data, and a client that sends a number of bytes and waits until all have arrived.
 SINK = """
 import socket
 with socket.create_server(("", 7000)) as server:
@@ -74,7 +74,7 @@ def reported(home: Path, *options: str, command: tuple[str, ...]) -> dict[str, A
     return report
 
 
-# What runs behind the link ----------------------------------------------------------------------------------------
+# Programs behind the link ----- -----------------------------------------------------------------------------------
 
 
 def test_an_upload_takes_as_long_as_the_link_takes(home: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_peer_that_fails_is_said(home: Path) -> None:
     assert "--peer: found `sh -c 'exit 3'`, which ended with exit code 3 before it listened" in found.err
 
 
-# What is left -----------------------------------------------------------------------------------------------------
+# Remaining processes and files ----- ------------------------------------------------------------------------------
 
 
 def begun(home: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
@@ -285,7 +285,7 @@ def begun(home: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
         env={**os.environ, "FOREBAY_MARK": mark},
     )
     deadline = time.monotonic() + HANGS_S
-    # The command, who started it, the two that stand for them, and the three of the namespaces.
+    # The command, its parent, the two that represent them, and the three of the namespaces.
     least = 5 if "--serve" not in options else 4
     while len(marked(mark)) < least:
         assert process.poll() is None, process.communicate()
@@ -341,7 +341,7 @@ LEAVE = "trap '' INT TERM HUP; (setsid sleep 300 >/dev/null 2>&1 </dev/null &) ;
 def test_whatever_ends_it_nothing_is_left(
     home: Path, number: signal.Signals, code: int, *, whole: bool, stubborn: bool
 ) -> None:
-    """Of a terminal's Ctrl-C, which all of its processes hear, and of signals to the command alone."""
+    """Ctrl-C of a terminal, which reaches all processes, and signals to the command alone."""
     script = LEAVE + "sleep 300" if stubborn else "exec sleep 300"
     process, mark = begun(home, "--peer", "sleep 300", "--with", "home", "--", "sh", "-c", script)
     namespaces = set(marked(mark).values()) - {str(Path("/proc/self/ns/net").readlink())}

@@ -1,4 +1,4 @@
-"""Programs in the place of flows: the scenario that runs, what programs are told, and what is told of them."""
+"""Programs in the place of flows: the scenario that runs, the environment of the programs, and the report."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_programs_are_in_the_class_of_their_group(
     assert {name: sorted(groups) for name, groups in found.items()} == {n: sorted(g) for n, g in classes.items()}
 
 
-# What programs are told -------------------------------------------------------------------------------------------
+# The environment of programs ----- --------------------------------------------------------------------------------
 
 VARIABLES = {"FOREBAY_PEER": "198.18.1.1", "FOREBAY_SELF": "198.18.0.1", "FOREBAY_SIDE": "sender"}
 
@@ -200,7 +200,7 @@ def test_what_python_asks_for_is_checked_before_anything_runs() -> None:
         assert str(found.value).startswith(complaint)
 
 
-# What is told ------------------------------------------------------------------------------------------------------
+# Printed text ----- ------------------------------------------------------------------------------------------------
 
 
 def printed(view: Any, columns: int = 80) -> list[str]:

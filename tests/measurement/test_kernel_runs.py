@@ -1,4 +1,4 @@
-"""Runs in real time: made once and kept, repeated where the machine was late, gone on with behind an interruption."""
+"""Runs in real time: stored after the first time, repeated if the machine was late, resumed after an interruption."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.storage import journal
 
-#: What a run is of; the packet engine answers for the kernel's.
+#: The scenario of a run; the packet engine answers for the kernel.
 TABLES: dict[str, Any] = {
     "link": {"rate": "10Mbps", "buffer": "20p"},
     "flows": [{"name": "one", "cca": "newreno", "stack": "linux", "rtt": "20ms", "workload": "persistent"}],

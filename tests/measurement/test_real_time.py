@@ -65,7 +65,7 @@ LATE = Lateness(p50_s=12e-6, p99_s=90e-6, p999_s=210e-6, max_s=3e-3, frozen_s=2.
 
 
 def core(lateness: Lateness | None) -> _core.Report:
-    """What an engine in real time would have answered: a run of the packet engine whose machine was so late."""
+    """A report as of an engine in real time: a run of the packet engine with this lateness of the machine."""
     scenario = Scenario.parse(VARIED)
     kept = scenario.run(replications=1).core.kept()
     if lateness is not None:
@@ -137,7 +137,7 @@ def test_every_error_that_rust_raises_is_one_of_python() -> None:
     assert all(issubclass(getattr(errors, name), ForebayError) for name in named)
 
 
-# Who may ask them, and how long it takes ------------------------------------------------------------------------------
+# Access to the engines, and the duration of their runs ----- ----------------------------------------------------------
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_the_coarse_gallery_draws_every_figure_and_judges_its_claims(paper: str,
 
 
 def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
-    """What is reproduced into one folder adds to its gallery, in the catalog's order; nothing stands there twice."""
+    """Figures reproduced into one folder add to its gallery, in the catalog's order and without repetitions."""
     out = tmp_path / "gallery"
     shutil.copytree(real[0], out)
 
@@ -94,7 +94,7 @@ def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_pa
     assert ids() == ["auge/fig4", "avrachenkov/fig1", "avrachenkov/fig4"]
     (out / "auge" / "fig4.png").unlink()
     assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
-    assert ids() == ["avrachenkov/fig1", "avrachenkov/fig4"], "a picture that somebody took away"
+    assert ids() == ["avrachenkov/fig1", "avrachenkov/fig4"], "a deleted picture"
     (out / "gallery.json").write_text("not JSON", encoding="utf-8")
     assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
     assert ids() == ["avrachenkov/fig1"]

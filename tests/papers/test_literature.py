@@ -174,7 +174,7 @@ def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -
 
 # Reasons of deviations ----------------------------------------------------------------------------------------------
 
-#: Window after a loss, and after another round trip so many seconds later.
+#: Window after a loss, and after another round trip that ends a number of seconds later.
 Law = tuple[Callable[[float, float], dict[str, float]], Callable[[dict[str, float], float, float], float]]
 
 
@@ -203,7 +203,7 @@ def cubic(rtt: float, scaling: float = 0.4, kept: float = 0.7) -> Law:
 
 
 def mean_window(law: Law, loss: float, rtt: float, *, evenly: bool, losses: int = 4000) -> float:
-    """Mean window of a law alone, round by round, over so many losses."""
+    """Mean window of a law alone, round by round, over `losses` losses."""
     cut, grow = law
     random = np.random.default_rng(1)
     window, last, packets, rounds = 1.2 / math.sqrt(loss), 0.0, 0.0, 0.0
@@ -299,7 +299,7 @@ def test_a_claim_that_is_not_reproduced_has_a_cause() -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["dctcp", "fairness"])
 def test_a_sample_has_the_verdicts_of_the_page(name: str, tmp_path: Path) -> None:
-    """What the coarse version decides is what the page says; what it leaves open may be either."""
+    """Every verdict of the coarse version agrees with the page; an open one may be either."""
     page = _verdicts_of_the_page()
     (drawn,) = reproduce(f"literature/{name}", quick=True, out=tmp_path).drawn
     assert drawn.trouble == ""

@@ -205,7 +205,7 @@ def test_a_wrong_paper_file_is_one_line(tmp_path: Path) -> None:
         ({"about": 0.4, "within": 0.1}, 0.4, 0.3, "not_checkable"),
         ({"from": 1, "to": 2}, 1.5, 0.0, "reproduced"),
         ({"from": 1, "to": 2}, 2.5, 0.0, "not_reproduced"),
-        ({"at_least": 0.9}, 0.95, None, "not_checkable"),  # one run: nobody knows how sure
+        ({"at_least": 0.9}, 0.95, None, "not_checkable"),  # one run has no uncertainty
         ({"at_least": 0.9}, math.nan, 0.0, "not_checkable"),
     ],
 )
@@ -298,7 +298,7 @@ record = ["transfers"]
 
 
 def test_transfers_agree_with_the_report(tmp_path: Path) -> None:
-    """What claims count from recorded transfers is what the engine counts for its own report."""
+    """Claims count the same transfers as the engine counts for its own report."""
     path = tmp_path / "users.toml"
     path.write_text(USERS, encoding="utf-8")
     run = Run("auge", "users", path, "packet", (), ("link.buffer=20p,200p",), 1, "traces")

@@ -1,4 +1,4 @@
-"""What the last release promised holds: its scenarios are read, its answers' places are filled, its names are there.
+"""The promises of the last release hold: its scenarios are read, its answers' places are filled, its names exist.
 
 `docs/versions.md` says what is promised. `python -m tests.support.surface` writes it to `tests/released` at a release.
 """
@@ -113,7 +113,7 @@ def _released_answers() -> dict[str, dict[str, set[str]]]:
 
 
 def _allowed(place: str, kinds: set[str]) -> set[str]:
-    """The kinds of a place; a half width is a number or null in every release, null where too few runs tell it."""
+    """The kinds of a place; a half width is a number or null in every release, null if the runs are too few."""
     return kinds | {"nothing"} if place.endswith(".half_width") else kinds
 
 
@@ -128,7 +128,7 @@ def test_every_place_of_the_released_answers_is_there_and_of_the_same_kind(tmp_p
         assert sorted(set(places) - set(found)) == [], f"{name}: places that are gone"
         other = {place: found[place] - _allowed(place, kinds) for place, kinds in places.items()}
         other = {place: kinds for place, kinds in other.items() if kinds}
-        assert other == {}, f"{name}: kinds that nobody expects there"
+        assert other == {}, f"{name}: unexpected kinds"
 
 
 def test_the_shape_of_an_answer_is_its_places_and_kinds() -> None:

@@ -31,7 +31,7 @@ PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for
 #: Pages whose commands run in the first tier, too.
 FIRST = {"README.md", "CONTRIBUTING.md", "docs/check.md", "docs/compare.md"}
 
-#: What is not run here, and why: what is begun with a word is marked as a whole.
+#: Commands that are not run here, and why; a word at the beginning stands for all commands that begin with it.
 MARKED = {
     "make": "each is a test, a build or a measurement of its own; targets and variables are held below",
     "forebay lab - < dsl.toml": "asks a shell; tests/laboratory/test_lab.py has standard input",
@@ -67,7 +67,7 @@ MARKED = {
     "forebay reproduce all": "an hour, as above",
 }
 
-#: What is run instead, with the same options: on a link that answers in milliseconds, or with closer ends.
+#: Shorter replacements with the same options: on a link with a delay of milliseconds, or with closer ends.
 SHORTER = {
     "make demo": "forebay recommend scenarios/elastic-access-link.toml --also 20p --also 625p --out out/demo",
     "forebay new --from campus-uplink": "forebay new own.toml --from campus-uplink",
@@ -120,7 +120,7 @@ SHORTER = {
     ),
 }
 
-#: What gives the mistakes that pages show.
+#: The commands whose error messages the pages show.
 MISTAKES = {
     "forebay: linux has no stfq": "forebay recommend dsl-access.toml --set link.queue=stfq --for linux",
     "forebay: translate: line 1: found `1,000`": "forebay translate 'pfifo limit 1,000' --for linux --link 100Mbps",
@@ -129,7 +129,7 @@ MISTAKES = {
 #: Python snippets whose page is run as a whole elsewhere.
 ELSEWHERE = {"docs/api.md": "tests/views/test_notebook.py runs its cells as a notebook does"}
 
-#: What the pages' Python names without having made it.
+#: Definitions of the names that the Python code of a page uses without defining them.
 GIVEN = {"docs/sweep.md": 'import forebay\nscenario = forebay.Scenario.load("small.toml")\n'}
 #: The same, shorter.
 SHORTER_PYTHON = {
@@ -190,7 +190,7 @@ def _forebay(text: str, folder: Path) -> Answer:
 
 
 def _prepare(page: str, folder: Path) -> None:
-    """What the commands of a page find there that others have made."""
+    """Make the files that the commands of a page expect."""
     if page == "docs/observe.md":
         made = _forebay(
             "forebay run small.toml --trace port --replications 1 --set 'trace.record=[\"packets\"]'", folder
@@ -228,7 +228,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page: str, folder: Path) -> Non
 
 
 def _shown(page: str, command: Command) -> tuple[str, ...]:
-    """What a page shows of a command's output; the README has it in a block of its own."""
+    """The output of a command as a page shows it; the README shows it in a separate block."""
     if page == "README.md":
         text = (ROOT / page).read_text(encoding="utf-8")
         inside = re.search(r"<!-- demo output: begin -->\n(.*?)<!-- demo output: end -->", text, re.DOTALL)
@@ -290,7 +290,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_every_block_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    """None is passed over: each command is run, run in a shorter form or marked, and the marked ones are told."""
+    """Every command is run, run in a shorter form, or marked; the marked ones are reported."""
     kinds = Counter(block.kind for page in PAGES for block in _code(page))
     told = _all()
     marked = [command for command in told if _marked(command.text) is not None and command.text not in SHORTER]
@@ -343,7 +343,7 @@ def test_commands_within_sentences_have_verbs_and_options_that_exist() -> None:
         command = cli.get_command(click.Context(cli), words[0])
         assert command is not None, text
         known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {"--help", "-h"}
-        # An option of the program that `emulate` starts is not forebay's, nor is what stands in an option's value.
+        # An option of the program that `emulate` starts is not forebay's; neither is a word in an option's value.
         options = re.findall(
             r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", re.sub(r"'[^']*'", "", text.split(" -- ")[0])
         )

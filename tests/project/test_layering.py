@@ -52,7 +52,7 @@ def modules() -> dict[str, Path]:
 
 
 def named(node: ast.AST, known: Iterable[str]) -> Iterator[str]:
-    """What one piece of code names as a module: an import wherever it stands, or text that is imported later."""
+    """The modules that one node of the code names: in an import anywhere, or in a text that is imported later."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -86,7 +86,7 @@ def imported(code: str, known: Iterable[str]) -> set[str]:
 
 @cache
 def arrows() -> dict[str, set[str]]:
-    """What each module of the package imports of it."""
+    """The modules of the package that each module imports."""
     found = modules()
     known = {*found, "_core"}
     return {name: imported(path.read_text(encoding="utf-8"), known) for name, path in found.items()}

@@ -1,4 +1,4 @@
-"""What strangers meet around the code: one version everywhere, and a citation.
+"""The project around the code: one version everywhere, and a citation.
 
 `test_workflows.py` is about what GitHub reads.
 """
@@ -43,7 +43,7 @@ def test_what_is_begun_with_is_there() -> None:
 
 
 def test_the_lock_of_the_page_has_the_packages_of_all_platforms() -> None:
-    """What one platform's `npm install` leaves out is added by another's, and `npm ci` refuses a lock without them."""
+    """The lock has the optional packages of all platforms, because `npm ci` refuses a lock without them."""
     packages = json.loads((ROOT / "lab/package-lock.json").read_text(encoding="utf-8"))["packages"]
     wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
     assert len(wanted) > 30

@@ -35,7 +35,7 @@ def pins(purpose: str) -> list[tuple[str, str, str]]:
 
 
 def wanted(extra: str) -> Iterator[Requirement]:
-    """What an extra asks for, through other extras too."""
+    """The requirements of an extra, through other extras too."""
     for text in EXTRAS[extra]:
         one = Requirement(text)
         if one.name == "forebay":

@@ -1,4 +1,4 @@
-"""What is handed out: a wheel that whoever has Python installs and asks, and sources that a wheel can be built from.
+"""The distributed files: a wheel that users install and run, and sources from which a wheel can be built.
 
 The wheel is that of the engines which are built for these tests, or the one that FOREBAY_WHEEL names.
 """
@@ -43,7 +43,7 @@ BUILT = next(
 )
 PAGE = ROOT / "python" / "forebay" / "laboratory" / "index.html"
 
-#: Of a wheel, so that it is there in a moment.
+#: Largest size of a wheel in bytes, so that it downloads quickly.
 MOST_BYTES = 15_000_000
 ASKED = ["recommend", "@lab-dumbbell", "--quick", "--fresh", "--json", "--goal", "utilization>=90%"]
 SHORT = ["--set", "run.warmup=2s", "--set", "run.measure=5s"]
@@ -58,7 +58,7 @@ def tool(name: str) -> str:
 
 
 def made(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> str:
-    """What a command prints that has to do its work; a machine without an index is no reason to fail."""
+    """The output of a command that must succeed; a machine without a package index skips the test."""
     done = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, cwd=cwd, env=dict(env or os.environ)
     )
@@ -72,7 +72,7 @@ def made(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path =
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel, without compiling anything: of what is built, or the one that somebody wants to hand out."""
+    """A wheel that is made without compiling: from the built engines, or the one to be distributed."""
     if "FOREBAY_WHEEL" in os.environ:
         return Path(os.environ["FOREBAY_WHEEL"]).resolve()
     if shutil.which("cargo") is None or BUILT is None:
@@ -105,7 +105,7 @@ def tracked(*paths: str) -> set[str]:
     return {name for name in listed if name and (ROOT / name).is_file()}
 
 
-# What is in it --------------------------------------------------------------------------------------------------------
+# Contents ----- -------------------------------------------------------------------------------------------------------
 
 
 def scenarios() -> set[str]:

@@ -1,4 +1,4 @@
-"""What GitHub reads of the project: workflows that trust nobody and name what exists, and forms that are offered.
+"""The project's files for GitHub: workflows with minimal permissions and valid names, and forms that GitHub accepts.
 
 No workflow can run here, and a form with a mistake is left out without a word: these tests hold what can be known
 beforehand.
@@ -37,7 +37,7 @@ TEMPLATES = [GITHUB / "pull_request_template.md", *FORMS]
 
 #: An action by the hash of its commit, with the version that this is in a comment.
 PINNED = re.compile(r"uses: ([\w.-]+/[\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)$")
-#: What a job may do that is not reading, and which ones may.
+#: Permissions of jobs beyond reading, and the jobs that may have them.
 MAY = {
     "release.yml": {
         "attested": {"id-token", "attestations"},
@@ -45,7 +45,7 @@ MAY = {
         "github": {"contents"},
     }
 }
-#: What a run of a workflow makes before it names it, by its beginning.
+#: The beginnings of the paths that a run of a workflow makes before it names them.
 MADE = (".venv/", "assets/", "bill", "dist/", "fresh/", "had/", "lab.html", "notes.md", "*")
 
 
@@ -70,7 +70,7 @@ def _steps(job: dict[str, Any], action: str = "") -> list[dict[str, Any]]:
 
 
 def _rows(job: dict[str, Any]) -> list[dict[str, str]]:
-    """What `matrix` holds in each run of a job."""
+    """The values of `matrix` in each run of a job."""
     matrix = dict(job.get("strategy", {}).get("matrix", {}))
     if rows := matrix.pop("include", []):
         return [dict(row) for row in rows]
@@ -87,7 +87,7 @@ def _before(jobs: dict[str, Any], name: str) -> set[str]:
     return needs.union(*(_before(jobs, one) for one in needs))
 
 
-# What may be done, and by whom --------------------------------------------------------------------------------------
+# Permissions ----- --------------------------------------------------------------------------------------------------
 
 
 def test_every_action_is_pinned_to_one_commit() -> None:
@@ -128,7 +128,7 @@ def test_nothing_is_published_that_was_not_tried() -> None:
     assert {row["wheel"] for name in ("tried", "tried-on-musl") for row in _rows(RELEASE[name])} == built
 
 
-# What is named, exists ----------------------------------------------------------------------------------------------
+# Existing names ----- -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("workflow", "name"), JOBS)
@@ -203,7 +203,7 @@ def test_what_is_downloaded_was_uploaded_by_a_job_before() -> None:
         assert [one for one in there if fnmatchcase(one, folder)], folder
 
 
-# What is promised, is built and tried -------------------------------------------------------------------------------
+# Releases are built and tested ----- --------------------------------------------------------------------------------
 
 
 def test_wheels_are_made_by_the_maturin_that_was_tested() -> None:
@@ -322,7 +322,7 @@ def test_links_of_the_notes_lead_into_the_repository() -> None:
 
 # Forms --------------------------------------------------------------------------------------------------------------
 
-#: What each kind of a form's parts may have, of GitHub's syntax for issue forms; the first is required.
+#: Keys that each kind of a form's parts may have, from GitHub's syntax for issue forms; the first is required.
 ATTRIBUTES = {
     "markdown": ["value"],
     "textarea": ["label", "description", "placeholder", "value", "render"],
@@ -389,7 +389,7 @@ def test_what_is_renewed_by_itself_is_there() -> None:
     ] == ["/"]
 
 
-# What others know of workflows --------------------------------------------------------------------------------------
+# Rules of other checkers of workflows ----- -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

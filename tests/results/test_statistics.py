@@ -230,7 +230,7 @@ def test_binomial_bounds_are_exact() -> None:
 
 
 def test_binomial_bounds_cover() -> None:
-    """Of 2,000 samples of 40 trials at 0.9, at most 5 % may bound the probability above 0.9."""
+    """At most 5 % of 2,000 samples of 40 trials at 0.9 may bound the probability above 0.9."""
     successes = np.random.default_rng(7).binomial(40, 0.9, size=2000)
     above = sum(statistics.share_at_least(int(count), 40, 0.95) > 0.9 for count in successes)
     assert above / 2000 <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5

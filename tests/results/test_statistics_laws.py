@@ -233,7 +233,7 @@ def test_claims_on_shares_are_exact_binomial_tests(share: float) -> None:
 
 
 def test_claims_on_shares_count_the_outcomes() -> None:
-    """Of all 2^5 outcomes of five coins: those with fewer successes, and those with more."""
+    """The claim counts, among all 2^5 outcomes of five coins, those with fewer successes and those with more."""
     for successes in range(6):
         fewer = sum(sum(coins) < successes for coins in itertools.product((0, 1), repeat=5))
         more = sum(sum(coins) > successes for coins in itertools.product((0, 1), repeat=5))
@@ -395,7 +395,7 @@ def test_mser5_keeps_its_digits_far_from_zero_and_is_never_negative() -> None:
         assert 0.0 <= flat.statistic <= 1e-30
         assert flat.whole >= 0.0
     for _ in range(100):
-        # What is equal behind a jump has no spread, and rounding decides on its sign.
+        # A constant series after a jump has no spread, and rounding determines its sign.
         jump = np.full(25, generator.random())
         jump[:5] += generator.random()
         assert 0.0 <= statistics.mser5(jump).statistic <= 1e-16

@@ -43,7 +43,7 @@ def hours() -> list[tuple[str, Scenario]]:
 
 
 def threads() -> int:
-    """Of this process."""
+    """Number of threads of this process."""
     return sum(1 for _ in TASKS.iterdir())
 
 

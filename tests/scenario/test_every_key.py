@@ -193,7 +193,7 @@ def _parts(key: str) -> list[str]:
 def test_a_key_is_changed_from_python(text: str, key: str, values: tuple[str, str]) -> None:
     """Also of a scenario that was changed before, whose canonical form says more than its file.
 
-    A scenario keeps `voip` as the `on_off` source that it stands for, whose keys are walked.
+    A scenario stores `voip` as the equivalent `on_off` source, whose keys are walked.
     """
     scenario = Scenario.parse(text)
     once = scenario.changed(f"{key}={values[0]}")

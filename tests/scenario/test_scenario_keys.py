@@ -1,4 +1,4 @@
-"""What `explain` says of the keys of scenario files."""
+"""The explanations of the keys of scenario files."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_a_short_run_works(path: Path) -> None:
 
 
 def test_traces_are_those_of_their_models() -> None:
-    """What is played is what its source says, drawn again: and is as its source says it is."""
+    """The recorded rates equal a new draw from their source, and have the properties that the source states."""
     text = (ROOT / "scenarios" / "lte.csv").read_text(encoding="utf-8")
     assert text == lte()
     rates = [float(line.split(",")[1]) / 12 for line in text.splitlines()[1:]]

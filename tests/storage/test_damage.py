@@ -187,7 +187,7 @@ def test_a_build_is_known_by_what_computes(tmp_path: Path) -> None:
     assert build.digest_of(extension) != build.digest_of(Path(_core.__file__))
 
 
-# What reproduce keeps -----------------------------------------------------------------------------------------------
+# Files of reproduce ----- -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +277,7 @@ def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path)
     assert said == [f"{tmp_path / 'gallery.json'}: found 1 figure of wrong form; leaves it out"]
 
 
-# What else is read back ---------------------------------------------------------------------------------------------
+# Other files that are read back ----- -------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(12)
@@ -337,12 +337,12 @@ def test_a_search_does_not_go_on_from_another_ones_file(scenario: Scenario, tmp_
 
 
 def test_every_flipped_byte_of_a_table_is_seen_before_it_is_read(tmp_path: Path) -> None:
-    """Of a table without its seal polars reads many such files and finds other numbers in them."""
+    """Without a table's seal, polars reads many damaged files and returns wrong numbers."""
     path = tmp_path / "t.parquet"
     table = pl.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
     write_table(table, path)
     assert read_table(path, "a table").equals(table)
-    assert pl.read_parquet(path).equals(table), "it is a Parquet file for everybody else"
+    assert pl.read_parquet(path).equals(table), "other programs can read the file"
     whole = path.read_bytes()
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])

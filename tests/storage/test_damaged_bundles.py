@@ -41,7 +41,7 @@ def member(source: Path, name: str) -> bytes:
 
 
 def test_a_forged_bundle_is_found_out_where_its_cells_lie(swept: Path, out: Path, tmp_path: Path) -> None:
-    """Whoever forges results can forge cells with right checksums, too: a replay believes none."""
+    """A forger of results can forge cells with valid checksums, too: a replay trusts neither."""
     rows = [json.loads(line) for line in member(swept / "b.zip", "results.jsonl").splitlines()]
     rows[1]["utilization"] = 0.987654321
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -153,7 +153,7 @@ def read_small(path: Path) -> Mapping[str, bytes]:
 
 
 def test_no_flipped_bit_and_no_cut_of_an_archive_goes_unseen(tmp_path: Path) -> None:
-    """Bits of times and permissions are nobody's; all others are found out, in one line."""
+    """Bits of times and permissions have no effect; every other flipped bit is found, with one line."""
     path = tmp_path / "b.zip"
     members = small_archive(path)
     assert read_small(path) == members

@@ -105,7 +105,7 @@ def test_many_at_once_are_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between our opening and locking it whoever had it may end: a lock on a file without a name keeps nobody out."""
+    """The owner may end between our open and our lock; a lock on a deleted file excludes no other process."""
     lock, calls = locks._lock, []
 
     def late(handle: int) -> None:

@@ -19,7 +19,7 @@ from tests.support.forked import Answer, Forks
 
 @cache
 def forks() -> Forks:
-    """What forks for the tests of this process."""
+    """The process that forks for the tests of this process."""
     return Forks()
 
 
@@ -45,13 +45,13 @@ def _environment(columns: int) -> dict[str, str]:
 
 
 def steady(text: str) -> str:
-    """What is printed, without what the machine decides."""
+    """The printed text without the values that depend on the machine."""
     # The line may be broken anywhere, as it has more digits on a slower machine.
     return re.sub(r",\s+[\d.]+\s+CPU\s+seconds(\s+in\s+[\d.]+\s+s)?", ", N CPU seconds", text)
 
 
 def without_costs(found: object) -> object:
-    """What does not depend on the machine."""
+    """The answer without the values that depend on the machine."""
     if isinstance(found, dict):
         return {key: without_costs(each) for key, each in found.items() if key not in {"cost", "elapsed_s", "cpu_s"}}
     return [without_costs(each) for each in found] if isinstance(found, list) else found

@@ -115,7 +115,7 @@ def hstcp(low_loss: float = 1e-3) -> Law:
     return Law(lambda w, _t, _top, rtt: increase(w) / rtt, lambda top, _pipe: 1.0 - decrease(top))
 
 
-#: RFC 3649 appendix B: up to so many packets the window grows by so many per round trip and loses this part.
+#: RFC 3649 appendix B, rows (w, a, b): windows up to w packets grow by a packets per round trip and lose the part b.
 _HSTCP_TABLE = (
     (38, 1, 0.50),
     (118, 2, 0.44),
@@ -128,7 +128,7 @@ _HSTCP_TABLE = (
 
 
 def _hstcp_row(window: float) -> tuple[int, float]:
-    """Its last row stands for all beyond, where no test goes."""
+    """Its last row applies to all larger windows, which no test reaches."""
     return next(((row[1], row[2]) for row in _HSTCP_TABLE if window <= row[0]), _HSTCP_TABLE[-1][1:])
 
 
@@ -151,5 +151,5 @@ def htcp(keep: float, share: float = 1.0) -> Law:
 
 
 def linux_share(rtt: float) -> float:
-    """By what Linux's H-TCP divides its growth: the inverse of the round trip in whole eighths of 100 ms."""
+    """Divisor of the growth in Linux's H-TCP: the inverse of the round trip in whole eighths of 100 ms."""
     return min(max(math.floor(0.8 / rtt), 4), 80) / 8.0

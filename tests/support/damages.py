@@ -1,4 +1,4 @@
-"""What may happen to a file, and what a message about it must be like."""
+"""Damages to a file, and the rules for a message about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def flipped(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
 
-#: Of any file.
+#: Damages of any file.
 DAMAGES: Mapping[str, Damage] = {
     "empty": becomes(b""),
     "white": becomes(b"\n \n"),

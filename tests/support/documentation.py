@@ -16,13 +16,13 @@ from pathlib import Path
 
 __all__ = ["Block", "Command", "Kind", "agrees", "blocks", "commands", "inline", "without_choices"]
 
-#: What a line of a console begins with.
+#: The first words of console lines.
 PROGRAMS = ("forebay", "make", "pip", "python", "cargo", "dask", "tc", "tcpdump", "git")
 LINE = re.compile(rf"(\$ )?((?:{'|'.join(PROGRAMS)}) .*|[A-Z]+=\".*)")
 
 
 class Kind(Enum):
-    """What a block is."""
+    """The type of a block."""
 
     PYTHON = "Python"
     TOML = "TOML"
@@ -40,7 +40,7 @@ class Block:
 
     @property
     def kind(self) -> Kind:
-        """What it is: commands first, as `make x` is no Python, and TOML before Python, as a table's head is a list."""
+        """The type: commands first, as `make x` is no Python, and TOML before Python, as a table's head is a list."""
         if LINE.fullmatch(self.text.splitlines()[0]):
             return Kind.CONSOLE
         try:

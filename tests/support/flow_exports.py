@@ -35,7 +35,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Record:
-    """What an exporter writes."""
+    """A flow record of an exporter."""
 
     start: float
     end: float
@@ -105,7 +105,7 @@ def exported(made: Iterable[Flow], active: float, inactive: float, scan: float =
 
 
 def sampled(made: Iterable[Flow], interval: int, seed: int) -> list[Flow]:
-    """Flows of which each packet was seen with one chance in so many."""
+    """Flows of which each packet was observed with probability 1 / `interval`."""
     rng = np.random.default_rng(seed)
     thinned = []
     for flow in made:

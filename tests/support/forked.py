@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-#: What Python and the libraries beneath it read once, when they start; of windows the command decides by itself.
+#: Variables that Python and its libraries read once, at the start; the command itself handles its windows.
 READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS_", "OMP_", "MPLCONFIGDIR", "MATPLOTLIBRC", "TZ")
 #: Loaded by verbs while they work, and safe to fork: polars and dask have threads of their own, and are not.
 WITH_THEM = (
@@ -44,7 +44,7 @@ LENGTH = struct.Struct("!I")
 
 @dataclass(frozen=True)
 class Answer:
-    """What one call of the command line left."""
+    """The result of one call of the command line."""
 
     code: int
     out: str
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Forks:
-    """The process that forks, as whoever calls sees it."""
+    """The process that forks, from the caller's side."""
 
     def __init__(self) -> None:
         self._began = _read_at_start(os.environ)
@@ -133,7 +133,7 @@ def _load() -> None:
 
 
 def _wait(connection: socket.socket) -> list[str]:
-    """Fork for every call until nobody is left to make one; return in the process that answers, as what it is asked."""
+    """Fork for every call until the caller has ended; return the arguments in each forked process."""
     while True:
         head, descriptors, _flags, _address = socket.recv_fds(connection, LENGTH.size, 2)
         if not head:

@@ -42,7 +42,7 @@ def built(scenario: str, folder: Path) -> Path:
 
 
 def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """What a condition comes to, once it holds."""
+    """The value of a condition, as soon as it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
@@ -79,7 +79,7 @@ class Lab:
         return str(self.browser.execute_script(script, name)).replace("\u202f", " ")
 
     def stands(self) -> str:
-        """The time at which the run stands; whoever goes on does not."""
+        """The time at which the run is paused; a running page has none."""
 
         def same() -> str:
             before = self.figure("time")
@@ -112,7 +112,7 @@ class Lab:
 
 
 def fragment(text: str) -> str:
-    """What a link to a scenario has behind its #."""
+    """The fragment of a link to a scenario, after the #."""
     packing = zlib.compressobj(wbits=-15)
     packed = packing.compress(json.dumps({"text": text}).encode()) + packing.flush()
     return "s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")

@@ -21,7 +21,7 @@ HARMLESS = "0" * len(HOSTILE)
 
 
 class Reading(HTMLParser):
-    """What a browser makes of a page: elements with the names of their attributes, texts by element, values."""
+    """The content of a page for a browser: elements with the names of their attributes, texts by element, values."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

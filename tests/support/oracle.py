@@ -1,4 +1,4 @@
-"""A link that tells its buffer, and a judge that knows what is met where: what the search is watched with."""
+"""A link whose results depend on its buffer alone, and a judge that knows the true verdicts: to test the search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BOTH = (ROOM, SMALL)
 
 
 class Link:
-    """Every replication differs in the loss rate, and tells its buffer."""
+    """A link whose loss rate is the number of the replication, and whose other metrics are the buffer."""
 
     def __init__(self) -> None:
         self.calls: list[list[tuple[int, int]]] = []
@@ -113,7 +113,7 @@ def plan_of(test: Oracle, **changes: object) -> Plan:
 def searched(
     test: Oracle, goals: Sequence[Goal] = (ROOM,), **changes: object
 ) -> tuple[Outcome, Link, Search, list[int]]:
-    """Run a search; also what it was expected to take, whenever that was told."""
+    """Run a search; return also every expected number of runs that it has reported."""
     link, expected = Link(), list[int]()
     search = Search(link, goals, plan_of(test, **changes), expected.append)
     outcome = search.run()

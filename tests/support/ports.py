@@ -29,7 +29,7 @@ STEP = Discipline("step", {"threshold": Limit(65, "packets"), "others": "drop"},
 
 
 def packets(count: int, discipline: Discipline = FIFO) -> Queue:
-    """A queue of so many packets."""
+    """A queue of `count` packets."""
     return Queue(Limit(count, "packets"), discipline)
 
 

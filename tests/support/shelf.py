@@ -23,7 +23,7 @@ SPACE = "\u202f"
 
 @dataclass(frozen=True)
 class Told:
-    """What the page says of reports."""
+    """The statements of the page about reports."""
 
     claim: bool
     happened: str
@@ -53,7 +53,7 @@ class Shelf:
         ]
 
     def told(self, name: str, reports: Sequence[dict[str, Any]]) -> Told:
-        """What the page says of such reports."""
+        """The statements of the page about such reports."""
         self._source.write(json.dumps({"id": name, "reports": reports}) + "\n")
         self._source.flush()
         return Told(**json.loads(self._sink.readline()))

@@ -1,4 +1,4 @@
-"""What others build on: the schema of scenarios, the shape of answers, the names of Python and of the command line.
+"""The interfaces that users rely on: the schema of scenarios, the shape of answers, names of Python and of commands.
 
 `python -m tests.support.surface` keeps those of this version in `tests/released`, when a release is cut.
 """
@@ -28,7 +28,7 @@ RELEASED = ROOT / "tests/released"
 
 #: Two flows on a slow link with a goal that no buffer meets.
 IMPOSSIBLE = ["--goal", "utilization>=99%", "--goal", "queue_delay_max<=1ms"]
-#: What is asked about the small link, by the name under which its answer is kept, and the exit code.
+#: Questions about the small link, by the names of their stored answers, with the exit codes.
 ASKED: dict[str, tuple[list[str], int]] = {
     "run": (["run", "small.toml", "--json"], 0),
     "run fluid": (["run", "small.toml", "--engine", "fluid", "--json"], 0),
@@ -48,7 +48,7 @@ ASKED: dict[str, tuple[list[str], int]] = {
     "explain": (["explain", "sqrt-n", "--json"], 0),
     "translate": (["translate", "bfifo limit 200kb", "--for", "linux", "--link", "100Mbps", "--json"], 0),
 }
-#: Tables whose keys are the user's, or whose rows are many of one kind: one stands for all.
+#: Tables whose keys are the user's, or whose rows are all of one kind: one row represents all.
 BY_NAME = ("goals", "resolved", "parameters", "scenario", "changed", "values")
 
 
@@ -76,7 +76,7 @@ def scenarios() -> Iterator[str]:
 
 
 def shape(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
-    """Each place of an answer, and the kind of what stands there."""
+    """Each place of an answer, and the kind of its value."""
     kinds: dict[type, str] = {bool: "truth", str: "text", int: "number", float: "number", type(None): "nothing"}
     if isinstance(value, dict):
         yield at, "table"
@@ -123,7 +123,7 @@ def names() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Keep what this version promises."""
+    """Store the interfaces of this version."""
     version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     RELEASED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

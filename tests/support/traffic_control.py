@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def in_namespace(script: str) -> subprocess.CompletedProcess[str]:
-    """A shell script in a network namespace of its own, with a device `eth0` that is the loopback's stand-in."""
+    """A shell script in a network namespace of its own, whose device `eth0` is a replacement of the loopback."""
     return subprocess.run(
         ["unshare", "-Urn", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False
     )

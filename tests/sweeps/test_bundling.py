@@ -126,7 +126,7 @@ def test_what_is_no_bundle_is_one_line(made: Path, tmp_path: Path) -> None:
 
 
 def test_a_number_is_compared_wherever_a_bundle_says_it(made: Path, tmp_path: Path) -> None:
-    """Whoever looks at a bundle reads its tables and scenarios: they are what ran, or the replay says where not."""
+    """Every table and scenario of a bundle matches the replay, or the replay reports the difference."""
     scenarios = member(made, "scenarios.jsonl")
     forgeries = {
         "scenarios.jsonl": [

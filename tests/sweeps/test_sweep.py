@@ -177,7 +177,7 @@ def test_another_sweep_is_refused_its_folder(quick: Path, tmp_path: Path) -> Non
 
 
 def tables(folder: Path) -> list[bytes]:
-    """What depends on nothing but the sweep."""
+    """The tables that depend on the sweep alone."""
     return [(folder / f"{name}.parquet").read_bytes() for name in ("rows", "summary")]
 
 

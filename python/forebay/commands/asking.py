@@ -1,4 +1,4 @@
-"""What `new` asks on a terminal, each answer checked as it is given."""
+"""The questions of `new` on a terminal; every answer is checked as soon as it is given."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from forebay.text.formatting import share
 
 __all__ = ["answers"]
 
-#: Options that say what flows over the link.
+#: Options that describe the traffic on the link.
 TRAFFIC = ("long", "web", "background", "video")
 
 
 def answers(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete what the options say: by asking on a terminal, with defaults elsewhere.
+    """Complete the options: ask on a terminal, or use the defaults where there is no terminal.
 
     Parameters
     ----------
     given : mapping
-        `rate`, `rtt`, `long`, `cca`, `web`, `background`, `video`, those of them that an option set.
+        The options that were set, of `rate`, `rtt`, `long`, `cca`, `web`, `background` and `video`.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Where rate or round trip are missing and nobody can be asked, or a share is none.
+        If the rate or the round trip is missing and there is no terminal, or if a share is invalid.
     """
     told = dict(given)
     enough = "rate" in told and "rtt" in told and any(name in told for name in TRAFFIC)

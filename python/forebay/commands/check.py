@@ -1,4 +1,4 @@
-"""`check`: whether the configured buffer, or each of several, meets the goals; the exit code is the verdict."""
+"""`check`: test the goals at the configured buffer, or at each of several; the exit code is the verdict."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def check(
     from forebay.search.resumption import cache_directory
     from forebay.search.unmeasured import of_bounds
 
-    # Buffers that are asked for stand in the place of the configured one.
+    # Buffers given by --buffer replace the configured one.
     varied = bool(asked["buffers"]) and all(_is_of_the_target(each) for each in asked["buffers"])
     scenario, taken, _ = with_bounds(source(file), overrides, assume=assume_lower_bounds, varied=varied)
     each_s = _each_s(scenario, asked["engine"])
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         least = _least(asked)
         told = progress if as_json else announced(progress, scenario, asked, lambda runs: max(runs, least))
-        # The other options have the names that the function has.
+        # The remaining options have the same names as the function's parameters.
         report = judge(
             scenario,
             progress=told,
@@ -122,7 +122,7 @@ def check(
 
 
 def _is_of_the_target(buffer: str) -> bool:
-    """Whether a buffer that is asked for is that of the target link: a size, or with its key."""
+    """Whether a --buffer value is for the target link: a plain size, or a size with the target's key."""
     from forebay.scenario import TARGET
 
     key, given, _ = buffer.partition("=")
@@ -130,7 +130,7 @@ def _is_of_the_target(buffer: str) -> bool:
 
 
 def _least(asked: dict[str, Any]) -> int:
-    """The fewest runs that a check makes."""
+    """The smallest number of runs that a check makes."""
     from forebay.results.statistics import runs_for_confidence
 
     first: int = asked["replications"] or runs_for_confidence(asked["confidence"])
@@ -138,7 +138,7 @@ def _least(asked: dict[str, Any]) -> int:
 
 
 def _each_s(scenario: Scenario, engine: str) -> float | None:
-    """Seconds of each run in real time; None of other engines."""
+    """Duration of each run in seconds for an engine in real time; None for other engines."""
     from forebay.engines import in_real_time, run_s
 
     return run_s(scenario.core) if in_real_time(engine) else None
@@ -146,7 +146,7 @@ def _each_s(scenario: Scenario, engine: str) -> float | None:
 
 @contextmanager
 def _going_on(*, kept: bool) -> Iterator[None]:
-    """Say of an interrupted check that what is done is not lost."""
+    """Tell the user, when a check is interrupted, that the finished runs are stored."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`compare`: all engines and rules side by side, printed, and drawn where asked."""
+"""`compare`: print the answers of all engines and rules side by side, and draw them on request."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def compare(
 
 
 class _Asked(TypedDict):
-    """What is asked besides the scenario, by the names that the function has."""
+    """The options besides the scenario, under the names of the function's parameters."""
 
     engines: tuple[str, ...]
     replications: int | None
@@ -106,7 +106,7 @@ class _Asked(TypedDict):
 
 
 def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, jobs: int | None) -> Progress | None:
-    """Progress that says about how long the packet engine takes, which takes longest."""
+    """Progress that also prints an estimate for the packet engine, which takes longest."""
     from forebay.comparison.comparison import buffers, replications_of
 
     each = one_run(scenario)
@@ -117,7 +117,7 @@ def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, job
 
 
 def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:
-    """Seconds of each run in real time, of which all are told how long they take; None where there are none."""
+    """Duration of each run in seconds, also announced, if engines in real time run; else None."""
     from forebay.comparison.comparison import check_engines, runs_in_real_time
     from forebay.engines import forecast, run_s
 
@@ -131,7 +131,7 @@ def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:
 
 
 def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:
-    """Print the answers, and what was written unless somebody reads JSON."""
+    """Print the answers and the written files, or only JSON."""
     if as_json:
         say_json(found.to_json(indent=2))
         return

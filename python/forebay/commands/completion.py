@@ -1,4 +1,4 @@
-"""`completion`: what a shell needs to complete verbs, options, keys and names."""
+"""`completion`: the script that a shell needs to complete verbs, options, keys and names."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from forebay.commands.verb import verb
 
 __all__ = ["VARIABLE", "answer", "completion"]
 
-#: Set by the shell when it asks for completions.
+#: Environment variable that the shell sets when it asks for completions.
 VARIABLE = "_FOREBAY_COMPLETE"
 
-#: In bash no space after a key that wants its value.
+#: Bash adds no space after a key that expects its value.
 _NO_SPACE = '    [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace\n'
 
 
-#: What click's script hands over of the line.
+#: The words of the command line as click's script passes them on.
 _AS_SPLIT = 'COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD'
 _JOINED = 'COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1))'
-#: Bash takes @ for a word of its own, as in addresses; here it begins a name.
+#: Bash splits words at @, as in addresses; here @ is the first character of a name.
 _JOIN = """\
     local words=() word
     for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
@@ -55,5 +55,5 @@ def completion(shell: str) -> None:
 
 
 def answer(cli: click.Group) -> int:
-    """Answer a shell that asks for completions; the exit code."""
+    """Answer a shell that asks for completions, and return the exit code."""
     return shell_complete(cli, {}, "forebay", VARIABLE, os.environ[VARIABLE])

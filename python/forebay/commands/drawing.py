@@ -1,7 +1,7 @@
 """The result files of an answer: pictures and JSON in a folder, or one picture.
 
-A verb makes a `ResultFiles` before its work, so that a file that cannot be written is refused at once, and writes after
-it. Without an option that asks for files there are none.
+A verb makes a `ResultFiles` before its work, so that a file that cannot be written is refused at once. It writes the
+files after its work. Without an option that asks for files it writes none.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ResultFiles"]
 
-#: Draws one picture.
+#: A function that draws one picture.
 Draw = Callable[[], "Figure"]
 
 
 class ResultFiles:
-    """The files that were asked for.
+    """The files that the options ask for.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class ResultFiles:
     Raises
     ------
     InputError
-        Where one of them cannot be written.
+        If one of the files cannot be written.
     MissingPackageError
-        Where a picture alone is asked for and nothing is installed that draws it.
+        If `picture` is given and Matplotlib is not installed.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ResultFiles:
             for each in (name, *others):
                 for ending in (".png", ".svg", ".json"):
                     check_file(out / f"{each}{ending}", "out")
-        # In a folder the JSON is worth having without the pictures; of a picture alone nothing would be left.
+        # The JSON in a folder is useful without the pictures. Without its picture, --picture would leave nothing.
         self._draws = pictures and out is not None and _draws()
         if picture is not None:
             from forebay.extras import need
@@ -70,16 +70,16 @@ class ResultFiles:
             need("matplotlib")
 
     def write(self, draw: Draw, text: str, others: Mapping[str, Draw] | None = None) -> list[Path]:
-        """Write what was asked for.
+        """Write the files that the options ask for.
 
         Parameters
         ----------
         draw : callable
-            Draws the picture.
+            Function that draws the picture.
         text : str
-            The JSON.
+            Content of the JSON file.
         others : mapping, optional
-            What draws the further pictures, by their names.
+            Functions that draw the further pictures, by the names of the pictures.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class ResultFiles:
         return [*self._in_folder(drawn, text, others or {}), *self._alone(drawn)]
 
     def _in_folder(self, drawn: Figure | None, text: str, others: Mapping[str, Draw]) -> list[Path]:
-        """Write pictures and JSON."""
+        """Write pictures and JSON into the folder."""
         if self._out is None:
             return []
         written: list[Path] = []
@@ -107,7 +107,7 @@ class ResultFiles:
         return [*written, path]
 
     def _alone(self, drawn: Figure | None) -> list[Path]:
-        """Write the picture alone."""
+        """Write the single picture."""
         if self._picture is None or drawn is None:
             return []
         from forebay.views import plots
@@ -117,7 +117,7 @@ class ResultFiles:
 
 
 def _draws() -> bool:
-    """Whether pictures can be drawn; a line says how to get what draws them."""
+    """Whether pictures can be drawn; if not, print how to install the missing package."""
     from forebay.extras import need
 
     try:

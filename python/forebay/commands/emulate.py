@@ -1,4 +1,4 @@
-"""`emulate`: any program behind the links of a scenario, in real time."""
+"""`emulate`: run a program behind the links of a scenario, in real time."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["emulate"]
 
-#: How long a command may take to end by itself after a Ctrl-C, which reaches it, too.
+#: Time in seconds that a command has to end by itself after a Ctrl-C, which it receives, too.
 GRACE_S = 3.0
-#: The exit code of timeout(1) for a command whose time was over.
+#: The exit code of timeout(1) for a command that ran out of time.
 TIME_OVER = 124
-#: Between two lines of what the link is like.
+#: Interval between two lines about the state of the link, in seconds.
 EVERY_S = 1.0
 
 
 class Hangup(BaseException):
-    """SIGTERM or SIGHUP."""
+    """The command received SIGTERM or SIGHUP."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -152,7 +152,7 @@ def emulate(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the options ask for."""
+    """The options of the command line."""
 
     command: Sequence[str]
     side: str
@@ -164,7 +164,7 @@ class Wanted:
     as_json: bool
 
     def check(self) -> None:
-        """Refuse what contradicts itself or is not there."""
+        """Refuse options that contradict each other and programs that do not exist."""
         from forebay.measurement.emulating import side_of
         from forebay.measurement.programs import check_program, words
 
@@ -182,7 +182,7 @@ class Wanted:
 
 
 def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
-    """Run it: an exit code and the report."""
+    """Run the emulation: the exit code and the report."""
     from forebay.measurement.programs import Emulation, Side
     from forebay.views.emulation import beginning, strays_text
 
@@ -205,7 +205,7 @@ def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
 
 @contextmanager
 def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
-    """What the command talks to, from when it listens until the command has ended."""
+    """Run the peer, which the command talks to, from before the command starts until it has ended."""
     from forebay.measurement.emulating import WAIT_S, peer_of
     from forebay.measurement.programs import words
 
@@ -218,7 +218,7 @@ def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
 
 
 def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
-    """Run the command: its exit code."""
+    """Run the command and return its exit code."""
     from forebay.measurement.programs import end, exit_code
 
     program = emulation.start(side, wanted.command, writes=not wanted.as_json)
@@ -226,7 +226,7 @@ def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
     try:
         status = emulation.wait(program, wanted.timeout)
     except KeyboardInterrupt:
-        # The terminal has told the command, too.
+        # The terminal has sent the signal to the command, too.
         status, code = emulation.wait(program, GRACE_S), EXIT_CODE
     finally:
         end(program)
@@ -234,7 +234,7 @@ def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
 
 
 def _serve(emulation: Emulation, timeout: float | None) -> int:
-    """Show the link until the time is over, or somebody ends it."""
+    """Print the state of the link until the time is over or the emulation ends."""
     from forebay.measurement.programs import Side
     from forebay.views.emulation import live_text
 
@@ -251,7 +251,7 @@ def _serve(emulation: Emulation, timeout: float | None) -> int:
 
 
 def _tell(report: Report, placed: StandIn, *, as_json: bool) -> None:
-    """Tell what the link was like."""
+    """Print the report of the link."""
     if as_json:
         say_json(report.to_json(indent=2))
     else:
@@ -270,7 +270,7 @@ def _hearing() -> Iterator[None]:
         raise Hangup(number)
 
     asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Whoever ignores them, as nohup(1) does, wants that.
+    # A signal that the caller ignores, as under nohup(1), stays ignored.
     asked = [number for number in asked if signal.getsignal(number) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         asked = []

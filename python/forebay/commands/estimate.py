@@ -1,7 +1,7 @@
-"""About how long simulated runs take, said in a line before they begin.
+"""An estimate of how long simulated runs take, printed in one line before they begin.
 
-A run of the packet engine costs what its packets cost: a full link for the warm-up and the measured time. An engine in
-real time has a forecast of its own (`forebay.engines`), and other engines take no time worth a line.
+The cost of a run of the packet engine is that of its packets: a full link for the warm-up and the measured time. An
+engine in real time has its own forecast (`forebay.engines`). Other engines are too fast for an estimate.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Announced", "Work", "announce", "announced", "announced_soon", "one_run"]
 
-#: The least time that is worth a line, in seconds.
+#: The shortest time that is worth a line, in seconds.
 WORTH_SAYING = 10.0
-#: Seconds in which a run that cannot be made is refused.
+#: Time within which an impossible run is refused, in seconds.
 REFUSED_S = 0.5
-#: The engine whose runs are counted in packets.
+#: The engine whose cost is estimated from its packets.
 PACKET = "packet"
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Runs to make.
+    """A number of runs to make.
 
     Attributes
     ----------
     runs : int
-        How many, about.
+        Approximate number of runs.
     each : RunTime
-        What one of them takes.
+        Cost of one run.
     most_s : float or None
-        Seconds after which the work ends in any case.
+        Time after which the work ends in any case, in seconds.
     """
 
     runs: int
@@ -48,33 +48,33 @@ class Work:
     most_s: float | None = None
 
     def measured(self, run_s: float, done: int, jobs: int | None) -> Work:
-        """The work by the time that each of some runs took, which shared the cores."""
+        """The same work, with the cost of a run taken from runs that have shared the cores."""
         from forebay.scenario import threads
 
         at_once = max(1, min(threads(jobs), done))
         return replace(self, each=replace(self.each, seconds=run_s * at_once))
 
     def seconds(self, cores: int) -> float:
-        """About how long it takes on so many cores."""
+        """Approximate duration on this number of cores, in seconds."""
         found = self.runs * self.each.seconds / max(1, min(cores, self.runs))
         return found if self.most_s is None else min(found, self.most_s)
 
 
 class Announced:
-    """Progress that says, when it is first told how many runs there will be, about how long they take.
+    """Progress that prints an estimate of the duration when it first learns the number of runs.
 
-    What is wrong with a question is found before that, so that a mistake remains one line.
+    Wrong options are found before that, so that an error message remains one line.
 
     Parameters
     ----------
     progress : callable or None
-        What is told on.
+        Progress callback that receives all calls, too.
     work : callable
-        The work, by the number of the runs to come.
+        Function that returns the work, given the number of remaining runs.
     jobs : int or None
-        Threads.
+        Number of threads.
     measured : bool
-        Whether the runs that are done when it is first told say how long a run takes, instead of their packets.
+        Whether the cost of a run comes from the runs that are done at the first call, instead of from their packets.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Announced:
         self._said = False
 
     def __call__(self, done: int, expected: int) -> None:
-        """Tell on how many of how many runs are done."""
+        """Report the number of finished runs and the number expected in all."""
         if not self._said and expected > done:
             self._said = True
             work = self._work(expected - done)
@@ -104,21 +104,21 @@ def announced(
     *,
     measured: bool = False,
 ) -> Progress | None:
-    """Progress that says about how long runs take; as it is where machines of a cluster do the work.
+    """Progress that prints an estimate of the duration; unchanged if a cluster does the work.
 
     Parameters
     ----------
     progress : callable or None
-        What is told on.
+        Progress callback that receives all calls, too.
     scenario : Scenario
-        Each run is as long as one of it.
+        Scenario of every run; it determines the length of a run.
     asked : mapping
         The options `engine`, `scheduler` and `jobs` of the command, and `within` where it has that.
     runs : callable
-        The number of runs, by the number that is expected at first.
+        Function that returns the number of runs, given the number that is expected at first.
     measured : bool
-        Whether the first runs say how long a run takes. Queues with classes take several times as long for a packet as
-        others.
+        Whether the cost of a run comes from the first runs. Queues with classes take several times as long per packet
+        as others.
     """
     each = one_run(scenario, asked["engine"])
     if each is None or asked["scheduler"] is not None:
@@ -130,7 +130,7 @@ def announced(
 
 @contextmanager
 def announced_soon(work: Work | None, jobs: int | None) -> Iterator[None]:
-    """Say about how long some work takes, unless it is refused, or over, before anybody would wait for it."""
+    """Print an estimate after a short delay, unless the work is refused or has ended by then."""
     if work is None or not _line(work, jobs):
         yield
         return
@@ -144,14 +144,14 @@ def announced_soon(work: Work | None, jobs: int | None) -> Iterator[None]:
 
 
 def announce(work: Work, jobs: int | None) -> None:
-    """Say about how long some work takes where that is worth a line."""
+    """Print an estimate of the duration if the work is long enough."""
     line = _line(work, jobs)
     if line:
         remark(line)
 
 
 def _line(work: Work, jobs: int | None) -> str:
-    """The estimate in words; nothing where the work takes no time worth a line."""
+    """The estimate in words; empty if the work is too short for a line."""
     from forebay.scenario import threads
     from forebay.text.formatting import counted
 
@@ -160,26 +160,26 @@ def _line(work: Work, jobs: int | None) -> str:
     if seconds < WORTH_SAYING:
         return ""
     if seconds == work.most_s:
-        # The time ends the work, whatever the runs are.
+        # A time limit ends the work, so the number of runs does not matter.
         return f"this takes about {_rough(seconds)} on {counted(cores, 'core')}"
     runs = f"about {counted(work.runs, 'run')} of {_rounded(work.each.packets)} packets"
     return f"this takes about {_rough(seconds)} on {counted(cores, 'core')}: {runs}"
 
 
 def one_run(scenario: Scenario, engine: str = PACKET) -> RunTime | None:
-    """What one run takes; None of an engine that does not count in packets."""
+    """Cost of one run; None for an engine without packets."""
     from forebay.measurement.run_time import run_time
 
     return run_time(scenario) if engine == PACKET else None
 
 
 def _rounded(packets: float) -> str:
-    """A number of packets to two digits."""
+    """A number of packets, rounded to two significant digits."""
     return f"{float(f'{packets:.2g}'):,.0f}"
 
 
 def _rough(seconds: float) -> str:
-    """A time that is known roughly, to one digit or two."""
+    """An approximate duration, to one or two significant digits."""
     for unit, length in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{float(f'{seconds / length:.2g}'):g} {unit}"

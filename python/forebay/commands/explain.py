@@ -1,4 +1,4 @@
-"""`explain`: what forebay knows of a name."""
+"""`explain`: print the meanings of a name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def explain(name: str | None, as_json: bool) -> None:
         return
     found = meanings(name)
     if as_json:
-        # One meaning is itself; the others of its name are within.
+        # The first meaning is the object itself; the other meanings of the name are a list within it.
         first, *others = (each.to_dict() for each in found)
         say_json(json.dumps({**first, "others": others} if others else first, indent=2))
         return

@@ -1,4 +1,4 @@
-"""Ctrl-C while the command works and while it ends: tidied up, one line, its exit code, however often it comes."""
+"""Handling of Ctrl-C: the command cleans up, prints one line and ends with its exit code, at every Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from forebay.interruption import EXIT_CODE, leave, untouched
 
 __all__ = ["while_working"]
 
-#: For so long after the first Ctrl-C further ones are only impatience; after that they end the command at once.
+#: Time after the first Ctrl-C, in seconds, during which further ones are ignored. A later one ends the process at once.
 PATIENCE_S = 2.0
 
 
 @contextmanager
 def while_working() -> Iterator[None]:
-    """Let the first Ctrl-C raise `KeyboardInterrupt`, and those that follow while that is handled do nothing.
+    """Let the first Ctrl-C raise `KeyboardInterrupt`, and ignore those that follow while it is handled.
 
-    A process that `while_starting` began ends here when it is interrupted; elsewhere what was before is restored.
+    If `while_starting` began the process, an interruption ends the process here. Otherwise the old handler is restored.
     """
     before = signal.getsignal(signal.SIGINT)
     whole_process = before is leave
@@ -51,14 +51,14 @@ def while_working() -> Iterator[None]:
             _end()
         raise
     finally:
-        # Whoever has answered needs no signal any more; one that comes now would undo the answer.
+        # The command has its answer. A later signal would discard it, so the process ignores the signal.
         signal.signal(signal.SIGINT, signal.SIG_IGN if whole_process else before)
 
 
 def _end() -> NoReturn:
     """End the process with the exit code of an interruption.
 
-    Everything is tidied up by now. Python itself would send the process another SIGINT where the exception came through
+    Everything is cleaned up by now. Python itself would send the process another SIGINT if the exception came through
     an `exec` (`exit_sigint` of CPython's main.c), and would wait for threads that still compute.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -68,7 +68,7 @@ def _end() -> NoReturn:
 
 
 def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """End also where Ctrl-C came while something was tidied up, which Python tells and forgets."""
+    """End the process also if Ctrl-C came during cleanup, where Python prints the exception and continues."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         leave(signal.SIGINT, None)
     sys.__unraisablehook__(unraisable)

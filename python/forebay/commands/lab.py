@@ -1,4 +1,4 @@
-"""`lab`: the laboratory, a page that simulates in the browser."""
+"""`lab`: open the laboratory, a page that simulates in the browser."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
 
 
 def _opened(page: Path) -> bool:
-    """Whether a browser took the page."""
+    """Whether a browser has opened the page."""
     import webbrowser
 
     try:

@@ -1,4 +1,4 @@
-"""Manual pages out of the verbs themselves: `python -m forebay.commands.manual DIRECTORY` writes one for each."""
+"""Manual pages generated from the verbs: `python -m forebay.commands.manual DIRECTORY` writes one for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["page", "pages", "write_pages"]
 
 
 def page(command: click.Command, context: click.Context) -> Page:
-    """Gather what a command says of itself."""
+    """Collect the help of a command."""
     from forebay import _core
 
     paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
@@ -41,7 +41,7 @@ def page(command: click.Command, context: click.Context) -> Page:
 
 
 def pages(program: click.Group) -> Iterator[Page]:
-    """The page of the program and those of its verbs."""
+    """Iterate over the page of the program and the pages of its verbs."""
     root = click.Context(program, info_name="forebay")
     yield page(program, root)
     for name, command in sorted(program.commands.items()):
@@ -49,7 +49,7 @@ def pages(program: click.Group) -> Iterator[Page]:
 
 
 def write_pages(program: click.Group, folder: Path) -> list[Path]:
-    """Write every page into a directory, for section 1 of the manual."""
+    """Write every page into a directory, as section 1 of the manual."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for each in pages(program):

@@ -1,4 +1,4 @@
-"""Scenarios with keys that `observe` left out: commands name these, or take the known bounds for their values."""
+"""Scenarios in which `observe` left keys out: commands report these keys, or use the known bounds as their values."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ ASSUME_LOWER_BOUNDS = click.option(
 def with_bounds(
     given: Source, overrides: Sequence[_core.Change], *, assume: bool, varied: bool
 ) -> tuple[Scenario, tuple[Bound, ...], bool]:
-    """The scenario, the bounds that stand for missing values, and whether its buffer is only one to begin with.
+    """The scenario, the bounds that replace missing values, and whether its buffer is only a starting point.
 
     Parameters
     ----------
     given : Source
-        The scenario's text.
+        Source of the scenario's text.
     overrides : sequence of str
-        Changes that the user asks for.
+        Changes that the user asks for (`--set`).
     assume : bool
-        Whether bounds are taken for values.
+        Whether bounds are used as values.
     varied : bool
         Whether the command varies the target link's buffer, which then needs no value.
 
     Raises
     ------
     InputError
-        Names the keys without a value.
+        If keys have no value; the message names them.
     """
     from forebay.inputs.observed_bounds import beginnings, bounds_of, missing, taken_for_values
     from forebay.scenario import TARGET
@@ -54,7 +54,7 @@ def with_bounds(
     bounds = bounds_of(given.text, given.kind)
     taken, changes = taken_for_values(bounds, overrides) if assume else ((), ())
     if varied:
-        # A bound of what is varied stands for nothing.
+        # The command varies the target's buffer, so its bound replaces no value.
         taken = tuple(bound for bound in taken if bound.key != TARGET)
     starts = beginnings(bounds, overrides) if varied else ((),)
     *others, last = starts
@@ -65,7 +65,7 @@ def with_bounds(
         allowed = f"allowed: values in the file, or `--set KEY=VALUE` for each{takes}"
         raise InputError(f"{given.name}: found no values of {keys}; {allowed}")
     for beginning in others:
-        # Without flows that yield there is no bandwidth-delay product.
+        # A scenario without responsive flows has no bandwidth-delay product.
         with suppress(InputError):
             return given.scenario((*changes, *beginning, *overrides)), taken, last != ()
     return given.scenario((*changes, *last, *overrides)), taken, last != ()

@@ -1,4 +1,4 @@
-"""`new`: a commented scenario to start from."""
+"""`new`: write a commented scenario to start from."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def new(
     _check_ending(file)
     if not to_screen:
         _check_new(file, force=force)
-    # Link and traffic: the options that can be asked for instead.
+    # The options on link and traffic; a terminal is asked for those that are missing.
     told = answers({name: value for name, value in given.items() if value is not None})
     text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
     if to_screen:
@@ -104,7 +104,7 @@ def new(
 
 
 def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
-    """Refuse options that say nothing beside this one."""
+    """Refuse options that cannot be combined with this one."""
     context = click.get_current_context()
     for parameter in context.command.params:
         name = str(parameter.name)
@@ -115,7 +115,7 @@ def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
 
 
 def _check_ending(file: Path) -> None:
-    """Refuse a name that says of TOML that it is JSON."""
+    """Refuse a name that ends in .json, because the file is TOML."""
     if file.suffix == ".json":
         raise InputError(
             f"found `{file}`; allowed: another ending, as in {file.with_suffix('.toml')}: it is TOML", "file"
@@ -123,13 +123,13 @@ def _check_ending(file: Path) -> None:
 
 
 def _check_new(file: Path, *, force: bool) -> None:
-    """Refuse to write over a file that nobody gave up."""
+    """Refuse to overwrite a file unless --force is given."""
     if file.exists() and not force:
         raise InputError(f"{file}: found a file of this name; allowed: a new name, or --force")
 
 
 def _list() -> None:
-    """Say the name and the title of every scenario that comes with forebay."""
+    """Print the name and the title of every scenario that comes with forebay."""
     from forebay.inputs.bundled_scenarios import SIGN, shipped, shipped_names
 
     names = shipped_names()
@@ -139,7 +139,7 @@ def _list() -> None:
 
 
 def _copy(origin: str, file: Path | None, *, force: bool) -> None:
-    """Write a scenario of forebay's as it is, with the files that it names."""
+    """Copy a scenario that comes with forebay, and the files that it names."""
     from forebay.errors import naming
     from forebay.inputs.bundled_scenarios import shipped
 
@@ -164,7 +164,7 @@ def _copy(origin: str, file: Path | None, *, force: bool) -> None:
 
 
 def _check_whole(found: Shipped) -> None:
-    """Refuse to print a scenario that would lack the files that it names."""
+    """Refuse to print a scenario that needs further files."""
     if found.companions:
         named = ", ".join(path.name for path in found.companions)
         raise InputError(f"found -; allowed: a file, beside which {named} is copied too", "file")

@@ -1,4 +1,4 @@
-"""`observe`: from what a network already measures to a scenario."""
+"""`observe`: make a scenario from measurements of a network."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def observe(
         from forebay._core import __version__
         from forebay.views.observation_page import observation_page
 
-        # Names of inputs may be addresses.
+        # Names of input files may be addresses.
         page = observation_page(
             finding, command=without_addresses(shlex.join(["forebay", *sys.argv[1:]])), version=__version__
         )

@@ -54,7 +54,7 @@ SCHEDULER = click.option(
 
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:  # noqa: ARG001
-    """Allow the runs of this process so much memory together."""
+    """Set the memory limit of all runs of this process together, in bytes."""
     if size is not None:
         from forebay import _core
 
@@ -87,7 +87,7 @@ PICTURE = click.option(
     metavar="FILE.png|.svg",
     help="Write the picture alone, as PNG or SVG by the name's ending.",
 )
-#: Files are written on request only, so that it asks for nothing; scripts of 0.2.0 give it.
+#: Files are written on request only, so the option has no effect; scripts for 0.2.0 still pass it.
 NO_PICTURE = click.option("--no-picture", is_flag=True, hidden=True, expose_value=False)
 MEASURED_BY = click.option(
     "--engine",
@@ -104,7 +104,7 @@ JITTER = click.option(
 
 
 def goals(action: str) -> Callable[[Function], Function]:
-    """`--goal`; the help begins with the verb's action on a goal, such as "Meet"."""
+    """`--goal`; the help begins with the action of the verb, such as "Meet"."""
     return click.option(
         "--goal",
         "goals",
@@ -127,7 +127,7 @@ def within(result: str) -> Callable[[Function], Function]:
 
 
 def fresh(noun: str) -> Callable[[Function], Function]:
-    """`--fresh`, for an interrupted verb with this name."""
+    """`--fresh`, for a verb whose interrupted runs are called by this noun."""
     return click.option(
         "--fresh",
         is_flag=True,

@@ -1,4 +1,4 @@
-"""`plot`: pictures from what `sweep --out` or `run --trace` left on disk."""
+"""`plot`: draw pictures from the files of `sweep --out` or `run --trace`."""
 
 from __future__ import annotations
 

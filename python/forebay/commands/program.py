@@ -1,7 +1,7 @@
-"""The command `forebay`: its verbs, and how mistakes end.
+"""The command `forebay`: its verbs, and the exit after each kind of error.
 
-What a verb needs is imported when it runs. Before that only click is loaded, so that `forebay --help` answers in a
-tenth of a second.
+A verb imports its dependencies when it runs. Before that only click is loaded, so that `forebay --help` answers within
+a tenth of a second.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ for verb in (
 
 
 def main() -> None:
-    """Entry point: every mistake of the user ends in one line and its exit code."""
+    """Run the command line; every error of the user ends in one line and an exit code."""
     open_streams()
-    # The command shows no windows; what a notebook left in its environment may not even be installed.
+    # The command opens no windows. The backend that a notebook left in the environment may not be installed.
     os.environ["MPLBACKEND"] = "agg"
     with while_working():
         try:
@@ -95,7 +95,7 @@ def _answer() -> None:
     context: click.Context | None = None
     try:
         _check_text(sys.argv[1:])
-        # Not cli.main(): it would answer Ctrl-C with a line of its own.
+        # cli.main() is not called, because it would answer Ctrl-C with a line of its own.
         with cli.make_context("forebay", sys.argv[1:]) as context:
             cli.invoke(context)
         sys.stdout.flush()
@@ -115,11 +115,11 @@ def _answer() -> None:
     except ForebayError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
-        # The reader of a pipe left: not a mistake of anyone.
+        # The reader of a pipe has closed it, which is not an error.
         sys.stdout = None
         sys.exit(0)
     except OSError as error:
-        # Whoever opens a file says which; what is left is the disk behind standard output.
+        # An error on a named file carries its name; an error without a name is on standard output.
         sys.stdout = None if error.filename is None else sys.stdout
         fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}", 2)
     except MemoryError:
@@ -127,7 +127,7 @@ def _answer() -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuse bytes that are no text, before anything takes them for some."""
+    """Refuse arguments that are not valid UTF-8, before any code uses them as text."""
     for before, argument in zip(["", *arguments], arguments, strict=False):
         shown = argument.encode(errors="replace").decode()
         if shown != argument:
@@ -137,7 +137,7 @@ def _check_text(arguments: list[str]) -> None:
 
 
 def _named(error: InputError, context: click.Context | None) -> str:
-    """The mistake with the option that was wrong."""
+    """The error message, beginning with the option that is wrong."""
     chosen = None if context is None else cli.commands.get(context.invoked_subcommand or "")
     if error.argument is None or not isinstance(chosen, Verb):
         return str(error)
@@ -145,7 +145,7 @@ def _named(error: InputError, context: click.Context | None) -> str:
 
 
 def _usage(error: click.ClickException) -> str:
-    """A mistake that click found, in the words of all others."""
+    """The message of an error that click found, in the form of forebay's own messages."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     name = "" if context is None else context.command_path.removeprefix("forebay").strip()
     where = f"{name}: " if name else ""
@@ -165,9 +165,9 @@ def _usage(error: click.ClickException) -> str:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """End with one line on standard error; where that cannot be written, the exit code is still the answer."""
+    """End with one line on standard error; if the line cannot be written, the exit code is still right."""
     try:
         remark(" ".join(message.split()))
     except OSError:
-        sys.stderr = None  # Python would try again, and end with 120
+        sys.stderr = None  # Python would try to flush it again, and end with 120
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""`recommend`: the smallest buffer that meets the goals, printed, drawn where asked, and as lines for a router.
+"""`recommend`: find the smallest buffer that meets the goals; print it, draw it, and configure routers for it.
 
 The exit code is the verdict: 0 met, 1 impossible, 3 undecided.
 """
@@ -232,7 +232,7 @@ def recommend(
     files = ResultFiles(f"{given.stem}-recommendation", out, picture, others=front)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
-        # The other options have the names that the function has.
+        # The remaining options have the same names as the function's parameters.
         answer = find(
             scenario,
             progress=progress if as_json else _announced(progress, scenario, asked),
@@ -252,12 +252,12 @@ def recommend(
 
 
 def _exit_code(answer: Recommendation) -> int:
-    """The verdict as an exit code. "met" is also what an answer says that states no verdict."""
+    """The exit code of the verdict; without a feasible buffer it is 1, because "met" is also the default."""
     return 1 if answer.verdict == "met" and not answer.feasible else EXITS[answer.verdict]
 
 
 def _leave(code: int) -> None:
-    """End with an exit code; with 0 by returning."""
+    """End with an exit code other than 0; return if the code is 0."""
     if code:
         sys.exit(code)
 
@@ -265,18 +265,18 @@ def _leave(code: int) -> None:
 def _announced(
     progress: Progress | None, scenario: Scenario, asked: dict[str, Any], searches: float | None = None
 ) -> Progress | None:
-    """Progress that says about how long the search takes; as it is where machines of a cluster do the work.
+    """Progress that prints an estimate of the search's duration; unchanged if a cluster does the work.
 
     Parameters
     ----------
     progress : callable or None
-        What is told on.
+        Progress callback that receives all calls, too.
     scenario : Scenario
-        What is searched.
+        Scenario of the search.
     asked : dict
-        The options.
+        Options of the command.
     searches : float, optional
-        Searches of the kind of the first one that the answer takes, of which some runs are made before.
+        Number of searches as long as the first one; some of their runs are made before the estimate.
     """
     from forebay.search.shorter_runs import ShorterRuns
 
@@ -287,13 +287,13 @@ def _announced(
 
 
 def _searches(scenario: Scenario, *, quick: bool) -> float:
-    """About how many searches of one class the sizes of all classes take."""
+    """Approximate number of searches of one class that the sizes of all classes take."""
     target = next(link for link in scenario.resolved["links"] if link["target"])
     return SEARCHES_PER_CLASS[quick] * max(1, len(target["queue"].get("classes", ())))
 
 
 def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
-    """Seconds of each replication in real time; None of other engines."""
+    """Duration of each replication in seconds for an engine in real time; None for other engines."""
     from forebay.engines import in_real_time, run_s
     from forebay.search.shorter_runs import ShorterRuns
 
@@ -302,7 +302,7 @@ def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
 
 @contextmanager
 def _going_on(*, kept: bool) -> Iterator[None]:
-    """Say of an interrupted search that what is done is not lost."""
+    """Tell the user, when a search is interrupted, that the finished runs are stored."""
     try:
         yield
     except KeyboardInterrupt:
@@ -312,16 +312,16 @@ def _going_on(*, kept: bool) -> Iterator[None]:
 
 
 def _varied(over: Iterable[str]) -> list[str]:
-    """The keys that are varied, without those that take one of some words."""
+    """The varied keys, without those that choose from a list of words."""
     from forebay.search.choice import choice
 
     return [text for text in over if choice(text) is None]
 
 
-#: Searches of the length of the first one for each class, of a whole sizing and of a quick one: 2 to 5 were measured on
-#: three ports, and 1.2 to 3.2 of a quick one.
+#: Searches as long as the first one, for each class: of a whole sizing, and of a quick one. On three ports a whole
+#: sizing took 2 to 5, and a quick one 1.2 to 3.2.
 SEARCHES_PER_CLASS = (3.0, 1.5)
-#: The options that `--classes` takes.
+#: The options that `--classes` accepts.
 OF_CLASSES = frozenset(
     {
         "goals",
@@ -342,7 +342,7 @@ OF_CLASSES = frozenset(
 
 
 def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> None:
-    """Size all classes together, and print the answer."""
+    """Size the buffers of all classes together, and print the answer."""
     from forebay.search.class_sizing import size_classes
     from forebay.search.resumption import cache_directory
 
@@ -374,12 +374,12 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
     _leave(EXITS[answer.verdict])
 
 
-#: What a map takes besides its keys.
+#: The options that a map accepts besides its two keys.
 OF_MAPS = frozenset({"goals", "over", "engine", "jobs"})
 
 
 def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: bool) -> None:
-    """Map where over two keys all goals hold."""
+    """Map the region of two keys in which all goals hold."""
     from forebay.search.resumption import cache_directory
     from forebay.search.surveying import feasible_map
 
@@ -408,7 +408,7 @@ def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: b
 
 
 def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None:
-    """Print the map, and what was written unless somebody reads JSON."""
+    """Print the map and the written files, or only JSON."""
     if as_json:
         say_json(found.to_json(indent=2))
         return
@@ -420,7 +420,7 @@ def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None
 
 
 def _write_files(answer: Recommendation, files: ResultFiles, front: list[str]) -> list[Path]:
-    """Write what was asked for; the trade-off has a picture of its own."""
+    """Write the files that the options ask for; the trade-off is a separate picture."""
 
     def draw() -> Figure:
         from forebay.views.plots import draw_recommendation
@@ -436,7 +436,7 @@ def _write_files(answer: Recommendation, files: ResultFiles, front: list[str]) -
 
 
 def _write_page(answer: Recommendation, path: Path, source: str) -> None:
-    """Write the shareable page, with the scenario's text and the command that was given."""
+    """Write the shareable page, with the scenario's text and the command line."""
     from forebay.views.webpage import recommendation_page
 
     page = recommendation_page(answer, source=source, command=shlex.join(["forebay", *sys.argv[1:]]))
@@ -446,7 +446,7 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
 
 
 def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
-    """Print the answer, and what was written unless somebody reads JSON."""
+    """Print the answer and the written files, or only JSON."""
     if as_json:
         say_json(answer.to_json(indent=2))
         return

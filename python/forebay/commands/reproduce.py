@@ -1,4 +1,4 @@
-"""`reproduce`: published figures, run, judged and drawn."""
+"""`reproduce`: run published figures, test the papers' claims and draw the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run`: one scenario on one engine."""
+"""`run`: simulate one scenario on one engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-#: More threads want more room than formulas and engines need.
+#: Number of threads above which a run needs more address space than formulas and engines do.
 MANY = 16
 
 
@@ -120,7 +120,7 @@ def run(
 
 
 def _tell(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbose: bool) -> None:
-    """Print what was measured."""
+    """Print the measured values."""
     if as_json:
         say_json(report.to_json(indent=2))
     else:
@@ -131,7 +131,7 @@ def _tell(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbo
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the options ask of a run."""
+    """The options of a run."""
 
     engine: str
     model: str | None
@@ -143,7 +143,7 @@ class Wanted:
     jobs: int | None
 
     def check(self) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse options that contradict each other."""
         from forebay import _core
 
         engines = {known.name: known for known in _core.engines()}
@@ -161,7 +161,7 @@ class Wanted:
             raise InputError("found beside --precision, --replications or --trace; allowed: one of them", "batches")
 
     def runs(self, scenario: Scenario) -> int | None:
-        """Replications in all; None where they are as many as a precision needs."""
+        """Number of replications in all; None if a precision determines it."""
         if self.precision:
             return None
         if self.batches is not None:
@@ -170,13 +170,13 @@ class Wanted:
 
 
 def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
-    """The work of the packet engine; None for other engines, and if the number of runs is not known."""
+    """The work of the packet engine; None for other engines, and if the number of runs is unknown."""
     runs, each = wanted.runs(scenario), one_run(scenario, wanted.engine)
     return None if runs is None or each is None else Work(runs, each)
 
 
 def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
-    """Seconds of each run in real time, of which all are told how long they take; None of other engines."""
+    """Duration of each run in seconds, also announced, for an engine in real time; None for other engines."""
     from forebay.engines import check_alone, forecast, in_real_time, run_s
 
     if not in_real_time(wanted.engine):
@@ -189,7 +189,7 @@ def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
 
 
 def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -> Scenario:
-    """The scenario with the count law of the packet engine's losses."""
+    """The scenario with the packet engine's distribution of the number of flows that lose together."""
     from forebay.engines import assumes_losses
     from forebay.measurement.synchronization import fit_synchronization
 
@@ -210,7 +210,7 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
 
 
 def _report(scenario: Scenario, wanted: Wanted, progress: Progress | None) -> Report:
-    """Run in batches, to a precision, or as often as was asked for."""
+    """Run in batches, to a precision, or a fixed number of replications."""
     if wanted.batches is not None:
         from forebay.measurement.batches import run_in_batches
 

@@ -1,4 +1,4 @@
-"""What a verb is about: a file, or standard input."""
+"""The source of a scenario's text: a file, standard input, or a scenario that comes with forebay."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["Source", "source", "standard_input", "tell_assumed"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a scenario, and what it is called.
+    """The text of a scenario, and its names.
 
     Attributes
     ----------
     name : str
-        In errors: the file, or "<stdin>".
+        Name in error messages: the file, or "<stdin>".
     stem : str
-        What the names of written files begin with.
+        Beginning of the names of written files.
     text : str
-        As it was read.
+        The text as read.
     kind : str
-        "toml" or "json".
+        Format of the text: "toml" or "json".
     folder : Path
-        Which files that it names are relative to.
+        Folder to which the file names in the text are relative.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Source:
 
 
 def source(path: Path) -> Source:
-    """Read a scenario's file; - stands for standard input, in TOML or JSON, and @NAME for one that forebay has.
+    """Read a scenario: from a file, from standard input (-), or by its name in forebay (@NAME).
 
     Raises
     ------
     InputError
-        Where nothing can be read, or no text; where there is none of the name.
+        If nothing can be read, if the content is not text, or if forebay has no scenario of the name.
     """
     from forebay.inputs.bundled_scenarios import FOLDER, SIGN, shipped
     from forebay.scenario import read
@@ -66,17 +66,17 @@ def source(path: Path) -> Source:
     if str(path) != "-":
         return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml", path.parent)
     text = standard_input()
-    # No TOML begins with a brace.
+    # A TOML text never begins with a brace.
     return Source("<stdin>", "stdin", text, "json" if text.lstrip().startswith("{") else "toml", Path())
 
 
 def standard_input() -> str:
-    """Read a text from standard input, as long as one out of a file may be.
+    """Read a text from standard input, with the size limit of a file.
 
     Raises
     ------
     InputError
-        Where it is closed, longer, or no text.
+        If standard input is closed, exceeds the limit, or is not text.
     """
     from forebay.scenario import bounded
 
@@ -89,7 +89,7 @@ def standard_input() -> str:
 
 
 def tell_assumed(scenario: Scenario) -> None:
-    """Say on standard error what a scenario assumes, a line each."""
+    """Print the assumptions of a scenario on standard error, one per line."""
     if not scenario.assumed:
         return
     from forebay.search.unmeasured import of_assumptions

@@ -1,4 +1,4 @@
-"""What leaves the command as text: legible in every encoding, without control characters, and of bounded length."""
+"""The text output of the command: printable in every encoding, without control characters, and of bounded length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.sanitize import legible, legible_lines
 
 __all__ = ["open_streams", "remark", "say", "say_json", "say_lines"]
 
-#: What stands for characters that an encoding lacks.
+#: Replacements for characters that an encoding lacks.
 _SAID = {
     "≥": ">=", "≤": "<=", "±": "+-", "–": "-", "—": "-", "−": "-", "×": "x", "·": "*", "µ": "u", "μ": "u", "─": "-",
     "│": "|", "“": '"', "”": '"', "’": "'", "…": "...", "√": "sqrt", "→": "->", "━": "-", "\u00a0": " ", "\u202f": " ",
@@ -22,28 +22,28 @@ _SAID = {
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Say a line on standard output, or on standard error."""
+    """Print a line on standard output, or on standard error."""
     click.echo(legible(line), err=err)
 
 
 def say_lines(text: str) -> None:
-    """Say whole lines, of which the last may lack its end, on standard output."""
+    """Print whole lines on standard output; the last one may lack its line end."""
     click.echo(legible_lines(text.removesuffix("\n")))
 
 
 def say_json(text: str) -> None:
-    """Say a JSON text of ASCII characters on standard output."""
+    """Print a JSON text of ASCII characters on standard output."""
     click.echo(text.replace("\x7f", "\\u007f"))
 
 
 def remark(text: str) -> None:
-    """Say a line on standard error."""
+    """Print a line on standard error."""
     click.echo(f"forebay: {legible(text)}", err=True)
 
 
 def open_streams() -> None:
-    """Let standard output and error say in their encoding what it lacks, instead of failing."""
-    # Whoever closes a stream wants nothing of it.
+    """Let standard output and standard error replace characters that their encoding lacks, instead of failing."""
+    # A closed stream discards its output.
     if sys.stdout is None or sys.stderr is None:
         nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as the process
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere

@@ -1,4 +1,4 @@
-"""`sweep`: a grid of scenarios into a folder, packed up and run again where that is asked for."""
+"""`sweep`: run a grid of scenarios into a folder; write it as one archive, or replay an archive."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def sweep(
 
 
 def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
-    """Print how much ran and what failed."""
+    """Print how many runs were made and which ones failed."""
     if as_json:
         summary: dict[str, Any] = {
             "folder": str(out),
@@ -155,7 +155,7 @@ def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
 
 
 def _bundle(found: Sweep, path: Path, text: str) -> None:
-    """Pack a sweep up with its picture and the scenario's text."""
+    """Write a sweep as one archive, with its picture and the scenario's text."""
     from forebay.sweeps.bundling import bundle
     from forebay.views.sweep_picture import draw_sweep
 
@@ -164,7 +164,7 @@ def _bundle(found: Sweep, path: Path, text: str) -> None:
 
 
 def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
-    """Replay a bundle and say whether every number is the same; exit code 1 where one is not."""
+    """Replay a bundle and print whether every number is the same; the exit code is 1 if one is not."""
     from forebay.sweeps.bundling import replay
 
     with progress_bar("replaying", quiet=as_json) as progress:

@@ -1,4 +1,4 @@
-"""What verbs print with, and how they tell that a file cannot be written."""
+"""Printing on the terminal: views, progress bars, and errors on files that cannot be written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "afterwards", "live_line", "progress_bar", "show", "width", "writing"]
 
-#: Narrower than this nothing is legible.
+#: Smallest width in columns at which text is readable.
 NARROWEST = 40
 
 
@@ -33,19 +33,19 @@ def show(view: RenderableType, *, err: bool = False) -> None:
     from rich.segment import Segment, Segments
 
     class Piped(Console):
-        """Rich would end the process with 1, which says that goals cannot be met."""
+        """A console that raises an error; Rich itself would end with 1, which means that goals cannot be met."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
     console = Piped(width=width(err=err), stderr=err)
-    # Colors are set by now: what is left of a text is what it says.
+    # The colors are already segments here, so control characters in the remaining text are content.
     shown = (part if part.control else Segment(legible_lines(part.text), part.style) for part in console.render(view))
     console.print(Segments(shown), highlight=False, crop=False, end="")
 
 
 def width(*, err: bool = False) -> int:
-    """How wide to print: as the terminal is; elsewhere as COLUMNS says, or 100."""
+    """Width of the output in columns: the terminal's; without a terminal COLUMNS, or 100."""
     if (sys.stderr if err else sys.stdout).isatty():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     told = os.environ.get("COLUMNS", "")
@@ -54,7 +54,7 @@ def width(*, err: bool = False) -> int:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn failures to write into one line."""
+    """Turn an error while writing into an `InputError` of one line."""
     try:
         yield
     except OSError as error:
@@ -63,7 +63,7 @@ def writing(target: Path) -> Iterator[None]:
 
 @contextmanager
 def afterwards(tell: Callable[[], object]) -> Iterator[None]:
-    """Tell an answer after it was written; also where that fails, since it took long to find."""
+    """Print an answer after its files are written, also if writing fails, because the answer took long to find."""
     try:
         yield
     except InputError:
@@ -73,44 +73,44 @@ def afterwards(tell: Callable[[], object]) -> Iterator[None]:
 
 
 class Bar:
-    """A bar that somebody watches: called with what is done and what is expected in all.
+    """A progress bar: it is called with the number of finished and of expected steps.
 
     Parameters
     ----------
     progress : Progress
-        What draws it.
+        Rich's progress display, which draws the bar.
     what : str
-        What is going on.
+        Description of the work.
     """
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress, self._task = progress, progress.add_task(what, total=None)
 
     def __call__(self, done: int, expected: int) -> None:
-        """Move on."""
+        """Update the bar."""
         self._progress.update(self._task, completed=done, total=expected)
 
     def say(self, what: str) -> None:
-        """Say what is going on, or known by now."""
+        """Replace the description by the current step or result."""
         self._progress.update(self._task, description=what)
 
 
 class ClockBar(Bar):
-    """A bar of runs in real time, which moves on with the clock."""
+    """A progress bar of runs in real time, which advances with the clock."""
 
     def __init__(self, progress: Progress, what: str, pace: Pace) -> None:
         super().__init__(progress, what)
         self._pace = pace
 
     def __call__(self, done: int, expected: int) -> None:
-        """Move on."""
+        """Update the bar."""
         self._pace.note(done, expected)
         super().__call__(done, expected)
 
 
 @contextmanager
 def live_line() -> Iterator[Callable[[str], object]]:
-    """A line on standard error that is said anew each time; a line each time where nobody watches."""
+    """A line on standard error that each call replaces; without a terminal each call prints a new line."""
     if not sys.stderr.isatty():
         yield lambda text: say(text, err=True)
         return
@@ -126,18 +126,18 @@ def live_line() -> Iterator[Callable[[str], object]]:
 def progress_bar(
     what: str, *, quiet: bool, each_s: float | None = None, expected: int | None = None
 ) -> Iterator[Bar | None]:
-    """A bar on standard error with an estimate of what remains; nothing where nobody watches.
+    """A progress bar on standard error with the estimated remaining time; None without a terminal.
 
     Parameters
     ----------
     what : str
-        What is going on.
+        Description of the work.
     quiet : bool
-        Whether nobody is to see it.
+        Whether to show no bar.
     each_s : float, optional
-        Seconds of each run, where those are in real time: the bar then goes with the clock.
+        Duration of each run in seconds, for runs in real time: the bar then advances with the clock.
     expected : int, optional
-        How many runs there will be, where that is known beforehand.
+        Expected number of runs, if known beforehand.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -171,7 +171,7 @@ def progress_bar(
 
 @contextmanager
 def _clock_bar(what: str, each_s: float) -> Iterator[ClockBar]:
-    """A bar of runs in real time: what has passed of what is known that it takes, and what is left."""
+    """A progress bar of runs in real time: the elapsed part of the known duration, and the rest."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.progress_bar import ProgressBar

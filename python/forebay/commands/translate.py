@@ -1,4 +1,4 @@
-"""`translate`: a router's configuration, or what it prints, read back."""
+"""`translate`: read back a router's configuration or the output of its commands."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def translate(
         say(line)
 
 
-#: Lines that were not needed and are listed one by one.
+#: Maximum number of skipped lines that are printed.
 MOST_SKIPPED = 20
-#: What the name of a file ends with that is expected to be there.
+#: Endings by which a text is recognized as the name of a file.
 _SUFFIXES = (".json", ".txt", ".conf", ".cfg", ".log", ".sh", ".rsc")
 
 
 def _text(setting: str) -> str:
-    """The configuration itself, from standard input, a file, or the argument."""
+    """The configuration as text, from standard input, a file, or the argument itself."""
     from forebay.scenario import read
 
     if setting == "-":
@@ -99,20 +99,20 @@ def _text(setting: str) -> str:
     path = Path(setting)
     try:
         there = path.exists()
-    except OSError:  # no file has so long a name
+    except OSError:  # a name is too long for the file system
         there = False
     return _lines_of(read(path)) if there or _is_name(setting) else setting
 
 
 def _is_name(setting: str) -> bool:
-    """Whether a text is the name of a file, there or not: no configuration is one word with an ending or a slash."""
+    """Whether a text is the name of a file, existing or not: no configuration is one word with an ending or a slash."""
     if Path(setting).suffix in _SUFFIXES:
         return True
     return not set(' "{[') & set(setting) and re.search(r"/|\.[A-Za-z][\w-]*$", setting) is not None
 
 
 def _lines_of(text: str) -> str:
-    """A text whose lines end as Unix ends them: consoles of routers write otherwise."""
+    """The text with Unix line ends, because consoles of routers write other ones."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

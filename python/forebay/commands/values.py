@@ -1,4 +1,4 @@
-"""What options take: each kind of value is read, refused in one sentence, and completed by the shell."""
+"""Types of option values: each one reads a value, refuses it in one sentence, and completes it in the shell."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ __all__ = [
 ]
 
 
-#: The longest that an answer is waited for: 30 days.
+#: The longest accepted time, in seconds: 30 days.
 MOST_SECONDS = 30 * 86_400.0
 
 
 class Value(ParamType):
-    """A kind of value; mistakes name the argument, which the command line turns into its option."""
+    """A type of value; its errors name the argument, which the command line turns into the option."""
 
     def refuse(self, found: str, allowed: str, parameter: click.Parameter | None) -> NoReturn:
-        """End with what was found and what is allowed."""
+        """Raise an error with the found value and the allowed ones."""
         raise InputError(f"found {found}; allowed: {allowed}", None if parameter is None else parameter.name)
 
 
@@ -64,7 +64,7 @@ class Whole(Value):
         self.most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002
-        """Read the number."""
+        """Parse the number."""
         try:
             number = int(value)
         except ValueError:
@@ -75,17 +75,17 @@ class Whole(Value):
 
     @property
     def allowed(self) -> str:
-        """The bounds."""
+        """The bounds in words."""
         return f"a whole number from {self.least} to {self.most}"
 
 
 class Size(Value):
-    """A size in bytes above none: "16GB" or "512MiB"."""
+    """A positive size in bytes: "16GB" or "512MiB"."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ARG002
-        """Read the size."""
+        """Parse the size."""
         if isinstance(value, int):
             return value
         from forebay import _core
@@ -100,12 +100,12 @@ class Size(Value):
 
 
 class Time(Value):
-    """A time above none, in seconds: "30s" or "2min"."""
+    """A positive time, in seconds: "30s" or "2min"."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ARG002
-        """Read the time."""
+        """Parse the time."""
         if isinstance(value, float):
             return value
         from forebay import _core
@@ -125,7 +125,7 @@ class Share(Value):
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ARG002
-        """Read the share."""
+        """Parse the fraction."""
         if isinstance(value, float):
             return value
         from forebay.text.formatting import share
@@ -134,7 +134,7 @@ class Share(Value):
 
 
 class Readable(Value):
-    """Something to read."""
+    """A file to read."""
 
     name = "file"
 
@@ -142,7 +142,7 @@ class Readable(Value):
         self.allowed = allowed
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Take the name; whether the file can be read is seen when it is read."""
+        """Accept the name; an unreadable file is found when it is read."""
         if not str(value):
             self.refuse(f"`{value}`", self.allowed, param)
         return Path(value)
@@ -153,10 +153,10 @@ class Readable(Value):
 
 
 class ScenarioFile(Readable):
-    """A scenario's file, or @ and the name of one that comes with forebay."""
+    """The file of a scenario, or @ and the name of a scenario that comes with forebay."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Take the name, of which a path forgets that it began with ./ and so meant a file."""
+        """Accept the name; a name that begins with ./@ remains a file, though a path drops the ./."""
         from forebay.inputs.bundled_scenarios import SIGN
 
         path = super().convert(value, param, ctx)
@@ -164,7 +164,7 @@ class ScenarioFile(Readable):
         return Path.cwd() / path if meant and str(path).startswith(SIGN) else path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Let the shell complete files, and names after the sign."""
+        """Let the shell complete files, and names of scenarios after @."""
         from forebay.inputs.bundled_scenarios import SIGN
 
         if not incomplete.startswith(SIGN):
@@ -173,12 +173,12 @@ class ScenarioFile(Readable):
 
 
 class OutputFolder(Value):
-    """A directory to write into, made where it is not there."""
+    """A directory to write into, created if it does not exist."""
 
     name = "directory"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Refuse what cannot be written into; of a default the verb knows whether it is needed."""
+        """Refuse a directory that cannot be written; a default is checked by the verb, if it needs the directory."""
         if not str(value):
             self.refuse(f"`{value}`", "a directory, there or not yet", param)
         if not isinstance(value, Path):
@@ -196,7 +196,7 @@ class OutputFile(Value):
     Parameters
     ----------
     *endings : str
-        What its name may end with, as in ".html"; anything where there is none.
+        Allowed endings of the name, such as ".html"; without endings any name is allowed.
     """
 
     name = "file"
@@ -205,7 +205,7 @@ class OutputFile(Value):
         self.endings = endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
-        """Refuse what cannot be written; where any name will do, - is standard output."""
+        """Refuse a file that cannot be written; without required endings, - is standard output."""
         path = Path(value)
         if not str(value):
             self.refuse(f"`{value}`", "the name of a file", param)
@@ -222,7 +222,7 @@ class OutputFile(Value):
 
 
 class Names(Value):
-    """A text that is often one of some names: the shell completes them, whoever uses the value checks it."""
+    """A text that is often one of some names: the shell completes the names, and the verb checks the text."""
 
     def __init__(self, name: str, known: Callable[[], Iterable[str]], *, after: str = "") -> None:
         self.name = name
@@ -230,7 +230,7 @@ class Names(Value):
         self.after = after
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """Take the text."""
+        """Accept the text."""
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -321,7 +321,7 @@ FIGURE = Names("what", _figures)
 
 
 def amount(argument: str, text: str, dimension: Any, least: float, most: float) -> float:
-    """An argument's amount, within bounds."""
+    """Parse the amount of an argument, and check its bounds."""
     from forebay._core import parse_quantity
     from forebay.errors import naming
 

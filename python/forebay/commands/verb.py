@@ -1,4 +1,4 @@
-"""A verb of the command line: its help ends with examples and exit codes, and its mistakes name its options."""
+"""A verb of the command line: its help ends with examples and exit codes, and its error messages name its options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["EXITS", "OtherSpelling", "Verb", "Verbs", "check_address_space", "ve
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What the exit codes mean that every verb has.
+#: Meanings of the exit codes that every verb has.
 EXITS = {
     0: "Done.",
     1: "Done, but the answer is no, or an error of forebay's own.",
@@ -28,13 +28,13 @@ class Verb(click.Command):
     Parameters
     ----------
     examples : sequence of (str, str)
-        Command lines without the name of the program, each with what it does.
+        Command lines without the name of the program, each with its description.
     refusal : str
-        What exit code 1 means here, where it means more than a failure.
+        Meaning of exit code 1, if it is more than a failure.
     codes : mapping, optional
-        What other exit codes mean here.
+        Meanings of further exit codes.
     heavy : bool
-        Whether it loads NumPy, Polars or Matplotlib.
+        Whether the verb loads NumPy, Polars or Matplotlib.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Verb(click.Command):
         self.heavy = heavy
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Do what was asked for, where there is room for what that needs."""
+        """Run the verb, after a check of the address space if it is heavy."""
         if self.heavy:
             check_address_space()
         return super().invoke(ctx)
@@ -66,21 +66,21 @@ class Verb(click.Command):
         return dict(sorted((usual | refusal | self.codes).items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write examples and exit codes below the options."""
+        """Write examples and exit codes after the options."""
         write_examples(ctx, formatter, self.examples)
         write_exits(formatter, self.exits)
 
     def option_for(self, argument: str) -> str:
         """The option that sets an argument of the functions that the verb calls."""
         for parameter in self.params:
-            # `--for` may be given once or several times.
+            # The parameter of an option such as `--for` has a singular or a plural name.
             if parameter.name in {argument, f"{argument}s", argument.removesuffix("s")}:
                 return parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name).upper()
         return argument
 
 
 class OtherSpelling(click.Option):
-    """An option whose further names are taken but not shown."""
+    """An option whose further names are accepted but not shown."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Show the first name."""
@@ -96,7 +96,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or say which was likely meant."""
+        """Find the verb, or report an unknown name with the closest verb."""
         name = args[0]
         if not name.startswith("-") and name not in self.commands and not ctx.resilient_parsing:
             from forebay import _core
@@ -110,7 +110,7 @@ class Verbs(click.Group):
             formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in sorted(self.commands.items())])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write examples and exit codes below the verbs."""
+        """Write examples and exit codes after the verbs."""
         write_examples(ctx, formatter, self.examples)
         write_exits(formatter, EXITS)
 
@@ -122,15 +122,15 @@ def verb(
     return click.command(cls=Verb, examples=examples, refusal=refusal, codes=codes, heavy=heavy)
 
 
-#: What the libraries reserve as they load, on few cores. With less some of them abort and others wait for ever.
+#: Address space that the libraries reserve when they load on few cores, in bytes. With less some abort and others hang.
 LEAST_ADDRESS_SPACE = 1_500_000_000
 
 
 def check_address_space() -> None:
-    """Refuse a limit (ulimit -v) that libraries do not survive."""
+    """Refuse a limit of address space (ulimit -v) that is too small for the libraries."""
     try:
         import resource
-    except ImportError:  # not on every platform
+    except ImportError:  # Windows has no such module
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
@@ -139,7 +139,7 @@ def check_address_space() -> None:
 
 
 def write_examples(ctx: click.Context, formatter: click.HelpFormatter, examples: Sequence[tuple[str, str]]) -> None:
-    """Write each example below what it does."""
+    """Write each example after its description."""
     if not examples:
         return
     program = ctx.find_root().info_name or "forebay"

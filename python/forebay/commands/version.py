@@ -1,4 +1,4 @@
-"""`--version`: the version in its first line, and below it what a report of a bug should say."""
+"""`--version`: print the version in the first line, and the details for a bug report in the lines after it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from forebay.commands.streams import say
 
 __all__ = ["VERSION", "lines"]
 
-#: What is installed in every case, as an index calls it.
+#: Names of the required packages in the package index.
 REQUIRED = ("click", "jinja2", "numpy", "rich", "scipy")
 
 
 def lines() -> Iterator[str]:
-    """What forebay runs on, without a word of whose machine it is."""
+    """Versions of forebay, Python, the platform and the packages; no line names the host or its user."""
     import platform
 
     from forebay import _core

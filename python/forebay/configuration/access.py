@@ -20,9 +20,9 @@ __all__ = ["ACCESSES", "PTM", "SHARE", "SOURCE", "VLAN", "Access", "Framing", "a
 
 Cells = Literal["none", "atm", "ptm"]
 
-#: The part of the line's rate that a shaper in front of it is given.
+#: The part of the access line's rate that the shaper in front of the line uses.
 SHARE = Fraction(9, 10)
-#: What a line with PTM's 64b/65b coding carries, where a shaper cannot count the coding (tc-cake(8)).
+#: The payload share of PTM's 64b/65b coding, for shapers that cannot count the coding (tc-cake(8)).
 PTM = Fraction(64, 65)
 SOURCE = "iproute2 7.1.0, tc/q_cake.c; OpenWrt wiki, 'SQM (Smart Queue Management)': 90 % of the measured rate"
 #: Bytes of an 802.1Q tag, as `ether-vlan` of q_cake.c adds them.
@@ -31,16 +31,16 @@ VLAN = 4
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """What a line adds to every IP packet.
+    """The framing that a line adds to every IP packet.
 
     Attributes
     ----------
     overhead : int
-        Bytes beside those of IP.
+        Bytes per packet in addition to the IP packet.
     least : int
-        Bytes that a packet has at least, framing included (`mpu`).
+        Smallest size of a packet in bytes, with its framing (`mpu`).
     cells : str
-        "atm": cells of 53 bytes with 48 of a packet each; "ptm": 65 bytes for each 64; "none": neither.
+        "atm": cells of 53 bytes with 48 bytes of a packet each; "ptm": 65 bytes for each 64; "none": neither.
     """
 
     overhead: int
@@ -48,7 +48,7 @@ class Framing:
     cells: Cells = "none"
 
     def on_wire(self, packet: int) -> int:
-        """Bytes on the line of an IP packet of so many."""
+        """Size on the line of an IP packet of `packet` bytes, in bytes."""
         size = max(self.least, packet + self.overhead)
         if self.cells == "atm":
             return 53 * math.ceil(size / 48)
@@ -67,9 +67,9 @@ class Access:
     Attributes
     ----------
     name : str
-        As in `--access`.
+        Name of the line, as in `--access`.
     framing : Framing
-        What it adds to a packet.
+        Framing that the line adds to a packet.
     other : int or None
         Rate of the line in the direction that was not simulated, in bits per second.
     direction : str
@@ -82,7 +82,7 @@ class Access:
     direction: Literal["upload", "download"] = "upload"
 
 
-#: By q_cake.c's keywords.
+#: Framings by the keywords of q_cake.c.
 ACCESSES: Mapping[str, Framing] = {
     "docsis": Framing(18, 64),
     "ethernet": Framing(38, 84),
@@ -98,7 +98,7 @@ ACCESSES: Mapping[str, Framing] = {
     "ipoa-llcsnap": Framing(16, cells="atm"),
     "conservative": Framing(48, cells="atm"),
 }
-#: Tags that a packet may have; more than two are no access line's.
+#: The maximum number of VLAN tags; no access line uses more than two.
 MOST_TAGS = 2
 
 
@@ -126,7 +126,7 @@ def access(text: str, *, download: int | None = None, upload: int | None = None)
 
 
 def asked_access(name: str | None, download: str | None, upload: str | None) -> Access | None:
-    """The access line of an option or a call; raises `InputError` for a rate of the other direction without a line."""
+    """The access line of an option or a call; raises `InputError` if a rate is given without a line."""
     given = {"download": download, "upload": upload}
     rates = {way: None if text is None else _rate(way, text) for way, text in given.items()}
     if name is None:
@@ -146,7 +146,7 @@ def _rate(name: str, text: str) -> int:
 
 
 def framing(words: list[str]) -> Framing | None:
-    """What keywords of cake add up to, in their order; None where none of them is about framing."""
+    """The framing that keywords of cake add up to, in their order; None if no keyword is about framing."""
     overhead, least, found = 0, 0, False
     cells: Cells = "none"
     for word in words:

@@ -1,4 +1,4 @@
-"""A port in the words of a router, and back: what `--for` and `translate` call."""
+"""A port as a router's configuration, and back: the functions behind `--for` and `translate`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Configuration:
     system : str
         The platform, as in `--for`.
     lines : tuple of str
-        What to type; empty where the platform cannot be told.
+        Lines to type; empty if the platform cannot express the port.
     source : str
-        The documents that they follow.
+        Documents that the lines follow.
     quirks : tuple of str
-        What to know before typing them.
+        Facts to know before typing the lines.
     notes : tuple of str
-        What differs from what was simulated, a line each with both figures; without lines why there are none.
+        Differences from the simulation, one per line with both figures; if there are no lines, the reason.
     title : str
         The platform's name in full.
     """
@@ -52,22 +52,22 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What a router's configuration says.
+    """The content of a router's configuration.
 
     Attributes
     ----------
     system : Platform
-        Whose it is.
+        Platform of the configuration.
     port : Port
-        As a scenario would have it.
+        Port as a scenario describes it.
     how : tuple of str
-        How its figures come about.
+        Derivation of the figures.
     skipped : tuple of str
-        Lines that were not needed.
+        Lines that do not concern the port.
     unknown : tuple of str
         Settings that the text leaves to the device or the hardware.
     unsimulated : tuple of str
-        Settings that the text says and a scenario does not have.
+        Settings of the text that a scenario cannot express.
     """
 
     system: Platform
@@ -79,12 +79,12 @@ class Translation:
 
     @property
     def bytes(self) -> float | None:
-        """All that may wait; None where a limit is not known."""
+        """Capacity of all queues in bytes; None if a limit is unknown."""
         return self.port.limit_bytes() if self.port.limited else None
 
     @property
     def seconds(self) -> float | None:
-        """Time to send it; None where the rate or a limit is not known."""
+        """Time to send full queues, in seconds; None if the rate or a limit is unknown."""
         size = self.bytes
         return None if self.port.rate is None or size is None else size * 8 / float(self.port.ip_rate)
 
@@ -106,17 +106,17 @@ _IN_FRONT = f"{100 * SHARE.numerator // SHARE.denominator} % of the line's rate:
 def configure(system: Platform, port: Port, access: Access | None = None) -> Configuration:
     """The whole configuration of a port.
 
-    Where a value is beyond what the platform can be told there are no lines, and the note says why.
+    If a value is out of the platform's range, there are no lines, and the note states the reason.
 
     Parameters
     ----------
     system : Platform
-        The router's system.
+        Operating system of the router.
     port : Port
-        What was simulated.
+        Simulated port.
     access : Access, optional
-        The access line behind the port, whose rate is the port's; the shaper then has a part of this rate and counts
-        what the line does.
+        Access line behind the port, with the port's rate. The shaper then has a part of this rate and counts the line's
+        framing.
     """
     if port.medium:
         return unconfigured(system, "the link has a `medium`: lines for a wire were not simulated")
@@ -143,7 +143,7 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
 
 
 def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, tuple[str, ...]]:
-    """The port as a shaper in front of an access line, and what to know of it."""
+    """The port as a shaper in front of an access line, and the facts to know about it."""
     if not system.accesses:
         told = f"access: {system.name} cannot be told of an access line, so --access changes nothing here"
         return port, () if access is None else (told,)
@@ -175,7 +175,7 @@ def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, 
 
 
 def _reasons(fitted: Fitted, access: Access | None) -> Mapping[str, str]:
-    """Why the port is not what was simulated: an access line's shaper is below the line's rate."""
+    """Reasons for differences from the simulated port: the shaper of an access line is slower than the line."""
     if fitted.port.wire is None or access is None:
         return fitted.reasons
     coded = access.framing.cells == "ptm" and fitted.port.wire.cells == "none"
@@ -184,9 +184,9 @@ def _reasons(fitted: Fitted, access: Access | None) -> Mapping[str, str]:
 
 
 def fit(system: Platform, port: Port) -> Fitted:
-    """The nearest port that a platform can be told, every class counted by the size of its own packets.
+    """The nearest port that a platform can express, with every class counted by the size of its own packets.
 
-    A platform reads more than it can be told, such as the tiers of simple.qos: those are an `UnsupportedError`.
+    A platform can read more than it can write, such as the tiers of simple.qos; these are an `UnsupportedError`.
     """
     _held(system, port)
     fitted = system.fit(port)
@@ -198,12 +198,12 @@ def fit(system: Platform, port: Port) -> Fitted:
 
 
 def unconfigured(system: Platform, why: str) -> Configuration:
-    """A configuration without a line, and the reason."""
+    """A configuration without lines, and the reason."""
     return Configuration(system.name, (), system.source, system.quirks, (why,), system.title)
 
 
 def translate(text: str, name: str, assumed: Assumed) -> Translation:
-    """Read a configuration, a part of one, or what a device prints; an `InputError` names what is not understood."""
+    """Read a configuration, a part of one, or a device's output; an `InputError` names the unknown word."""
     system = platform(name)
     check_text(text)
     reading = system.read(text, assumed)
@@ -224,14 +224,14 @@ def _held(system: Platform, port: Port) -> None:
 
 def _differences(asked: Port, told: Port, reasons: Mapping[str, str]) -> Iterator[str]:
     if isinstance(asked.queue, Queue) and isinstance(told.queue, Classes):
-        asked = dataclasses.replace(asked, queue=told.queue)  # said by a note of its own
+        asked = dataclasses.replace(asked, queue=told.queue)  # reported in a note
     for name, simulated, configured in differences(asked, told):
         reason = reasons.get(name, "")
         yield f"{name}: simulated {simulated}, configured {configured}" + (f" ({reason})" if reason else "")
 
 
 def _sizes(asked: Port, told: Port) -> Iterator[str]:
-    """How large the packets are of classes that are counted in another unit than in the scenario."""
+    """Notes on the packet size of classes whose limit changes between packets and bytes."""
     if isinstance(asked.queue, Queue):
         return
     units = {name: queue.limit.unit for name, queue in told.queues()}
@@ -241,7 +241,7 @@ def _sizes(asked: Port, told: Port) -> Iterator[str]:
 
 
 def _shared(port: Port) -> Iterator[str]:
-    """Classes that share the link's buffer in the scenario have one each in a router."""
+    """A note that classes with a common buffer in the scenario have separate buffers in the router."""
     sharing = [] if isinstance(port.queue, Queue) else [entry for entry in port.queue.classes if entry.shared]
     if len(sharing) > 1:
         names = ", ".join(entry.name for entry in sharing[:-1]) + f" and {sharing[-1].name}"
@@ -250,7 +250,7 @@ def _shared(port: Port) -> Iterator[str]:
 
 
 def _policed(port: Port) -> Iterator[str]:
-    """What drops packets in front of a queue is configured elsewhere."""
+    """A note that the policer in front of the queue is not part of these lines."""
     if port.policed:
         yield "policer: simulated in front of the queue, not among these lines"
 
@@ -258,8 +258,8 @@ def _policed(port: Port) -> Iterator[str]:
 def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[str] = ()) -> str:
     """The `[link]` table of a scenario with this port.
 
-    The link's own buffer is what all classes have together; each has its own. What is unknown or not simulated becomes
-    comments.
+    The link's own buffer is the sum of the classes' buffers; each class has its own. Settings that are unknown or not
+    simulated become comments.
     """
     lines = ["[link]", *(f"# unknown: {text}" for text in unknown)]
     lines += [f"# not simulated: {text}" for text in unsimulated]
@@ -282,7 +282,7 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
 
 
 def _marking(port: Port) -> Iterator[str]:
-    """Comments on ECN, which is a key of flow groups and none of a discipline."""
+    """Comments on ECN, which is a key of flow groups and not of a discipline."""
     names = _names(port.queue) if isinstance(port.queue, Classes) else [""]
     marking: dict[tuple[str, bool], list[str]] = {}
     for name, (_, queue) in zip(names, port.queues(), strict=True):
@@ -298,7 +298,7 @@ def _marking(port: Port) -> Iterator[str]:
 
 
 def _together(port: Port) -> Limit:
-    """All that may wait: in packets where every limit is in packets."""
+    """Sum of all limits; in packets if every limit is in packets, else in bytes."""
     limits = [queue.limit for _, queue in port.queues()]
     if all(limit.unit == "packets" for limit in limits):
         return Limit(sum(limit.amount for limit in limits), "packets")
@@ -306,9 +306,9 @@ def _together(port: Port) -> Limit:
 
 
 def _weights(found: Classes) -> list[int]:
-    """Weights as whole numbers from 1 to 10,000, in the same proportions where there are such.
+    """Weights as whole numbers from 1 to 10,000, in the same proportions if possible.
 
-    A class that is promised nothing, as "percent 0" says, has the least.
+    A class that is promised nothing, as by "percent 0", has the smallest weight.
     """
     least = min((entry.weight for entry in found.classes if entry.weight > 0), default=1.0)
     shares = [Fraction(entry.weight / least).limit_denominator(100) for entry in found.classes]
@@ -324,7 +324,7 @@ def _table(queue: Queue | Classes) -> str:
         pairs = [("kind", f'"{told.kind}"'), *((name, _value(value)) for name, value in told.parameters.items())]
         return "{ " + ", ".join(f"{name} = {value}" for name, value in pairs) + " }"
     classes = ", ".join(
-        # The last class carries what no other does.
+        # The last class carries all traffic that no other class does.
         f"{{ {_class(entry, name, weight, named=entry is not queue.classes[-1])} }}"
         for entry, name, weight in zip(queue.classes, _names(queue), _weights(queue), strict=True)
     )
@@ -332,7 +332,7 @@ def _table(queue: Queue | Classes) -> str:
 
 
 def _names(found: Classes) -> list[str]:
-    """Names of the classes as flow groups may have them, too: "1:10" becomes "1-10", and each differs."""
+    """Unique names of the classes in characters that flow groups allow: "1:10" becomes "1-10"."""
     told: list[str] = []
     for number, entry in enumerate(found.classes, 1):
         bare = re.sub(r"[^A-Za-z0-9_-]", "-", entry.name) or "class"
@@ -341,7 +341,7 @@ def _names(found: Classes) -> list[str]:
 
 
 def _class(entry: TrafficClass, name: str, weight: int, *, named: bool) -> str:
-    """The keys of one class; where a configuration does not say which groups it carries, one of its own name."""
+    """The keys of one class; if its groups are unknown, it carries a group of its own name."""
     groups = ", ".join(json.dumps(each, ensure_ascii=False) for each in entry.groups or ((name,) if named else ()))
     pairs = {
         "name": json.dumps(name),

@@ -1,4 +1,4 @@
-"""`new`: a commented scenario from a few wishes, that parses and runs as it is and says what to change."""
+"""`new`: a commented scenario from a few options, which runs unchanged and whose comments explain what to change."""
 
 from __future__ import annotations
 
@@ -18,54 +18,53 @@ from forebay.text.formatting import duration, exactly
 
 __all__ = ["Wishes", "draft"]
 
-#: Data packets that one replication should not exceed, about ten seconds of one core; and those that it may have if its
-#: warm-up would end before the losses of the slow start otherwise.
+#: Maximum number of data packets of one replication, which take about ten seconds of one core. The second number
+#: applies if the warm-up would otherwise end before the losses of slow start.
 MOST_PACKETS, MOST_TO_SETTLE = 3e7, 6e7
 
-#: Packets of the first window (RFC 6928), and seconds of the first retransmission timeout (RFC 6298).
+#: Initial window in packets (RFC 6928), and initial retransmission timeout in seconds (RFC 6298).
 FIRST_WINDOW, TIMEOUT_S = 10.0, 1.0
-#: Seconds until controllers that measure the round trip with an empty queue have done so for the first time (ProbeRTT).
+#: Time until a controller first measures the round trip with an empty queue (ProbeRTT), in seconds.
 PROBE_S = {"bbr": 10.2, "bbr3": 5.2}
-#: Measured time of a run that settles, in multiples of the settling.
+#: Measured time of a run that settles, as a multiple of the settling time.
 MEASURED = 4 / 3
-#: Part of the warm-up over which long flows start.
+#: Part of the warm-up over which the starts of long flows are spread.
 STARTS = 0.2
 
-#: Rates in bits per second that a link may have.
+#: Bounds of a link's rate, in bits per second.
 SLOWEST, FASTEST = 1e3, 1e14
-#: Rates that access links are sold with.
+#: Usual rates of access links.
 ACCESS = ("10Mbps", "100Mbps", "1Gbps", "10Gbps", "100Gbps", "400Gbps", "1600Gbps", "10Tbps")
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a scenario should be about.
+    """The contents of a scenario to draft.
 
     Attributes
     ----------
     rate : str
-        Of the link: "100Mbps".
+        Rate of the link: "100Mbps".
     rtt : str
         Propagation round trip of the flows: "40ms", or a range "20ms..80ms".
     long : int
         Number of long transfers.
     cca : str
-        Their congestion control.
+        Congestion control of the long transfers.
     web, background : float
-        Shares of the link's rate that short transfers and traffic that does not react offer; 0 for none.
+        Shares of the link's rate that short transfers and unresponsive traffic offer; 0 for none.
     video : int
         Number of video streams, each in bursts at 25 Mb/s a fifth of the time.
     queue : str
         Queue discipline.
     packet : str
-        Full packets of the responsive flows.
+        Size of full packets of the responsive flows.
     buffer : str
-        What is configured now; half a bandwidth-delay product, or 100 packets without flows that react, where it is
-        empty.
+        Configured buffer; if empty, half a bandwidth-delay product, or 100 packets without responsive flows.
     goals : sequence of str
-        Such as "utilization>=0.98"; from the traffic where there are none.
+        Goals such as "utilization>=0.98"; derived from the traffic if empty.
     title : str
-        From the traffic where it is empty.
+        Title; derived from the traffic if empty.
     """
 
     rate: str
@@ -88,7 +87,7 @@ def draft(wishes: Wishes) -> str:
     Parameters
     ----------
     wishes : Wishes
-        With at least one kind of traffic.
+        Contents with at least one kind of traffic.
 
     Returns
     -------
@@ -98,7 +97,7 @@ def draft(wishes: Wishes) -> str:
     Raises
     ------
     InputError
-        Names the option, what was found and what is allowed.
+        If an option is wrong; the error names the option, the found value and the allowed values.
     """
     _check(wishes)
     rate = rate_bps(wishes.rate)
@@ -110,7 +109,7 @@ def draft(wishes: Wishes) -> str:
 
 
 def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
-    """Let the scenario's own reader check the values with units, as those of the arguments that they are."""
+    """Check the values with units by the reader of scenarios; errors name the arguments."""
     plain = _text(dataclasses.replace(wishes, packet="1500B", buffer="", goals=(), title=""), rate, rtt)
     changes: list[_core.Change] = [
         ("goals", f"goal.{name}", f"{sense} {value}") for name, sense, value in map(split_goal, wishes.goals)
@@ -126,12 +125,12 @@ def _check_values(wishes: Wishes, rate: float, rtt: float) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A text as TOML and JSON write it."""
+    """A text as a string of TOML or JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _text(wishes: Wishes, rate: float, rtt: float) -> str:
-    """The file."""
+    """The text of the file."""
     times = _durations(wishes, rate, rtt)
     text = "\n".join(
         [
@@ -191,7 +190,7 @@ def _check(wishes: Wishes) -> None:
         if not 0 <= share <= 2:
             raise InputError(f"found {share:g} of the link's rate; allowed: 0 to 2, or 0% to 200%", name)
     check_controller(wishes.cca)
-    # Classes say nothing without their names and groups.
+    # Classes need names and groups, which no option gives.
     _check_name("queue", wishes.queue, [known for known in _core.disciplines() if known.name != "classes"])
     for name, text in (("buffer", wishes.buffer), ("packet", wishes.packet)):
         if any(ord(letter) < 32 or letter in '"\\' for letter in text):
@@ -241,7 +240,7 @@ def _link(wishes: Wishes) -> list[str]:
 
 
 def _rtt(wishes: Wishes, rate: float) -> str:
-    """Round trips of which no two are alike: equal ones would let the flows move in step."""
+    """Round trips that all differ, because flows with equal ones would synchronize."""
     low, high = _ends(wishes.rtt)
     if low != high:
         return f'{{ uniform = ["{low}", "{high}"] }}'
@@ -351,7 +350,7 @@ class _Times:
 
 
 def _durations(wishes: Wishes, rate: float, rtt: float) -> _Times:
-    """The times for some tens of the windows' cycles; less where that costs too much, but no less than settles."""
+    """The times of a run over some tens of window cycles; fewer if they cost too much, but enough to settle."""
     cycle = _cycle_s(rate, rtt, wishes.long)
     settle = _settle_s(wishes, rate, rtt)
     warmup = _round_up(max(2.0, 5 * cycle, 50 * rtt, settle, PROBE_S.get(wishes.cca, 0.0) if wishes.long else 0.0))
@@ -361,7 +360,7 @@ def _durations(wishes: Wishes, rate: float, rtt: float) -> _Times:
         return _Times(warmup, measure, settle, shortened=False)
     share = MOST_PACKETS * second / (warmup + measure)
     short, rest = max(warmup * share, settle), max(measure * share, MEASURED * settle)
-    # Less of both where the settling costs too much, too.
+    # Both are shortened if even the settling costs too much.
     part = min(1.0, MOST_TO_SETTLE * second / (short + rest))
     return _Times(_round_finely(short * part), _round_finely(rest * part), settle, shortened=True)
 
@@ -404,19 +403,19 @@ def _run(wishes: Wishes, times: _Times) -> list[str]:
 
 
 def _cycle_s(rate: float, rtt: float, flows: int) -> float:
-    """One cycle of a Reno window that carries its share: half a window's worth of round trips."""
+    """Duration of one cycle of a Reno window of the fair share, in seconds: half a window's worth of round trips."""
     window = rate * rtt / 8 / 1500 / max(1, flows)
     return min(window / 2, 200) * rtt if flows else 0.0
 
 
 def _round_up(seconds: float) -> float:
-    """To the next of 1, 1.5, 2, 3, 5, 8 times a power of ten."""
+    """Round up to the next of 1, 1.5, 2, 3, 5, 8 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(seconds))
     return next(factor * power for factor in (1, 1.5, 2, 3, 5, 8, 10) if factor * power >= seconds * (1 - 1e-9))
 
 
 def _round_finely(seconds: float) -> float:
-    """To two digits, upwards."""
+    """Round up to two significant digits."""
     unit = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return math.ceil(seconds / unit * (1 - 1e-9)) * unit
 
@@ -426,7 +425,7 @@ def _time(seconds: float) -> str:
 
 
 def _loss(wishes: Wishes, rate: float, rtt: float) -> str:
-    """The limit on lost packets: 1 %, or what many flows on a small link cannot do without.
+    """The limit on lost packets: 1 %, or the higher share that many flows on a small link lose at least.
 
     A flow with a window of W packets loses a share of about 1.5 / W^2 (Mathis et al. 1997). The window is that with a
     full buffer of one bandwidth-delay product.

@@ -1,10 +1,11 @@
-"""Jitter: what keeps flows of a scenario from moving in step, as no flows of a real network do.
+"""Jitter: random delays that keep the flows of a scenario from synchronizing. Flows of a real network rarely do.
 
-A packet time of the bottleneck, drawn for each flow, is added to every round trip that is a number, so that packets of
-different flows meet a full queue at different phases of a departure (Floyd and Jacobson, On traffic phase effects in
-packet-switched gateways, 1992, section 5). Starts that are a number are spread over the time that a slow start takes to
-fill the pipe, one round trip for each doubling from one packet to the bandwidth-delay product: then no two of them are
-at the same point of theirs. The spread is at most a quarter of the warm-up, so that all have begun long before its end.
+A random delay of up to one packet time of the bottleneck, drawn for each flow, is added to every round trip that is a
+number. So packets of different flows meet a full queue at different phases of a departure (Floyd and Jacobson, On
+traffic phase effects in packet-switched gateways, 1992, section 5). Starts that are a number are spread over the
+duration of a slow start, one round trip for each doubling from one packet to the bandwidth-delay product: then no two
+flows are at the same point of their slow start. The spread is at most a quarter of the warm-up, so that all flows have
+begun long before its end.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ OF_WARMUP = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Jitter:
-    """What was made random.
+    """The random changes that were made to a scenario.
 
     Attributes
     ----------
     round_trips, starts : tuple of str
-        Names of the groups whose round trips, and whose starts, were.
+        Names of the groups whose round trips, and whose starts, became random.
     round_trip_s : float
-        Up to this was added to each of these round trips.
+        Maximum delay added to each of these round trips, in seconds.
     start_s : float
-        Up to this was added to each of these starts.
+        Maximum delay added to each of these starts, in seconds.
     """
 
     round_trips: tuple[str, ...]
@@ -43,12 +44,12 @@ class Jitter:
 
     @property
     def anything(self) -> bool:
-        """Whether there was something to make random."""
+        """Whether anything was changed."""
         return bool(self.round_trips or self.starts)
 
 
 def jittered(scenario: Scenario) -> tuple[Scenario, Jitter]:
-    """Return the scenario with jitter on responsive groups wherever it says nothing random, and what was changed."""
+    """Return the scenario with jitter on responsive groups without random values, and the changes."""
     tables: dict[str, Any] = json.loads(scenario.core.canonical_json())
     core = scenario.core
     packet_time = core.packet_bytes * 8 / core.rate_bps
@@ -67,7 +68,7 @@ def jittered(scenario: Scenario) -> tuple[Scenario, Jitter]:
 
 
 def _spread_s(scenario: Scenario, packet_time: float) -> float:
-    """How long a slow start takes from one packet to the bandwidth-delay product, within the warm-up."""
+    """Duration of a slow start up to the bandwidth-delay product, at most a part of the warm-up, in seconds."""
     pipe = max(2.0, scenario.core.bdp_packets or 0.0)
     slow_start = pipe * packet_time * (1 + math.ceil(math.log2(pipe)))
     warmup, _ = scenario.core.duration_s
@@ -75,7 +76,7 @@ def _spread_s(scenario: Scenario, packet_time: float) -> float:
 
 
 def _with_jitter(law: Any, most: float) -> Any | None:
-    """A law with up to so many seconds more; None where it is random already."""
+    """The distribution shifted by a random time of up to `most` seconds; None if it is random already."""
     jitter = {"uniform": ["0s", time_text(most)]}
     if isinstance(law, str):
         return {"value": law, "jitter": jitter}
@@ -87,7 +88,7 @@ def _with_jitter(law: Any, most: float) -> Any | None:
 
 
 def time_text(seconds: float) -> str:
-    """A time as scenario files say it, to six digits."""
+    """A time in the notation of scenario files, to six digits."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.6g}{unit}"

@@ -1,4 +1,4 @@
-"""What was simulated at the target link, as a router sees it: rate, packet, buffer and discipline with every parameter.
+"""The simulated target link as a router describes it: rate, packet, buffer and discipline with every parameter.
 
 A threshold that the scenario states relative to the buffer, or leaves to the discipline, is a number of packets or
 bytes here, so that a platform needs to know nothing else.
@@ -55,19 +55,19 @@ class Limit:
 
     @property
     def known(self) -> bool:
-        """Whether a configuration says it, or a device would have to be asked."""
+        """Whether the limit is known; otherwise only the device knows it."""
         return self.amount >= 0
 
     def in_bytes(self, packet: int) -> float:
-        """Bytes, where a packet has so many."""
+        """The limit in bytes, for packets of `packet` bytes."""
         return self.amount * packet if self.unit == "packets" else self.amount
 
     def in_packets(self, packet: int) -> float:
-        """Packets of so many bytes."""
+        """The limit in packets of `packet` bytes."""
         return self.amount if self.unit == "packets" else self.amount / packet
 
     def counted_in(self, unit: Unit, packet: int) -> Limit:
-        """The same in packets or bytes."""
+        """The same limit in packets or bytes."""
         return _whole(self.in_bytes(packet) if unit == "bytes" else self.in_packets(packet), unit)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Limit:
         return count_text(self.amount, {"packets": "packet", "bytes": "byte"}[self.unit])
 
 
-#: A limit that a configuration leaves to the hardware.
+#: The limit of a configuration that leaves it to the hardware.
 UNKNOWN = Limit(-1, "bytes")
 #: A time is a fraction of seconds, a level or a size a limit.
 Value = Fraction | Limit | float | bool | str
@@ -89,7 +89,7 @@ class Discipline:
     Attributes
     ----------
     kind : str
-        As in the scenario: "fq_codel".
+        Name of the discipline in scenarios, such as "fq_codel".
     parameters : mapping
         By the scenario's names, in their order.
     ecn : bool
@@ -137,7 +137,7 @@ class Discipline:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What waits together: a limit and the discipline that decides below it."""
+    """Packets that wait together: a limit and the discipline that decides below it."""
 
     limit: Limit
     discipline: Discipline
@@ -150,17 +150,17 @@ class TrafficClass:
     Attributes
     ----------
     name : str
-        As in the scenario.
+        Name of the class in the scenario.
     groups : tuple of str
-        Flow groups that it carries; empty where a configuration does not say.
+        Flow groups that the class carries; empty if the configuration does not name them.
     weight : float
-        Its share among the classes that take turns.
+        Weight of the class among the classes that take turns.
     queue : Queue
         Its buffer and discipline.
     priority : bool
-        Whether it goes before all classes that take turns.
+        Whether the class is served before all classes that take turns.
     shared : bool
-        Whether it has no buffer of its own: its limit is the link's, for all classes together that share it.
+        Whether the class has no buffer of its own: its limit is the link's, common to all such classes.
     packet : int or None
         Bytes of its IP packets, where they differ from those of the link and are known.
     """
@@ -200,15 +200,15 @@ class Shaper:
     kind : str
         "tbf" or "htb".
     rate : int
-        Tokens come, in bits per second of the link's layer.
+        Rate of the tokens, in bits per second of the link's layer.
     burst : int
-        Bytes of tokens that are kept.
+        Size of the token bucket, in bytes.
     line : int
         Bits per second of the line behind it.
     peak : int, optional
         The rate of a second bucket.
     peak_burst : int, optional
-        Bytes that the second bucket keeps; None where packets vary and the largest is meant.
+        Size of the second bucket in bytes; None if packet sizes vary, which means the largest packet.
     """
 
     kind: Literal["tbf", "htb"]
@@ -226,27 +226,27 @@ class Port:
     Attributes
     ----------
     rate : int or None
-        Bits per second; None where a configuration that was read has no shaper.
+        Rate in bits per second; None if a configuration has no shaper.
     layer : str
-        Whose bits: those of IP packets ("l3"), of Ethernet frames ("l2") or of the wire ("l1").
+        Layer whose bits the rate counts: IP packets ("l3"), Ethernet frames ("l2") or the wire ("l1").
     packet : int
         Bytes of a full IP packet.
     queue : Queue or Classes
-        What waits there.
+        The queue of the link, or its classes.
     memory : Limit, optional
-        The memory that the port shares with others.
+        Memory that the port shares with other ports.
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
     changing : bool
-        Whether the rate changes, of which `rate` is the average.
+        Whether the rate changes; `rate` is then the average.
     medium : bool
-        Whether packets leave as a medium has it, not one after the other.
+        Whether a shared medium schedules the packets, so that they do not leave one after the other.
     policed : bool
         Whether a policer drops packets in front of the queue.
     shaper : Shaper, optional
-        What empties the queue; `rate` is then the smaller one, the shaper's or the line's.
+        Shaper that empties the queue; `rate` is then the smaller rate, of the shaper or of the line.
     wire : Framing, optional
-        What the rate counts beside IP, where that is an access line's framing; `layer` is then "l3".
+        Framing of an access line that the rate counts beside IP; `layer` is then "l3".
     direction : str
         The direction of an access line: "upload" or "download".
     other : int, optional
@@ -386,7 +386,7 @@ def _limit(text: str) -> Limit:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What parameters are relative to (`Setting` of crates/discipline/src/port.rs)."""
+    """The reference values of relative parameters (`Setting` of crates/discipline/src/port.rs)."""
 
     rate: Fraction
     delay: Fraction
@@ -460,16 +460,16 @@ class _Setting:
 
 
 def _whole(amount: Fraction | float, unit: Unit) -> Limit:
-    """A level, an integer where it is one but for the rounding of floating-point numbers."""
+    """A level; it is an integer if it differs from one only by floating-point rounding."""
     found = float(amount)
     nearest = round(found)
     return Limit(nearest if abs(found - nearest) <= 1e-9 * max(1, nearest) else found, unit)
 
 
 def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
-    """In what two ports differ: the name of it and both figures.
+    """The differences between two ports: the name of each setting and both figures.
 
-    Names of classes and of groups do not count, nor does what differs in the eighth digit.
+    Names of classes and of groups are not compared. Figures that agree in seven digits count as equal.
     """
     if asked.rate != told.rate:
         yield "rate", _rate(asked.rate), _rate(told.rate)
@@ -518,7 +518,7 @@ def _ordered(queue: Classes) -> Classes:
 
 
 def _shares(queue: Classes) -> list[Fraction]:
-    """What each class may send of what the classes send that take turns."""
+    """The share of each class in the traffic of the classes that take turns."""
     strict = queue.schedule == "strict"
     weights = [Fraction(0 if entry.priority or strict else entry.weight) for entry in queue.classes]
     alone = sum(weight > 0 for weight in weights) < 2
@@ -534,7 +534,7 @@ def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, st
         return
     for name in dict.fromkeys([*one.parameters, *other.parameters]):
         if name in ("bottom", "top") and not other.parameters.get("adaptive", True):
-            continue  # means nothing where the probability stays
+            continue  # has no effect at a fixed probability
         a, b = one.parameters.get(name), other.parameters.get(name)
         if a != b and value_text(a) != value_text(b):
             yield name, value_text(a), value_text(b)
@@ -543,7 +543,7 @@ def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, st
 
 
 def value_text(value: Value | None) -> str:
-    """A parameter's value for a reader."""
+    """The value of a parameter as text for a reader."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Exact amounts as scenarios write them, read without rounding and written back so that they read as the same."""
+"""Exact amounts in the notation of scenarios, read without rounding and written so that they read as the same."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _QUANTITY = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?) ?([A-Za-z%]+)")
 
 
 def exact(text: str) -> tuple[Fraction, Dimension]:
-    """An amount in base units (seconds, bits per second, bytes, packets, one) and what it is an amount of.
+    """An amount in base units (seconds, bits per second, bytes, packets, one) and its dimension.
 
     Raises
     ------
     ValueError
-        Where the text is no amount.
+        If the text is not an amount.
     """
     match = _QUANTITY.fullmatch(text.strip())
     if match is None or match[2] not in _UNITS:
@@ -101,6 +101,6 @@ def time_text(seconds: Fraction) -> str:
 
 
 def count_text(amount: float, noun: str) -> str:
-    """So many of something: "1 packet", "96,000 bytes"."""
+    """A number with its noun: "1 packet", "96,000 bytes"."""
     shown = f"{amount:,.6f}".rstrip("0").rstrip(".")
     return f"{shown} {noun}{'' if shown == '1' else 's'}"

@@ -1,4 +1,4 @@
-"""Reading what somebody typed into a router: a cursor over words that names what it does not understand."""
+"""Reading of router configurations: a cursor over words that names each word which it cannot read."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: Of a configuration: tens of thousands of lines, more than any port needs.
+#: Maximum length of a configuration in characters: tens of thousands of lines, more than any port needs.
 MOST_CHARACTERS = 2**20
-#: Of a number: no counter of a device has more, and all arithmetic holds it.
+#: Maximum number of digits of a number: no counter of a device has more, and all arithmetic can hold it.
 MOST_DIGITS = 18
 
 
 class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
-    """A word is not understood: what was found, what is allowed, and what was probably meant.
+    """A word that cannot be read: the found word, the allowed words, and the likely intended one.
 
-    Whoever reads a whole text adds the line and raises the error for the user.
+    The reader of a whole text adds the line and raises the error for the user.
     """
 
     def __init__(self, found: str, allowed: str, meant: str = "") -> None:
@@ -52,15 +52,15 @@ class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
 
     @classmethod
     def word(cls, text: str, allowed: str, meant: str = "") -> Mistake:
-        """A word that is another one than those that are allowed, or none at all."""
+        """An error for a word that is not allowed, or for a missing word."""
         return cls(f"`{text}`" if text else "nothing", allowed, meant)
 
     def said_of(self, name: str) -> Mistake:
-        """The same with the name of what has the value."""
+        """The same error with the name of the setting."""
         return Mistake(f"{self.found} as {name}", self.allowed, self.meant)
 
     def error(self, line: int | None = None) -> InputError:
-        """The error with the line of the text, where it has several."""
+        """The error for the user; it names the line if the text has several lines."""
         where = "" if line is None else f"line {line}: "
         meant = f"; did you mean `{self.meant}`?" if self.meant else ""
         return InputError(f"translate: {where}found {self.found}; allowed: {self.allowed}{meant}")
@@ -68,7 +68,7 @@ class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
 
 @contextmanager
 def on_line(line: int | None) -> Iterator[None]:
-    """Say the mistakes of what is read with the line of the text, where it has several."""
+    """Add the line of the text to each error, if the text has several lines."""
     try:
         yield
     except Mistake as mistake:
@@ -86,8 +86,8 @@ class Word:
 def statements(text: str, *, comment: str = "#", separators: str = ";") -> list[list[Word]]:
     r"""Split a text into statements of words: one a line, or several between separators.
 
-    A backslash at the end of a line joins the next, as in a shell; quotes hold words together and are dropped; from
-    `comment` on a line says nothing.
+    A backslash at the end of a line joins the next line, as in a shell. Quotes group words and are dropped. The rest of
+    a line after `comment` is ignored.
     """
     found: list[list[Word]] = []
     current: list[Word] = []
@@ -126,7 +126,7 @@ class Words:
     words : sequence of Word
         The statement.
     at : int
-        The number of the next word.
+        Index of the next word.
     """
 
     words: Sequence[Word]
@@ -134,7 +134,7 @@ class Words:
 
     @property
     def more(self) -> bool:
-        """Whether anything is left."""
+        """Whether any word remains."""
         return self.at < len(self.words)
 
     @property
@@ -147,27 +147,27 @@ class Words:
         return self.words[self.at].text if self.more else ""
 
     def take(self, allowed: str) -> str:
-        """The next word, whatever it is; at the end an error that says what is allowed."""
+        """The next word; at the end of the line an error that lists the allowed words."""
         if not self.more:
             self.fail(allowed)
         self.at += 1
         return self.words[self.at - 1].text
 
     def skip(self, *texts: str) -> bool:
-        """Take the next word where it is one of these; says whether it was."""
+        """Take the next word if it is one of these; return whether it was."""
         if self.more and self.peek() in texts:
             self.at += 1
             return True
         return False
 
     def keyword(self, allowed: Collection[str]) -> str:
-        """The next word, which has to be one of these."""
+        """The next word, which must be one of these."""
         if self.peek() not in allowed:
             self.fail(", ".join(allowed), allowed)
         return self.take("")
 
     def value(self, reader: Callable[[str], T]) -> T:
-        """The next word as a value; `reader` raises `Mistake` where it is none."""
+        """The next word as a value; `reader` raises `Mistake` for an invalid one."""
         if not self.more:
             try:
                 return reader("")
@@ -179,7 +179,7 @@ class Words:
         return found
 
     def end(self, allowed: str = "the end of the line") -> None:
-        """Refuse what is left."""
+        """Refuse further words."""
         if self.more:
             self.fail(allowed)
 
@@ -193,7 +193,7 @@ class Words:
 
 
 def check_text(text: str) -> None:
-    """Refuse what no device prints as text: names out of it would steer a terminal, or turn a line around."""
+    """Refuse a text that is too long, or that has control characters, which could steer a terminal."""
     if len(text) > MOST_CHARACTERS:
         raise Mistake(f"{len(text)} characters", f"at most {MOST_CHARACTERS}, as of one port").error()
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
@@ -202,7 +202,7 @@ def check_text(text: str) -> None:
 
 
 def json_text(text: str, allowed: str) -> Any:
-    """What a JSON text says, of which every reader would say the same; mistakes are said with their line."""
+    """The content of a JSON text on which all readers agree; errors name their line."""
     try:
         return document(text.encode(errors="replace"), "", allowed)
     except DamagedError as error:
@@ -211,7 +211,7 @@ def json_text(text: str, allowed: str) -> Any:
 
 
 def closest(text: str, known: Iterable[str]) -> str:
-    """The likeliest of the words that are known; empty where none is like it."""
+    """The known word closest to a text; empty if none is similar."""
     return _closest(text, tuple(known))
 
 
@@ -222,12 +222,12 @@ def _closest(text: str, known: tuple[str, ...]) -> str:
     return as_known[found[0]] if found else ""
 
 
-#: How like a word has to be to one that is known to be taken for a misspelling of it.
+#: Similarity from which a word counts as a misspelling of a known word.
 _LIKE = 0.8
 
 
 def foreign(text: str, known: frozenset[str]) -> bool:
-    """Whether a line's first word is none that is known, and no misspelling of one."""
+    """Whether the first word of a line is neither known nor a misspelling of a known word."""
     return text not in known and len(text) < 40 and not _resembles(text, known)
 
 
@@ -237,13 +237,13 @@ def _resembles(text: str, known: frozenset[str]) -> bool:
 
 
 def skipped_line(words: Sequence[Word]) -> str:
-    """A line that was not needed, for the list of those."""
+    """The text of a skipped line, for the list of skipped lines."""
     text = " ".join(word.text for word in words[:6])
     return f"line {words[0].line}: {text}{' ...' if len(words) > 6 else ''}"
 
 
 def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:
-    """Read a whole number of digits only: "1,000" and "1.5" are mistakes."""
+    """Read a whole number that consists of digits only: "1,000" and "1.5" are errors."""
     limits = f"{what} of {least} to {most}" if most is not None else what
     if not re.fullmatch(r"[0-9]+", text):
         bare = text.replace(",", "").replace("_", "").replace("'", "")
@@ -259,24 +259,24 @@ def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int 
 
 
 def signed(text: str, what: str = "a whole number", *, most: int | None = None) -> int:
-    """Read a whole number that may be negative; `most` is the most of its digits."""
+    """Read a whole number that may be negative; `most` is its largest absolute value."""
     sign = -1 if text.startswith("-") else 1
     return sign * whole(text.removeprefix("-"), what, most=most)
 
 
 def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction | None) -> Fraction:
-    """Read a number with a unit behind it, in any case; `bare` is the unit of a number without one.
+    """Read a number with a unit after it, in any case; `bare` is the unit of a number without one.
 
     Parameters
     ----------
     text : str
-        Such as "200kb".
+        Number and unit, such as "200kb".
     units : mapping
         Each unit in lower case with its factor.
     what : str
-        For the error, as in "a size such as 1514, 64k or 32Mb".
+        Description for the error, as in "a size such as 1514, 64k or 32Mb".
     bare : Fraction, optional
-        None where a unit has to be named.
+        Unit of a bare number; None if a unit is required.
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([A-Za-z%]*)", text)
     if match is None:

@@ -23,30 +23,30 @@ def configure(
     download: str | None = None,
     upload: str | None = None,
 ) -> Configuration:
-    """Write the target link of a scenario, as it is, in the words of a router.
+    """Write the target link of a scenario as a router's configuration.
 
     Parameters
     ----------
     scenario : Scenario
-        Its target link has the buffer and the discipline to configure; nothing is simulated.
+        Scenario whose target link has the buffer and the discipline to configure; nothing is simulated.
     platform : str
-        Such as "linux", "openwrt", "junos" or "ios-xr".
+        Name of the platform, such as "linux", "openwrt", "junos" or "ios-xr".
     access : str, optional
         The access line that the target link is, such as "docsis" or "pppoe-ptm+vlan".
     download, upload : str, optional
-        Rate of the access line in the direction that the scenario does not have, as in "250Mbps".
+        Rate of the access line in the direction that the scenario lacks, as in "250Mbps".
 
     Returns
     -------
     Configuration
-        The lines, and notes on what differs from the scenario; without lines a note says why.
+        The lines, and notes on differences from the scenario; if there are no lines, a note states the reason.
 
     Raises
     ------
     InputError
-        For a platform or an access line that there is none of.
+        If the platform or the access line is unknown.
     UnsupportedError
-        Where the platform lacks the discipline.
+        If the platform lacks the discipline.
 
     Examples
     --------
@@ -72,24 +72,24 @@ def translate(
     text : str
         The whole configuration, a part of it, or one line.
     platform : str
-        Such as "linux", "openwrt", "junos" or "ios-xr".
+        Name of the platform, such as "linux", "openwrt", "junos" or "ios-xr".
     rate : str, optional
-        Rate of the link where nothing in the text shapes it, as in "10Gbps".
+        Rate of the link if nothing in the text shapes it, as in "10Gbps".
     packet : str
-        Size of a full packet, where something counts packets.
+        Size of a full packet, for settings that count packets.
     direction : str, optional
-        The direction of an access line, where the text shapes both: "upload" or "download". Without it the upload, or
-        the only one.
+        Direction of an access line if the text shapes both: "upload" or "download". By default the upload, or the only
+        one.
 
     Returns
     -------
     Translation
-        The port, with what was skipped and what stays unknown.
+        The port, with the skipped lines and the unknown settings.
 
     Raises
     ------
     InputError
-        Names the line and the word that is not understood.
+        If a word cannot be read; the error names the line and the word.
 
     Examples
     --------

@@ -38,16 +38,16 @@ _OF_SENDERS = ("goodput_bps", "congestion_events", "long_flows", "jain_index", "
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A scenario with flows that stand for the connections of programs.
+    """A scenario in which some flows represent the connections of programs.
 
     Attributes
     ----------
     scenario : Scenario
         Running scenario: the links, the groups that run beside, and the flows that never send by themselves.
     group : str
-        The group that programs stand in for.
+        The group that the programs replace.
     slots : str
-        The name of the flows that stand for connections.
+        The name of the flows that represent connections.
     number : int
         Index of these flows among the running groups, from 0.
     path, reverse : tuple of str
@@ -121,7 +121,7 @@ def _listed(table: Mapping[str, Any], key: str) -> Sequence[str]:
 
 
 def _chosen(scenario: Scenario, tables: Mapping[str, Any], group: str | None) -> str:
-    """The group that programs stand in for."""
+    """The group that the programs replace."""
     answering = [name for name, _, _, responsive in scenario.core.groups if responsive]
     if group is not None:
         if group in answering:

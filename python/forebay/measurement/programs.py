@@ -199,7 +199,7 @@ def end(program: _core.Program) -> None:
 
 
 def _terminate(program: _core.Program) -> bool:
-    """Send SIGTERM to the one child of the process that stands for a program."""
+    """Send SIGTERM to the one child of a program's process."""
     pid = program.pid
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()

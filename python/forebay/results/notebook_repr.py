@@ -18,7 +18,7 @@ __all__ = ["Shown", "Told", "laboratory", "table"]
 
 
 class Shown:
-    """An answer with a table and a picture of its own."""
+    """An answer that has a table and a picture."""
 
     __slots__ = ()
 
@@ -32,14 +32,14 @@ class Shown:
         Returns
         -------
         matplotlib.figure.Figure
-            A figure of its own: nothing of `matplotlib.pyplot` changes. Its `savefig` writes it.
+            A new figure; the state of `matplotlib.pyplot` does not change. Its `savefig` writes it.
         """
         figure: Figure = _views().picture(self)
         return figure
 
 
 class Told(Shown):
-    """An answer that programs read, too."""
+    """An answer that programs can read, too."""
 
     __slots__ = ()
 

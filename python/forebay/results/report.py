@@ -1,4 +1,4 @@
-"""Reports: what an engine says of one scenario, with its uncertainty."""
+"""Reports: the answer of an engine to one scenario, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Metrics(dict[str, Estimate]):
         return self.attribute(name, depth=2)
 
     def attribute(self, name: str, *, depth: int) -> Estimate:
-        """The estimate that an attribute stands for.
+        """The estimate with the name of an attribute.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ def buffer_columns(buffer: BufferSize) -> dict[str, float | None]:
 
 
 def estimate_columns(metrics: Mapping[str, Estimate]) -> dict[str, float | None]:
-    """Metrics as columns of a table: means, and half widths behind them."""
+    """Metrics as columns of a table: the means, and the half widths after them."""
     columns: dict[str, float | None] = {}
     for name, estimate in metrics.items():
         columns |= {name: estimate.mean, f"{name}_half_width": estimate.half_width}
@@ -131,7 +131,7 @@ _Entry = TypeVar("_Entry", bound=_HasName)
 
 
 class Named(tuple[_Entry, ...]):
-    """Entries in their order, each also to be had by its name: `groups[0]`, `groups["web"]`, `groups.web`."""
+    """Entries in their order, each also accessible by its name: `groups[0]`, `groups["web"]`, `groups.web`."""
 
     __slots__ = ()
 
@@ -167,7 +167,7 @@ class Named(tuple[_Entry, ...]):
 
 
 class _Measured:
-    """Something with metrics, each of which is also an attribute of it."""
+    """An object with metrics, each of which is also an attribute of the object."""
 
     __slots__ = ()
 
@@ -187,28 +187,28 @@ class _Measured:
         return [*super().__dir__(), *self.metrics]
 
 
-#: Metrics of the link that say most in a line.
+#: The metrics of the link that a one-line text shows first.
 _FIRST = ("utilization", "loss_rate", "queue_delay_p99_s")
 
 
 def _in_a_line(metrics: Mapping[str, Estimate], names: Iterable[str]) -> str:
-    """Some of the metrics, or the first few where it has none of those."""
+    """The named metrics in one line, or the first few metrics if none of the names exists."""
     shown = [name for name in names if name in metrics] or list(metrics)[:3]
     return ", ".join(f"{name} {metrics[name].mean:.4g}" for name in shown) or "no metrics"
 
 
 @dataclass(frozen=True, slots=True)
 class BufferSize:
-    """A buffer in every unit.
+    """The size of a buffer in every unit.
 
     Attributes
     ----------
     packets, bytes : float
-        What may wait, at the flows' mean packet size.
+        Capacity of the buffer, at the flows' mean packet size.
     seconds : float
-        Time to send it at the link's rate.
+        Time to send a full buffer at the link's rate.
     bdp : float or None
-        Multiples of the bandwidth-delay product; None where there is none.
+        Multiple of the bandwidth-delay product; None if there is no such product.
     """
 
     packets: float
@@ -218,27 +218,27 @@ class BufferSize:
 
     @property
     def number(self) -> float:
-        """On the axis of a picture: packets."""
+        """Coordinate on the axis of a picture, in packets."""
         return self.packets
 
     @property
     def place(self) -> float:
-        """On the scale of a search: packets."""
+        """Coordinate on the scale of a search, in packets."""
         return self.packets
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How well a run in real time kept to the clock, its warm-up included; of several runs the worst, and sums.
+    """The lateness of a run in real time, its warm-up included; over several runs the maxima, and the sums.
 
     Attributes
     ----------
     p50_s, p99_s, p999_s, max_s : float
-        Quantiles of how long after its time a packet was handed over, and the latest of all.
+        Quantiles and maximum of the delay with which packets were handed over, in seconds.
     frozen_s : float
-        For how long the emulated clock stood because the machine was elsewhere.
+        Total time for which the emulated clock was stopped because the machine did other work, in seconds.
     freezes : int
-        How often it stood.
+        Number of such stops.
     """
 
     p50_s: float
@@ -251,12 +251,12 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run cost: packets with data, events, processor and elapsed seconds, bytes of memory at most.
+    """The cost of a run: data packets, events, processor and elapsed time in seconds, and peak memory in bytes.
 
     Attributes
     ----------
     lateness : Lateness or None
-        How late the machine was; None of a run that is not in real time.
+        Lateness of the machine; None for a run that is not in real time.
     """
 
     data_packets: int
@@ -268,12 +268,12 @@ class Cost:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Cost:
-        """From its plain form."""
+        """Make a cost from its plain form."""
         late = data.get("lateness")
         return cls(**{**data, "lateness": None if late is None else Lateness(**late)})
 
     def to_dict(self) -> dict[str, Any]:
-        """As in the JSON: a lateness only where there is one."""
+        """The plain form, as in the JSON; without a lateness if it is None."""
         return {name: plain(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
 
 
@@ -287,7 +287,7 @@ class LinkReport(_Measured):
 
 @dataclass(frozen=True, slots=True)
 class FlowReport:
-    """What one flow did after the warm-up."""
+    """The measurements of one flow after the warm-up."""
 
     goodput_bps: float
     loss_rate: float
@@ -297,7 +297,7 @@ class FlowReport:
 
 
 class GroupReport(_Measured):
-    """What one flow group did. Read when it is asked for; each metric is also an attribute.
+    """The measurements of one flow group. Each is read on first use; each metric is also an attribute.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class GroupReport(_Measured):
 
     @property
     def completed(self) -> int | None:
-        """Transfers completed; None for a group that has none."""
+        """Number of completed transfers; None for a group without transfers."""
         return self._data.get("completed")
 
     @property
@@ -345,12 +345,12 @@ class GroupReport(_Measured):
 
     @cached_property
     def per_flow(self) -> Sequence[FlowReport]:
-        """Every flow, in reports on up to 1,000 of them."""
+        """Every flow; empty in reports on more than 1,000 flows."""
         return tuple(FlowReport(**flow) for flow in self._data.get("per_flow", ()))
 
     @cached_property
     def with_quantiles(self) -> Metrics:
-        """The metrics, and the quantiles over flows and transfers that goals may be about."""
+        """The metrics, and the quantiles over flows and transfers that a goal may limit."""
         quantiles = {
             **{f"completion_time_{name}_s": value for name, value in self.completion_time_s.items()},
             **{f"flow_goodput_{name}_bps": value for name, value in self.flow_goodput_bps.items()},
@@ -365,7 +365,7 @@ class GroupReport(_Measured):
 
 
 class Report(_Measured, Shown):
-    """The answer of one engine to one scenario. Read when it is asked for.
+    """The answer of one engine to one scenario. Each part is read on first use.
 
     Each metric is also an attribute, and calculates as a number: `report.utilization`, `report.utilization.half_width`.
     The shape of its JSON is documented under "Report".
@@ -373,9 +373,9 @@ class Report(_Measured, Shown):
     Parameters
     ----------
     core : forebay._core.Report or None
-        As the Rust side made it.
+        Report of the Rust core; None for a report that was read from JSON.
     resolved : mapping, optional
-        The scenario that it is about, with every default filled in, for the titles of tables and pictures.
+        The scenario of the report, with every default filled in, for the titles of tables and pictures.
     """
 
     def __init__(self, core: _core.Report | None, resolved: Mapping[str, Any] | None = None) -> None:
@@ -384,9 +384,9 @@ class Report(_Measured, Shown):
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Report:
-        """A report from its plain form, such as a `report.json`; traces and kinds of warnings are not in it."""
+        """Make a report from its plain form, such as a `report.json`, which lacks traces and kinds of warnings."""
         made = cls(None)
-        made.__dict__["_data"] = data  # what a cached property keeps
+        made.__dict__["_data"] = data  # the value of the cached property
         return made
 
     @classmethod
@@ -396,7 +396,7 @@ class Report(_Measured, Shown):
 
     @property
     def core(self) -> _core.Report:
-        """As the Rust side made it."""
+        """Report of the Rust core."""
         assert self._core is not None, "a report that was read from its JSON"
         return self._core
 
@@ -417,12 +417,12 @@ class Report(_Measured, Shown):
 
     @property
     def replications(self) -> int:
-        """Replications behind the numbers."""
+        """Number of replications that the numbers summarize."""
         return int(self._data["replications"])
 
     @property
     def batches(self) -> int | None:
-        """Parts of the one replication that the intervals rest on; None where they rest on replications."""
+        """Number of batches of the one run, if the intervals come from batches; None if they come from replications."""
         return self._data.get("batches")
 
     @cached_property
@@ -442,14 +442,14 @@ class Report(_Measured, Shown):
 
     @cached_property
     def links(self) -> Named[LinkReport]:
-        """The other links."""
+        """Metrics of the links that are not the target."""
         return Named(LinkReport(link["name"], estimates(link["metrics"])) for link in self._data.get("links", ()))
 
     @cached_property
     def distributions(self) -> Mapping[str, Bins]:
         """Histograms at the target link and of groups ("group.name"): (low, high, count) for each bin.
 
-        Units are those that the names end with; low is included and high is not.
+        The names end with the unit. A bin includes `low` and excludes `high`.
         """
         of_groups = {
             f"{group.name}.{name}": bins for group in self.groups for name, bins in group.distributions.items()
@@ -458,48 +458,48 @@ class Report(_Measured, Shown):
 
     @cached_property
     def cost(self) -> Cost:
-        """What it cost."""
+        """The cost of the runs."""
         return Cost.of(self._data["cost"])
 
     @cached_property
     def warnings(self) -> tuple[Warning, ...]:
-        """What a reader must know before using the numbers."""
+        """Warnings that a reader must know before using the numbers."""
         if self._core is not None:
             return of_engine(self._core)
         return tuple(Warning(Kind.UNKNOWN, text) for text in self._data["warnings"])
 
     def warned(self, more: Iterable[Warning]) -> Report:
-        """The same report with more warnings."""
+        """The same report with further warnings."""
         return self._with(warnings=(*self.warnings, *more))
 
     def saying(
         self, metrics: Mapping[str, Estimate], groups: Sequence[Mapping[str, Any]], warnings: Iterable[Warning]
     ) -> Report:
-        """The same report with less: these metrics of the target link, plain forms of groups, and warnings."""
+        """The same report, reduced to these metrics of the target link, plain forms of groups, and warnings."""
         return self._with(metrics=metrics, groups=groups, warnings=tuple(warnings))
 
     def in_batches(self, batches: int, of: Mapping[str, Any], sha256: str, metrics: Mapping[str, Estimate]) -> Report:
-        """The same report with intervals that rest on batches of one run of this resolved scenario with its digest."""
+        """The same report with intervals from batches of one run of this resolved scenario, which has this digest."""
         made = self._with(scenario_sha256=sha256, metrics=metrics, batches=batches)
         made.resolved = of
         return made
 
     def _with(self, **changed: Any) -> Report:
-        """A copy whose plain form says otherwise in some places."""
+        """A copy with some entries of the plain form changed."""
         warnings = changed.get("warnings", self.warnings)
         made = Report(self._core, self.resolved)
         made.__dict__.update(_data={**self._data, **plain(changed)}, warnings=warnings)
         return made
 
     def traces(self) -> dict[str, dict[str, Any]] | None:
-        """What was recorded over time: NumPy arrays by table ("flows", "queue", "packets") and column; else None."""
+        """The recorded time series: NumPy arrays by table ("flows", "queue", "packets") and column, or None."""
         return None if self._core is None else self.core.traces()
 
     def write_pcapng(self, path: Path) -> bool:
         """Write the traced packets as a pcapng capture; return whether there were any.
 
-        Its interface sees them as they leave the target link's queue, unless `trace.capture` asks for another; with
-        `trace.acknowledgments` there is one more, of what comes back past the link.
+        The capture's interface records them as they leave the target link's queue, unless `trace.capture` asks for
+        another side. With `trace.acknowledgments` the same interface also records the packets of the reverse path.
         """
         return self.core.write_pcapng(path)
 

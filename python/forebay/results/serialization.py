@@ -15,7 +15,7 @@ def plain(value: Any) -> Any:
     Parameters
     ----------
     value
-        Something that has a `to_dict` of its own, a dataclass, a mapping, a sequence, or a plain value.
+        An object with a `to_dict` method, a dataclass, a mapping, a sequence, or a plain value.
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()

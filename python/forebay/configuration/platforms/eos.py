@@ -1,6 +1,6 @@
 """Arista EOS: transmit queues of an interface; the 7280R and 7500R bound their delay, Trident switches share memory.
 
-The families differ in what bounds a queue, so they are two platforms: `eos` and `eos-trident`.
+The families differ in the bound of a queue, so they are two platforms: `eos` and `eos-trident`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = ["EOS", "EOS_TRIDENT"]
 FIRST, LAST = 1, 6
 #: The largest threshold (Arista's AVD schema, random_detect.ecn.threshold).
 MOST = 256_000_000
-#: The largest number of a latency that is read, and so written.
+#: The largest number of a latency that is read, and therefore written.
 LONGEST = 2**40
-#: Whole kb/s of 32 bits.
+#: The fastest rate in bits per second: whole kb/s of 32 bits.
 FASTEST = (2**32 - 1) * 1000
 #: Multiples of the free memory that a Trident queue may hold, as powers of two.
 ALPHAS = range(-6, 4)
@@ -54,7 +54,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Eos(Router):
-    """Arista EOS; `queue_word` is what a unicast queue is called."""
+    """Arista EOS; `queue_word` is the system's word for a unicast queue."""
 
     queue_word: str = "tx-queue"
 
@@ -74,7 +74,7 @@ class Eos(Router):
 
     @property
     def shared(self) -> bool:
-        """Whether queues are bounded by what is free of the switch's memory."""
+        """Whether a queue's limit is a multiple of the switch's free memory."""
         return "dynamic_threshold" in self.disciplines
 
     def link(self, port: Port) -> tuple[int, str]:
@@ -157,7 +157,7 @@ class Eos(Router):
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
-    """Each queue with its number and what says how it is served, the highest number first."""
+    """Each queue with its number and the lines on its service, the highest number first."""
     if isinstance(queue, Queue):
         return [(FIRST, [], queue)]
     found = members(queue)
@@ -174,7 +174,7 @@ def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
 
 
 def _by_number(state: Policies) -> Policy:
-    """The queues that were named, the highest first; strict ones have a priority each in that order."""
+    """The named queues, the highest number first; each strict queue has a priority in that order."""
     queues = state.named("queues")
     queues.classes.sort(key=lambda entry: -int(entry.name) if entry.name.isdigit() else 0)
     for level, entry in enumerate([entry for entry in queues.classes if entry.level is not None], 1):
@@ -183,7 +183,7 @@ def _by_number(state: Policies) -> Policy:
 
 
 def _start_port(state: Policies, said: Said) -> None:
-    """`interface NAME` or `qos profile NAME`: the queues that follow are of it."""
+    """`interface NAME` or `qos profile NAME`: begin its queues."""
     state.policy, state.at, state.matching = None, None, said.word("word")
 
 
@@ -197,7 +197,7 @@ def _start_queue(state: Policies, said: Said) -> None:
 
 
 def _start_multicast(state: Policies, _: Said) -> None:
-    """`mc-tx-queue N`, of which nothing is read."""
+    """`mc-tx-queue N`: ignore the multicast queue."""
     state.at = Class("multicast", 0)
 
 
@@ -217,7 +217,7 @@ def _guaranteed(state: Policies, said: Said) -> None:
 
 
 def _at(state: Policies, said: Said) -> Class:
-    """The queue that a line is about; a part of a configuration is about the first."""
+    """The queue that a line concerns; a part of a configuration concerns the first queue."""
     if state.at is None:
         state.policy = state.named("queues")
         state.at = state.policy.of(str(FIRST), said.line)

@@ -1,7 +1,7 @@
 """The grammar of command lines, written as command references write it: `queue-limit <amount> [unit=bytes|packets]`.
 
-A form is words, `a|b` alternatives, `name=a|b` alternatives that are kept, `<name>` a value, `[...]` what may be left
-out, and `...` whatever follows. What fits no form is an error at the word up to which the forms went.
+A form consists of words; `a|b` are alternatives, `name=a|b` alternatives that are stored, `<name>` a value, `[...]` is
+optional, and `...` matches any rest. A line without a matching form is an error at the first word that no form accepts.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from forebay.configuration.reading import Mistake, Word, closest
 
 __all__ = ["Form", "Grammar", "Reader", "Said"]
 
-#: Reads a word, or raises `Mistake`.
+#: A function that reads a word, or raises `Mistake`.
 Reader = Callable[[str], object]
 H = TypeVar("H")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a line says: the values of its form by name, and where it stands."""
+    """The content of a line: the values of its form by name, and its line number."""
 
     values: Mapping[str, object]
     line: int
 
     def has(self, name: str) -> bool:
-        """Whether the line says it at all."""
+        """Whether the line has the value."""
         return name in self.values
 
     def word(self, name: str, default: str = "") -> str:
@@ -44,7 +44,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """One of several words, kept under a name where there is one."""
+    """One of several words, stored under a name if the form has one."""
 
     allowed: tuple[str, ...]
     name: str = ""
@@ -99,7 +99,7 @@ def _beginnings(elements: tuple[_Element, ...]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[H]):
-    """One form of a line and what is done with it."""
+    """One form of a line, and its handler."""
 
     text: str
     then: H
@@ -107,7 +107,7 @@ class Form(Generic[H]):
 
 @dataclass(slots=True)
 class _Furthest:
-    """How far the forms went, what they would have taken there, and what a value's reader said."""
+    """The farthest position that the forms reached, the words they accept there, and the error of a value's reader."""
 
     at: int = -1
     allowed: dict[str, None] = field(default_factory=dict)
@@ -144,11 +144,11 @@ class Grammar(Generic[H]):
     Parameters
     ----------
     forms : sequence of Form
-        The first that a whole line fits is taken.
+        The forms; the first one that matches a whole line is used.
     readers : mapping
-        What reads the values, by their names.
+        Readers of the values, by the names of the values.
     opening : str
-        What a line is, for an error at its first word.
+        Description of a line, for an error at its first word.
     """
 
     def __init__(self, forms: Sequence[Form[H]], readers: Mapping[str, Reader], opening: str) -> None:
@@ -165,7 +165,7 @@ class Grammar(Generic[H]):
         return self._first
 
     def read(self, words: Sequence[Word]) -> tuple[H, Said]:
-        """What a line says; raises `InputError` at the word that no form takes."""
+        """The handler and the values of a line; raises `InputError` at the word that no form accepts."""
         furthest = _Furthest()
         for then, elements in self._forms:
             for values in self._match(elements, words, 0, furthest):

@@ -42,7 +42,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["IOS_XE"]
 
-#: What IOS XE's shapers count beside IP: the Ethernet header, not the check sequence or the gap.
+#: Bytes per packet that IOS XE's shapers count beside IP: the Ethernet header, without check sequence and gap.
 ETHERNET = 14
 #: Ranges of Cisco-IOS-XE-policy.yang, 17.3.1.
 MOST = {"packets": 8_192_000, "bytes": 64_000_000, "ms": 3400, "us": 512_000}
@@ -80,7 +80,7 @@ class IosXe(Router):
     def link(self, port: Port) -> tuple[int | None, str]:
         if port.rate is None or port.rate > FASTEST:
             return None, "l3"
-        # A shaper that counts another framing than a layer's is told of its rate of IP.
+        # A shaper that counts another framing than a layer's is configured with its rate of IP.
         bits = port.bits_per_second if port.wire is None else math.floor(port.ip_rate)
         return max(SLOWEST, bits), port.layer
 
@@ -176,7 +176,7 @@ def _threshold(text: str) -> int:
 
 
 def _row_name(text: str) -> str:
-    """What a row of WRED's table is for: a precedence, a DSCP value or its name."""
+    """The key of a row of WRED's table: a precedence, a DSCP value or its name."""
     name = text.lower()
     if not (
         name.isdigit() or name in ("default", "rsvp", "ef", "be") or (name[:2] in ("af", "cs") and name[2:].isdigit())
@@ -239,7 +239,7 @@ def _curve(state: Policies, said: Said) -> None:
 
 
 def _row(state: Policies, said: Said) -> None:
-    """A row of WRED's table, whose thresholds are in the unit of the queue limit."""
+    """Read a row of WRED's table, whose thresholds are in the unit of the queue limit."""
     entry = state.current(said.line)
     unit = "bytes" if entry.limit is not None and entry.limit.unit != "packets" else "packets"
     least, most = (Amount(said.number(name), unit, said.line) for name in ("shown_least", "shown_most"))
@@ -252,14 +252,14 @@ def _exponent(state: Policies, said: Said) -> None:
 
 
 def _shown_limit(state: Policies, said: Said) -> None:
-    """A queue limit as a device shows it; a time comes with its bytes."""
+    """Read a queue limit from a device's output; a time is followed by its bytes."""
     amount = said.number("shown_bytes") if said.has("shown_bytes") else said.number("amount")
     unit = "bytes" if said.has("shown_bytes") else said.word("unit")
     state.current(said.line).limit = Amount(amount, unit, said.line)
 
 
 def _all_priorities(state: Policies, _: Said) -> None:
-    """Figures of all priority classes together, whose queue it is that they share."""
+    """Read the figures of all priority classes together; these classes share one queue."""
     if state.policy is not None:
         state.at = state.policy.shared = Class("", 0)
 

@@ -37,13 +37,13 @@ from forebay.configuration.reading import Mistake, whole
 
 __all__ = ["IOS_XR"]
 
-#: What a `packet` of a queue limit or a threshold stands for, whatever the traffic's.
+#: Bytes that a `packet` of a queue limit or a threshold means, independent of the traffic.
 PACKET = 256
 #: The smallest queue limit, one MTU, and the largest.
 LEAST, MOST = 9 * 1024, 10**9
 MOST_THRESHOLD = 1_073_741_823
 MOST_RATIO = 127
-#: Whole kb/s of 32 bits.
+#: The fastest rate in bits per second: whole kb/s of 32 bits.
 FASTEST = (2**32 - 1) * 1000
 
 _UNITS = {

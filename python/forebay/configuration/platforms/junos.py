@@ -40,20 +40,20 @@ __all__ = ["JUNOS"]
 MOST = 2_000_000
 #: Bits per second that a shaping rate of any card takes (the CLI's own bound is higher).
 FASTEST = 10**13
-#: The longest of some, of which a longer one is said.
+#: Longest buffers of some devices, in microseconds; a longer buffer gets a note.
 LONGEST = {50_000: "IQ PICs of M320 and T Series", 100_000: "M7i and M10i", 200_000: "other M Series"}
-#: Strict priorities, the first first; what takes turns is low.
+#: Strict priorities, highest first; classes that take turns have `low`.
 PRIORITIES = ("strict-high", "high", "medium-high", "medium-low", "low")
-#: Those that are read: "priority (Schedulers)" puts `low-latency` of ACX7000 Series before all others.
+#: Priorities that are read: "priority (Schedulers)" puts `low-latency` of ACX7000 Series before all others.
 _READ = ("low-latency", *PRIORITIES)
 REST = "best-effort"
 PREFIX = "FOREBAY"
-#: The scheduler of what routers tell each other, whose defaults a map of one's own replaces: "Default Schedulers
-#: Overview" gives it 5 percent of rate and buffer at low priority. Its part of the buffer is that.
+#: The scheduler of control traffic between routers. A custom scheduler map replaces its defaults: "Default Schedulers
+#: Overview" gives it 5 percent of rate and buffer at low priority. Its share of the buffer stays the same.
 _CONTROL = f"{PREFIX}-NETWORK-CONTROL"
-#: What is left for it, in percent, and the queue that it has on MX Series.
+#: Smallest and largest share of the rate for network control, in percent, and its queue on MX Series.
 _LEFT, _CONTROL_QUEUE = (5, 10), 3
-#: What is dropped below the next fill level: pairs of percent, as `interpolate` takes them.
+#: The points of a drop profile: pairs of fill level and drop probability in percent, as `interpolate` takes them.
 Points = tuple[tuple[int, int], ...]
 
 
@@ -82,7 +82,7 @@ class Junos(Router):
         return self.lasting(limit, port, MOST)
 
     def fit(self, port: Port) -> Fitted:
-        """See `Platform`; a buffer that is longer than some hardware takes is said."""
+        """Fit as `Platform` describes; add a note if some hardware does not support the buffer's length."""
         fitted = Router.fit(self, port)
         longest = max(microseconds(queue.limit, fitted.port) for _, queue in fitted.port.queues())
         short = [f"{where} ({most:,})" for most, where in LONGEST.items() if longest > most]
@@ -148,7 +148,7 @@ _MEDIA = {"ge": 10**9, "xe": 10**10}
 
 
 def _interface(port: Port) -> str:
-    """The media type of an interface that has the rate, whose last kb/s is the rounding of a shaper."""
+    """The media type of an interface with this rate; the last kb/s may be a shaper's rounding."""
     return next((name for name, most in _MEDIA.items() if port.ip_rate < most + 1000), "et")
 
 
@@ -171,12 +171,12 @@ def _bend(least: int, most: int, probability: int, *, gentle: bool) -> Points:
 
 
 def _step(level: int) -> Points:
-    """From nothing to all within one percent."""
+    """A drop profile that rises from 0 to 100 percent within one percent."""
     return ((level - 1, 0), (level, 100), (level + 1, 100))
 
 
 def _curve(points: Points, limit: Limit, *, ecn: bool) -> Discipline:
-    """What three points mean: RED, or marking at a step."""
+    """The discipline of three points: RED, or marking at a step."""
     (least, _), (most, probability), (end, last) = points
     if ecn and points == _step(most):
         return Discipline("step", {"threshold": _part(most, limit), "others": "drop"}, ecn=True)
@@ -187,7 +187,7 @@ def _curve(points: Points, limit: Limit, *, ecn: bool) -> Discipline:
 
 
 def _points(queue: Queue) -> Points:
-    """The drop profile of a queue that has one."""
+    """The drop profile of a queue whose discipline has one."""
     told = queue.discipline
     if told.kind == "step":
         return _step(_percent(told.level("threshold"), queue.limit))
@@ -235,7 +235,7 @@ def _entries(classes: Classes) -> list[_Entry]:
 def _percents(weights: Sequence[float]) -> list[int]:
     """Whole percent of the rate for each weight.
 
-    What is left for network control keeps the proportions best.
+    The rest for network control is chosen so that the proportions are closest.
     """
     if not weights:
         return [100 - _LEFT[0]]
@@ -252,7 +252,7 @@ def _percents(weights: Sequence[float]) -> list[int]:
 def _forwarding(entries: Sequence[_Entry]) -> Iterator[tuple[int, str]]:
     """The queue of each forwarding class: the last is queue 0, best effort's, which is there already.
 
-    Network control keeps its own.
+    Network control has its own queue.
     """
     numbers = [number for number in range(1, 8) if number != _CONTROL_QUEUE][: len(entries) - 1]
     for (_, name, *_), number in zip(entries, reversed(numbers), strict=False):
@@ -265,7 +265,7 @@ STATEMENTS["schedulers"] |= {"explicit-congestion-notification"}
 
 @dataclass(slots=True)
 class _Resolved:
-    """From schedulers to a port."""
+    """The conversion of schedulers to a port."""
 
     state: State
     assumed: Assumed

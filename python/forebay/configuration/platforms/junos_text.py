@@ -18,7 +18,7 @@ __all__ = ["GRAMMAR", "STATEMENTS", "Scheduler", "State", "elsewhere", "paths"]
 
 @dataclass(slots=True)
 class Scheduler:
-    """A scheduler as far as it was read."""
+    """A scheduler as read so far."""
 
     name: str
     line: int
@@ -34,7 +34,7 @@ class Scheduler:
 
 @dataclass(slots=True)
 class _Profile:
-    """A drop profile as far as it was read."""
+    """A drop profile as read so far."""
 
     levels: list[int] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)
@@ -42,7 +42,7 @@ class _Profile:
 
 @dataclass(slots=True)
 class State:
-    """What the lines so far have said."""
+    """The state after the lines read so far."""
 
     schedulers: dict[str, Scheduler] = field(default_factory=dict)
     profiles: dict[str, _Profile] = field(default_factory=dict)
@@ -52,12 +52,12 @@ class State:
     shown: str = ""
 
     def scheduler(self, said: Said) -> Scheduler:
-        """The scheduler that a line is about; a part of a configuration is about one without a name."""
+        """The scheduler that a line concerns; a part of a configuration concerns one without a name."""
         name = said.word("scheduler", self.shown)
         return self.schedulers.setdefault(name, Scheduler(name, said.line))
 
     def profile(self, said: Said) -> _Profile:
-        """The drop profile that a line is about."""
+        """The drop profile that a line concerns."""
         return self.profiles.setdefault(said.word("profile"), _Profile())
 
 
@@ -69,7 +69,7 @@ def _temporal(state: State, said: Said) -> None:
 
 
 def _share_of_buffer(state: State, said: Said) -> None:
-    """A part of the port's buffer, which only the card knows."""
+    """A part of the port's buffer, whose size only the card knows."""
     state.scheduler(said).part = f"{said.number('percent')} %" if said.has("percent") else "the remainder"
 
 
@@ -148,13 +148,13 @@ def _shown_buffer(state: State, said: Said) -> None:
 
 
 def _shown_profile(state: State, said: Said) -> None:
-    """A row of drop profiles: only Junos's own, which is tail drop, says what it is by its name."""
+    """A row of drop profiles; only the name of Junos's own profile shows that it is tail drop."""
     if said.word("profile") != "<default-drop-profile>":
         state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
 
 
 def _ignore(_: State, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
 _COS_PATH = "[class-of-service]"
@@ -256,11 +256,11 @@ _OPENING = "a line of class-of-service, such as `set class-of-service schedulers
 GRAMMAR: Grammar[_Handler] = Grammar((*_FORMS, *_SHOWN), _READERS, _OPENING)
 
 
-#: Contexts of class-of-service that have a name, and how many words stand before what they say.
+#: Contexts of class-of-service that have a name, and the number of words before their statements.
 _NAMED = {"schedulers": 2, "drop-profiles": 2, "interfaces": 2}
 
 
-#: What each context may say.
+#: The statements that each context allows.
 STATEMENTS = {
     "schedulers": frozenset(("buffer-size", "transmit-rate", "priority", "drop-profile-map")),
     "drop-profiles": frozenset(("interpolate",)),
@@ -269,7 +269,7 @@ STATEMENTS = {
 
 
 def elsewhere(words: Sequence[Word]) -> bool:
-    """Whether a statement is of another hierarchy, or says nothing of queues."""
+    """Whether a statement belongs to another hierarchy, or does not concern queues."""
     texts = [word.text for word in words]
     if texts[0] == "class-of-service":
         texts = texts[1:]
@@ -283,12 +283,12 @@ def elsewhere(words: Sequence[Word]) -> bool:
     return foreign(texts[0], GRAMMAR.first)
 
 
-#: What begins a line of a display, whose commas separate.
+#: The first words of a display line, in which commas separate entries.
 _DISPLAY = ("Scheduler", "Scheduler:", "Transmit", "Buffer", "Physical", "Logical", "Shaping", "Priority:")
 
 
 def paths(text: str) -> Iterator[list[Word]]:
-    """Every statement with the hierarchy that it stands in: `set` lines, blocks in braces, and lines of displays."""
+    """Every statement with its hierarchy: `set` lines, blocks in braces, and lines of displays."""
     within: list[list[Word]] = []
     waiting: list[Word] = []
     for words in statements(text, comment="#", separators=""):
@@ -327,7 +327,7 @@ def _options(words: list[Word]) -> Iterator[list[Word]]:
 
 
 def _prompt(words: Sequence[Word]) -> bool:
-    """Whether a line is what was typed at a device, as in `root@R8> show class-of-service interface`."""
+    """Whether a line is a typed command, as in `root@R8> show class-of-service interface`."""
     return words[0].text in ("show", "run") or words[0].text.endswith((">", "#"))
 
 

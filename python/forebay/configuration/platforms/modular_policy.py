@@ -1,4 +1,4 @@
-"""Policies, classes and curves of modular QoS as they were read, before a port is made of them.
+"""Policies, classes and curves of modular QoS as read, before a port is made of them.
 
 `modular_qos` fills them, statement by statement, and resolves them to a port.
 """
@@ -16,7 +16,7 @@ DEFAULT = "class-default"
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A limit as it is typed."""
+    """A limit as typed."""
 
     amount: int
     unit: str
@@ -25,7 +25,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """WRED's thresholds and the largest probability, for one of the values that it tells apart."""
+    """WRED's thresholds and its maximum probability, for one value of a header field."""
 
     least: Amount
     most: Amount
@@ -35,36 +35,36 @@ class Curve:
 
 @dataclass(slots=True)
 class Class:
-    """A class of a policy as far as it was read.
+    """A class of a policy as read so far.
 
     Attributes
     ----------
     name : str
-        As in `class voice`.
+        Name of the class, as in `class voice`.
     rate, layer : int and str
-        Its shaper, and whose bits that counts.
+        Rate of the class's shaper, and the layer whose bits it counts.
     wire : Framing, optional
-        What its shaper counts beside IP, where that is no layer's.
+        Framing that the shaper counts beside IP, if it is not a layer's.
     child : Policy, optional
-        The policy of what it holds.
+        Policy of the queues within the class.
     level : int, optional
         Its strict priority.
     share, share_unit : int and str
-        Its part of what the priorities leave: a ratio, percent, or kb/s.
+        Share of the rest after the priorities: a ratio, percent, or kb/s.
     limit, alpha
-        Its queue limit, fixed or as a multiple of what is free.
+        Limit of the queue, fixed or as a multiple of the free memory.
     curves : list of Curve
-        WRED.
+        Curves of WRED.
     weight : float, optional
-        Of an arrival in WRED's average.
+        Weight of an arrival in WRED's average.
     ecn : bool
-        Whether it marks.
+        Whether the class marks packets.
     unsimulated : list of str
-        What is said of it and not simulated.
+        Settings of the class that are not simulated.
     fair : bool
-        Whether its flows are hashed into queues of their own.
+        Whether its flows are hashed into separate queues.
     percent : int, optional
-        Its shaper as a part of the link's rate.
+        Rate of the shaper, in percent of the link's rate.
     matches : set of str
         The values of header fields that its class map names, as in "dscp 10".
     """
@@ -91,13 +91,13 @@ class Class:
 
     @property
     def queues(self) -> bool:
-        """Whether anything is said of its queue, its turn or its rate."""
+        """Whether the text has a setting of its queue, its turn or its rate."""
         said = (self.rate, self.percent, self.child, self.level, self.share, self.limit, self.alpha, self.weight)
         return any(each is not None for each in said) or bool(self.curves) or self.detects or self.fair
 
     @property
     def used(self) -> bool:
-        """Whether anything is said of it but that it gets nothing."""
+        """Whether the text has a setting beyond a share of nothing."""
         return self.share != 0 or self.limit is not None or self.level is not None
 
 
@@ -107,11 +107,11 @@ class Policy:
 
     name: str
     classes: list[Class] = field(default_factory=list)
-    #: The queue that all of strict priority share, where a device shows one.
+    #: The common queue of all strict priorities, if a device shows one.
     shared: Class | None = None
 
     def of(self, name: str, line: int) -> Class:
-        """The class of this name, new where it is the first time."""
+        """The class of this name, created at its first use."""
         for known in self.classes:
             if known.name == name:
                 return known
@@ -121,26 +121,26 @@ class Policy:
 
 @dataclass(slots=True)
 class Policies:
-    """What the lines so far have said.
+    """The state after the lines read so far.
 
     Attributes
     ----------
     policies : dict of str to Policy
-        By name.
+        The policies by name.
     at, policy : Class and Policy, optional
-        What a line is about.
+        The class and the policy that a line concerns.
     interface : bool
-        Whether lines are about an interface.
+        Whether lines concern an interface.
     attached : list of Policy
-        The policies that interfaces have for what they send.
+        The policies that interfaces apply to outgoing packets.
     speed : int, optional
-        Bits of the wire per second, where an interface says how fast it is.
+        Rate on the wire in bits per second, if an interface states its speed.
     arriving : set of str
-        The policies for what interfaces receive, which has no queue.
+        The policies for incoming packets, which have no queue.
     matches : dict of str to set of str
         The values that each class map names.
     matching : str
-        The class map, the interface or the profile that a line is about.
+        The class map, the interface or the profile that a line concerns.
     holding : dict of str to None
         The interfaces and profiles that have queues of their own.
     """
@@ -157,11 +157,11 @@ class Policies:
     holding: dict[str, None] = field(default_factory=dict)
 
     def named(self, name: str) -> Policy:
-        """The policy of this name, new where it is the first time."""
+        """The policy of this name, created at its first use."""
         return self.policies.setdefault(name, Policy(name))
 
     def current(self, line: int) -> Class:
-        """The class that a line is about; a part of a configuration begins in the class of everything."""
+        """The class that a line concerns; a part of a configuration begins in the default class."""
         if self.at is None:
             if self.policy is None:
                 self.policy = self.named("")

@@ -1,6 +1,7 @@
 """Cisco's modular QoS command line: policies of classes that an interface is given, as typed and as shown.
 
-The three systems share its bones (policy-map, class, service-policy); their units, ranges and words are in a file each.
+The three systems have the same structure (policy-map, class, service-policy); each has a file for its units, ranges and
+words.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ __all__ = [
     "resolved",
 ]
 
-#: What a queue may have instead of fair-queue.
+#: Alternatives to fair-queue for a queue.
 _FAIR = "queue-limit, random-detect (fair-queue hashes flows into 16 queues, which nothing here simulates)"
-#: Before names, so that they are none that a router has already.
+#: Prefix of names, so that a router does not have them already.
 PREFIX = "FOREBAY-"
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: bytes each, seconds each, a part of the queue's limit each, or packets of any size where it is none."""
+    """A unit: its bytes, its seconds or its part of the queue's limit; packets of any size if none is set."""
 
     bytes: int | None = None
     seconds: Fraction | None = None
     part: Fraction | None = None
 
     def limit(self, amount: int, rate: Fraction | None) -> Limit:
-        """So many of it; `rate` is what times count at."""
+        """The limit of `amount` units; a time counts at `rate`."""
         if self.bytes is not None:
             return Limit(amount * self.bytes, "bytes")
         if self.seconds is None:
@@ -93,7 +94,7 @@ def take_match(state: Policies, words: Sequence[Word]) -> None:
         named.update(f"{said[0]} {value_of(text)}" for text in said[1:])
 
 
-#: Fields of a header by whose values WRED may tell packets apart.
+#: Header fields whose values WRED may distinguish.
 VALUED = ("dscp", "precedence", "cos", "exp", "discard-class")
 _NAMED_VALUES: Mapping[str, str] = {
     **{"default": "0", "be": "0", "ef": "46", "va": "44", "routine": "0", "critical": "5", "internet": "6"},
@@ -103,7 +104,7 @@ _NAMED_VALUES: Mapping[str, str] = {
 
 
 def value_of(text: str) -> str:
-    """A value of a header's field as its number, where its name is known."""
+    """The number of a header field's value, if its name is known."""
     return _NAMED_VALUES.get(text.lower(), text.lower())
 
 
@@ -122,7 +123,7 @@ def attach(state: Policies, said: Said) -> None:
 
 
 def show(state: Policies, said: Said) -> None:
-    """What a device shows of the policy of an interface or, without a direction, of a class."""
+    """Read the policy of an interface or, without a direction, of a class from a device's output."""
     policy = state.named(said.word("policy"))
     if said.has("direction"):
         state.attached.append(policy)
@@ -184,10 +185,10 @@ def take_ecn(state: Policies, said: Said) -> None:
 
 
 def ignore(_: Policies, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
-#: What the three have alike.
+#: The forms that the three systems have in common.
 COMMON: Sequence[Form[Handler]] = (
     Form("class-map [type qos|queuing] [match-any|match-all] <class>", start_other),
     Form("description ...", ignore),
@@ -205,13 +206,13 @@ def identifier(text: str) -> str:
 
 
 def legible(name: str, *, most: int = 30) -> str:
-    """A scenario's name as routers take names."""
+    """A scenario's name in characters that routers allow."""
     kept = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
     return kept[:most] or "class"
 
 
 def names(classes: Classes) -> list[str]:
-    """The names of classes, which differ; the last that has no strict priority is the class of everything else."""
+    """Distinct names of classes; the last class without a strict priority is the default class."""
     rest = max((at for at, (_, level) in enumerate(members(classes)) if level is None), default=-1)
     told: list[str] = []
     for at, entry in enumerate(classes.classes):
@@ -223,18 +224,18 @@ def names(classes: Classes) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a system's policies mean.
+    """The meaning of a system's policies.
 
     Attributes
     ----------
     units : mapping
-        Its units by name.
+        Units of the system, by name.
     limit, missing : str
-        What a queue's limit is called, and what to do where none is said.
+        The system's name for a queue's limit, and the instruction if a text has none.
     share_of_rate : bool
-        Whether times count at a class's share of the rate, or at its shaper if that is slower, and not at the rate.
+        Whether times count at a class's share of the rate, or at its slower shaper, instead of at the rate.
     others : str
-        What becomes of packets above a marking threshold that cannot be marked.
+        Action on packets above a marking threshold that cannot be marked.
     """
 
     units: Mapping[str, Unit]
@@ -251,14 +252,14 @@ def lines(text: str, comment: str) -> list[list[Word]]:
 
 
 def _prompt(words: Sequence[Word]) -> bool:
-    """Whether a line is what was typed at a device, as in `router#show policy-map interface`."""
+    """Whether a line is a typed command, as in `router#show policy-map interface`."""
     first = words[0].text
     typed = first.partition("#" if "#" in first else ">")[2]
     return first in ("show", "sh") or (("#" in first or ">" in first) and typed in ("", "show", "sh"))
 
 
 def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape, *, comment: str = "!") -> Reading:
-    """What a text of a system's lines says; `comment` begins what says nothing."""
+    """The reading of a text of a system's lines; `comment` begins a comment."""
     state, skipped = Policies(), list[str]()
     for words in lines(text, comment):
         first = words[0].text
@@ -270,7 +271,8 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
         try:
             then, said = grammar.read(words)
         except InputError:
-            # Values may come first, too (a row of a table, the name of an interface): read first, then skip.
+            # Values may come first, too (a row of a table, the name of an interface), so try to read the line before
+            # skipping it.
             if not foreign(first, grammar.first):
                 raise
             skipped.append(skipped_line(words))
@@ -284,7 +286,7 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
     return dataclasses.replace(told, skipped=tuple(skipped))
 
 
-#: Words that say something else of an interface than of a class.
+#: Words that mean something else for an interface than for a class.
 _OF_INTERFACES = ("bandwidth", "priority", "fair-queue")
 
 
@@ -294,7 +296,7 @@ def resolved(root: Policy, assumed: Assumed, shape: Shape, speed: int | None = N
 
 
 def _root(state: Policies, skipped: list[str]) -> Policy:
-    """The policy that an interface has, or the one that no other holds."""
+    """The policy of an interface, or the policy that no other one contains."""
     queueing = [policy for policy in state.attached if any(entry.queues for entry in policy.classes)]
     if queueing and len(queueing) < len(state.attached):
         skipped += [f"policy-map {each.name}, which has no queue" for each in state.attached if each not in queueing]
@@ -329,7 +331,7 @@ def _root(state: Policies, skipped: list[str]) -> Policy:
 
 @dataclass(slots=True)
 class _Resolved:
-    """From classes to a port: rates of times, defaults, and what belongs together."""
+    """The conversion of classes to a port."""
 
     assumed: Assumed
     shape: Shape
@@ -408,12 +410,12 @@ class _Resolved:
         return min(most)
 
     def unlimited(self, entry: Class) -> InputError:
-        """The error for a text that says nothing but a class without a limit."""
+        """The error for a text that has only a class without a limit."""
         found = f"line {entry.line}: found no {self.shape.limit} in `{entry.name}`"
         return InputError(f"translate: {found}; allowed: a {self.shape.limit} ({self.shape.missing})")
 
     def shares(self, policy: Policy, rate: Fraction | None) -> list[int]:
-        """What each class may send of the rest, in one unit; what says nothing has what the others leave."""
+        """The share of each class in the rest, in one unit; a class without a share has what the others leave."""
         turns = [entry for entry in policy.classes if entry.level is None]
         units = {entry.share_unit for entry in turns if entry.share is not None}
         if len(units) > 1:
@@ -427,7 +429,7 @@ class _Resolved:
         return [entry.share if entry.share is not None else max(1, left) for entry in policy.classes]
 
     def queue(self, entry: Class, rate: Fraction | None) -> Queue:
-        """The queue of a class; `rate` is what its times count at."""
+        """The queue of a class; its times count at `rate`."""
         limit = UNKNOWN if entry.limit is None else self.limit(entry.limit, rate)
         if entry.fair:
             self.unsimulated.append(f"{entry.name}: fair-queue, whose hashed queues nothing here simulates")
@@ -497,7 +499,7 @@ class _Resolved:
 
 
 def _value(curve: Curve) -> str:
-    """The value of a header's field that a curve is for, as `matches` has it; a device shows the value alone."""
+    """The header field value of a curve, in the form of `matches`; a device shows the value alone."""
     if not curve.of:
         return ""
     kind, _, value = curve.of.rpartition(" ")
@@ -516,7 +518,7 @@ _NOTHING = Queue(Limit(0, "bytes"), Discipline("droptail"))
 
 
 def amounts(**limits: int) -> dict[str, Reader]:
-    """Readers of whole numbers from one up to these."""
+    """Readers of whole numbers from one up to these limits."""
     return {name: _amount(most) for name, most in limits.items()}
 
 

@@ -40,7 +40,7 @@ MOST = 2**32 - 1
 FASTEST = MOST * 1000
 #: The multiples of the free memory: `queue-limit dynamic N` is 2 to the power of N - 7.
 DYNAMIC = range(11)
-#: Speeds of ports in Mb/s, of which an interface can be told.
+#: Speeds to which an interface can be set, in Mb/s.
 SPEEDS = (100, 1000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000)
 REST = "c-out-8q-q-default"
 QUEUES = (*(f"c-out-8q-q{number}" for number in range(7, 0, -1)), REST)
@@ -197,7 +197,7 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     *COMMON,
     Form("policy-map type queuing <policy>", start_policy),
     Form("class type queuing <class>", start_class),
-    # What classifies and marks, and what the system's buffers are for, has no queue.
+    # Policies that classify and mark, and those on the system's buffers, have no queue.
     Form("policy-map type qos|network-qos|control-plane|pbr <policy>", start_other),
     Form("class-map type network-qos|control-plane [match-any|match-all] <class>", start_other),
     Form("class type network-qos|qos <class>", ignore),

@@ -37,7 +37,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["OPENWRT", "OpenWrt"]
 
-#: Options of a queue that say something of the link, and those that do not.
+#: Options of a queue that concern the link, and options that do not.
 _READ = (
     *("enabled", "upload", "download", "script", "qdisc", "linklayer", "overhead", "tcMPU"),
     *("elimit", "ilimit", "etarget", "itarget", "egress_ecn", "ingress_ecn", "eqdisc_opts", "iqdisc_opts"),
@@ -52,14 +52,14 @@ _OPTIONS = frozenset((*_READ, *_HARMLESS))
 _SCRIPTS = ("simple.qos", "simplest_tbf.qos", "simplest.qos", "piece_of_cake.qos", "layer_cake.qos")
 _CAKES = ("piece_of_cake.qos", "layer_cake.qos")
 _QDISCS = ("fq_codel", "codel", "pie", "fq_pie", "sfq", "pfifo", "bfifo", "cake")
-#: Kilobits per second that simple.qos gives its first tier at any time, and by which the others stay below the link.
+#: Guaranteed rate of simple.qos's first tier, and the margin of the other tiers below the link, in kb/s.
 _FIRST_TIER = {"upload": 128, "download": 32}
 _BELOW = 16
-#: Bytes of a turn of fq_codel in the tiers of simple.qos, in their order.
+#: Quantum of fq_codel in each tier of simple.qos, in bytes.
 _QUANTA = {"upload": (300, 300, 300), "download": (500, 1500, 300)}
 #: Bytes of an Ethernet header, which Linux counts and IP does not.
 HEADER = 14
-#: Packets where a queue names no limit (defaults.sh).
+#: Limit of a queue without one, in packets (defaults.sh).
 _DEFAULT_LIMIT = 1001
 
 
@@ -96,7 +96,7 @@ class OpenWrt:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """Whole kilobits per second above what tc itself cannot be told."""
+        """Fit a port to SQM: whole kilobits per second, and the ranges of tc itself."""
         rate = max(1000, port.bits_per_second // 1000 * 1000)
         if port.bits_per_second < 1000 or rate > 2**31 * 1000:
             raise UnsupportedError(f"openwrt cannot be told of {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
@@ -128,7 +128,7 @@ class OpenWrt:
         }
         if port.other is not None:
             limit = "elimit" if back == "upload" else "ilimit"
-            # SQM's own limit holds there: no buffer was simulated for it.
+            # The other direction has SQM's own limit, because its buffer was not simulated.
             options |= {name: value for name, value in _way(port, kind, back).items() if name != limit}
         return ["config queue 'forebay'", *(f"\toption {name} '{value}'" for name, value in options.items())]
 
@@ -148,7 +148,7 @@ def _kind(port: Port) -> str:
 
 
 def _elsewhere(line: Sequence[Word]) -> bool:
-    """Whether a line says nothing of SQM: an option of something else, a list, the name of the package."""
+    """Whether a line does not concern SQM: another option, a list, the name of the package."""
     first = line[0].text
     if first == "option" and len(line) > 1:
         return foreign(line[1].text, _OPTIONS)
@@ -319,7 +319,7 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
     options: dict[str, str] = {}
     kept: list[str] = []
     if kind == "cake":
-        # The script says bandwidth, besteffort and overhead itself.
+        # The script sets bandwidth, besteffort and overhead itself.
         at = rest.index("overhead")
         kept = [*rest[rest.index("triple-isolate") : at], *(word for word in rest[at:] if word in ("ptm", "ingress"))]
         rest = []
@@ -340,7 +340,7 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
 def _layer(
     found: Mapping[str, Word], options: Mapping[str, Value], how: list[str], packet: int, *, cake: bool
 ) -> tuple[str, Framing | None]:
-    """What the rate counts: by the options on framing and, of cake, its own words."""
+    """The layer and the framing that the rate counts, from the options on framing and, for cake, its own words."""
     linklayer = found["linklayer"].text if "linklayer" in found else "none"
     if linklayer not in ("none", "ethernet", "atm", "adsl"):
         raise Mistake(f"linklayer `{linklayer}`", "none, ethernet or atm").error(_line(found, "linklayer"))
@@ -361,7 +361,7 @@ def _layer(
 
 
 def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:
-    """Limit, target and ECN, as functions.sh hands them to tc."""
+    """Limit, target and ECN, as functions.sh passes them to tc."""
     options: dict[str, Value] = {}
     limit = found.get(f"{way}limit")
     if limit is not None:

@@ -1,7 +1,7 @@
-"""What a platform is: it fits a port to what it can be told, writes that down, and reads it back.
+"""A platform: it fits a port to what the device can express, writes the configuration, and reads it back.
 
-Three laws hold for every platform, and tests hold it to them: `read(write(fit(x)))` is `fit(x)`; fitting twice is
-fitting once; whatever `fit` changed is said, with both figures.
+Three laws hold for every platform, and tests check them: `read(write(fit(x)))` is `fit(x)`; a second fit changes
+nothing; every change by `fit` is reported with both figures.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["Assumed", "Fitted", "Platform", "Reading", "bands", "refusal"]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The nearest port that a platform can be told.
+    """The nearest port that a platform can express.
 
     Attributes
     ----------
     port : Port
-        What the lines will say.
+        Port that the lines will describe.
     reasons : mapping
-        Why it is not what was simulated, by the name of what differs (see `forebay.configuration.port.differences`).
+        Reasons for differences from the simulation, by the names that `forebay.configuration.port.differences` uses.
     notes : tuple of str
-        What differs and no figure shows.
+        Differences that no figure shows.
     """
 
     port: Port
@@ -39,7 +39,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What a reader has to know and a configuration may not say.
+    """The facts that a reader needs and that a configuration may lack.
 
     Attributes
     ----------
@@ -58,20 +58,20 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a configuration says, and how its figures come about.
+    """The content of a configuration, and the derivation of its figures.
 
     Attributes
     ----------
     port : Port
-        As a scenario would have it; a limit that the configuration does not say is `UNKNOWN`.
+        Port as a scenario describes it; a limit that the configuration does not state is `UNKNOWN`.
     how : tuple of str
-        How its figures come about.
+        Derivation of the figures.
     skipped : tuple of str
-        Lines that were not needed.
+        Lines that do not concern the port.
     unknown : tuple of str
         Settings that the text leaves to the device or the hardware.
     unsimulated : tuple of str
-        Settings that the text says and a scenario does not have.
+        Settings of the text that a scenario cannot express.
     """
 
     port: Port
@@ -87,21 +87,21 @@ class Platform(Protocol):
     Attributes
     ----------
     name : str
-        As in `--for`.
+        Name of the platform, as in `--for`.
     title : str
-        What it is.
+        Name of the system in full.
     source : str
-        The documents that its lines follow.
+        Documents that its lines follow.
     quirks : tuple of str
-        What to know before typing the lines.
+        Facts to know before typing the lines.
     disciplines : mapping
-        Each discipline of forebay's that it has, with what it calls it.
+        Forebay's disciplines that the platform has, with the platform's names for them.
     nearest : mapping
-        For those that it has not, the nearest of forebay's that it has; where nothing is said the first of its own.
+        Replacement for each discipline that the platform lacks; by default the platform's first one.
     shapes : bool
-        Whether it can be told of the buckets of a link's `shaper`.
+        Whether the platform has token buckets like those of a link's `shaper`.
     accesses : bool
-        Whether it can be told of the framing of an access line.
+        Whether the platform can count the framing of an access line.
     """
 
     @property
@@ -122,23 +122,23 @@ class Platform(Protocol):
     def accesses(self) -> bool: ...  # noqa: D102
 
     def fit(self, port: Port) -> Fitted:
-        """The nearest port that it can be told; raises `UnsupportedError` where there is none.
+        """The nearest port that the platform can express; raises `UnsupportedError` if there is none.
 
-        It is called for disciplines that the platform has only.
+        It is called only for disciplines that the platform has.
         """
         ...
 
     def write(self, port: Port) -> list[str]:
-        """The whole configuration of a port that was fitted."""
+        """The whole configuration of a fitted port."""
         ...
 
     def read(self, text: str, assumed: Assumed) -> Reading:
-        """What a configuration, a part of one, or what the device prints says; raises `InputError`."""
+        """Read a configuration, a part of one, or a device's output; raises `InputError`."""
         ...
 
 
 def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
-    """The error for a discipline that a platform does not have, or not in a class."""
+    """The error for a discipline that a platform lacks, or lacks within a class."""
     if where and kind in platform.disciplines:
         return UnsupportedError(f"{platform.name} cannot be told of {kind} in {where}; allowed: it alone")
     nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
@@ -151,9 +151,9 @@ def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
 
 
 def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
-    """The simulated `priority` as classes: a band each, the first of them strictly before the others.
+    """The simulated `priority` as classes: one per band, of which the first is strictly before the others.
 
-    Its buffer is one for all bands; the classes of routers have one each, of the same size here.
+    The scenario's buffer is common to all bands; each class of a router has its own, of the same size.
     """
     count = round(queue.discipline.number("bands"))
     if not 2 <= count <= most:
@@ -177,7 +177,7 @@ CODE_POINTS = (46, 34, 26, 18, 10, 32, 24, 16, 8, 36, 28, 20, 12, 38, 30)
 
 
 def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
-    """One line on which traffic goes into a class; what no filter takes goes into the last."""
+    """A note on the traffic of a class; traffic without a filter goes into the last class."""
     who = ", ".join(entry.groups) or "what is left"
     if number == count - 1:
         return f"{where} ({entry.name}): {who}, every packet that no filter takes"
@@ -185,10 +185,10 @@ def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
 
 
 def whole_packets(limit: Limit, packet: int) -> Limit:
-    """A limit as whole packets, never fewer bytes and at least one."""
+    """A limit rounded up to whole packets, at least one."""
     return Limit(max(1, -int(-limit.in_packets(packet) // 1)), "packets")
 
 
 def whole_bytes(limit: Limit, packet: int, least: int = 1) -> Limit:
-    """A limit as whole bytes, never fewer."""
+    """A limit rounded up to whole bytes."""
     return Limit(max(least, -int(-limit.in_bytes(packet) // 1)), "bytes")

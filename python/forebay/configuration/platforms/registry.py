@@ -40,7 +40,7 @@ ALIASES: Mapping[str, str] = {"sr-os": "sros", "tc": "linux", "iosxr": "ios-xr",
 
 
 def platform(name: str) -> Platform:
-    """A platform by its name; an `InputError` names all of them where there is none."""
+    """The platform of a name; the `InputError` for an unknown name lists all platforms."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in PLATFORMS:
         raise InputError(_core.unknown("platform", name, list(PLATFORMS), list(ALIASES.items())), "platforms")

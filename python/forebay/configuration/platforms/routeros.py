@@ -90,7 +90,7 @@ def _word(text: str) -> Value:
 
 
 _CODEL: Mapping[str, Reader] = {"limit": _packets, "target": _time, "interval": _time, "ecn": _yes}
-#: Properties of a queue type by its kind, after the kind's own prefix.
+#: Readers of the properties of a queue type, by its kind; the kind's prefix is left out.
 _PROPERTIES: Mapping[str, Mapping[str, Reader]] = {
     "pfifo": {"limit": _packets},
     "bfifo": {"limit": _size},
@@ -126,9 +126,9 @@ _SIMPLE: tuple[str, ...] = (
     *("direction", "dst-address", "interface", "target-addresses"),
 )
 _TREE = (*_TREE, "burst-limit", "burst-threshold", "burst-time", "bucket-size", "place-before")
-#: Queue types that every RouterOS has; what they hold is shown by `/queue type print` alone.
+#: Built-in queue types of RouterOS, whose contents only `/queue type print` shows.
 _BUILT_IN = ("default-small", "default", "ethernet-default")
-#: Packets that an sfq of RouterOS holds, and its queues ("SFQ" in the source).
+#: Limit of an sfq of RouterOS in packets, and its number of queues ("SFQ" in the source).
 _SFQ_LIMIT, _SFQ_FLOWS = 128, 1024
 
 
@@ -164,7 +164,7 @@ class RouterOs:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """What Linux beneath it can be told, and RouterOS has a property for."""
+        """Fit a port to what the Linux beneath RouterOS supports and RouterOS has a property for."""
         assert isinstance(port.queue, Queue), "a discipline without classes"
         kind = port.queue.discipline.kind
         draft = Draft(port.queue, name=self.name)
@@ -240,7 +240,7 @@ def _fit_sfq(draft: Draft, port: Port) -> None:
 
 
 def _written(port: Port, queue: Queue) -> tuple[str, dict[str, object]]:
-    """The kind and its properties."""
+    """The kind of a queue type and its properties."""
     told = queue.discipline
     limit = queue.limit.amount
     if told.kind == "droptail":
@@ -279,7 +279,7 @@ _MENUS = {"type": None, "tree": _TREE, "simple": _SIMPLE, "interface": ("queue",
 class _Shaped:
     """A queue that shapes: its types, the rates of the upload and the download, and its line.
 
-    A queue of a tree has a name, the name of its parent, the rate that it has at any time, and a priority.
+    A queue of a tree also has a name, the name of its parent, a guaranteed rate, and a priority.
     """
 
     queues: tuple[str, str]
@@ -294,7 +294,7 @@ class _Shaped:
 
 @dataclass(slots=True)
 class _Said:
-    """What the statements of a text say."""
+    """The content of the statements of a text."""
 
     types: dict[str, tuple[str, dict[str, Value], int]] = dataclasses.field(default_factory=dict)
     others: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -325,18 +325,18 @@ def _reading(text: str, assumed: Assumed) -> Reading:
 
 
 def _joined(text: str) -> str:
-    """Lines that go on after a backslash, perhaps within a word, as one; the others keep their numbers."""
+    """The text with lines joined after a backslash, even within a word; the other lines keep their numbers."""
 
     def join(match: re.Match[str]) -> str:
         parts = re.split(r"\\\n[ \t]*", match[0])
         return "".join(parts) + "\n" * (len(parts) - 1)
 
-    # From where a line begins, and no line twice: the time is linear.
+    # The pattern starts at the beginning of a line and matches no line twice, so the time is linear.
     return re.sub(r"^(?:[^\n]*\\\n)+[^\n]*", join, text, flags=re.MULTILINE)
 
 
 def _menu(words: Words) -> str | None:
-    """`/queue type`, `/queue/type`, or `/queue tree add`; None where it is none of queues."""
+    """`/queue type`, `/queue/type`, or `/queue tree add`; None for a menu without queues."""
     path = words.take("").strip("/").split("/")
     if foreign(path[0], frozenset(["queue"])):
         return None
@@ -393,7 +393,7 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
 def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
     kind = pairs.get("kind", ("", line))[0]
     if not kind:
-        # A property alone says which kind it is of.
+        # A single property implies its kind.
         kind = next(
             (
                 known
@@ -479,7 +479,7 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
 
 
 def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
-    """The queue type of a name, which must be in the text."""
+    """The queue type of a name, which the text must define."""
     if name in said.others or name.startswith("pcq-"):
         kind = said.others.get(name, "pcq")
         raise Mistake(f"a queue of the kind `{kind}`, which is not simulated", ", ".join(_PROPERTIES)).error(line)
@@ -492,8 +492,8 @@ def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], 
 def _tree(said: _Said, assumed: Assumed) -> Reading:
     """A tree of queues below one that shapes the link, as classes.
 
-    Manual:HTB of MikroTik's wiki: queues without children take the packets, all of them on an equal basis. Each has its
-    `limit-at` at any time; what is left goes to the lowest `priority` first, up to its `max-limit`.
+    Manual:HTB of MikroTik's wiki: only queues without children hold packets, and all of them are equal. Each gets its
+    `limit-at` at any time; the rest goes to the lowest `priority` first, up to its `max-limit`.
     """
     names = {each.name for each in said.shaped}
     roots = [each for each in said.shaped if each.parent not in names]
@@ -580,7 +580,7 @@ def _of_cake(found: Mapping[str, Value], assumed: Assumed) -> dict[str, Value]:
 
 
 def _read_red(found: Mapping[str, Value]) -> Queue:
-    """RouterOS's own values where one is not said ("synchronous-default")."""
+    """The queue of red, with RouterOS's own defaults ("synchronous-default")."""
     levels = {"limit": 60, "min-threshold": 10, "max-threshold": 50}
     limit, least, most = (found.get(name, Limit(value, "packets")) for name, value in levels.items())
     assert isinstance(limit, Limit), "red-limit"

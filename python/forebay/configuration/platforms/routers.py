@@ -1,6 +1,6 @@
-"""What routers have in common: a shaper, tail drop, WRED with ECN, and classes by priority and share.
+"""The common properties of routers: a shaper, tail drop, WRED with ECN, and classes by priority and share.
 
-A router names its grains and ranges; how a port is fitted to them is said here once.
+Each router has its granularities and ranges; this module fits a port to them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "wred",
 ]
 
-#: Why WRED is not the RED that was simulated.
+#: Reasons for differences between WRED and the simulated RED.
 WRED = {
     "gentle": "WRED drops everything above max; simulate link.queue.gentle = false",
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
@@ -51,18 +51,18 @@ WRED = {
 
 @dataclass(frozen=True)
 class Router(ABC):
-    """A router's operating system, told of in its own grains.
+    """A router's operating system, with its granularities and ranges.
 
     Attributes
     ----------
     name, title, source, quirks, disciplines, nearest, shapes, accesses
         See `Platform`.
     levels : int
-        Strict priorities, what has none counted as the last.
+        Number of strict priorities; classes without one count as the last.
     classes : int
         Queues of one port.
     others : str
-        What becomes of packets above a marking threshold that cannot be marked: "drop" or "queue".
+        Action on packets above a marking threshold that cannot be marked: "drop" or "queue".
     """
 
     name: str
@@ -81,27 +81,27 @@ class Router(ABC):
     @property
     @abstractmethod
     def reasons(self) -> Mapping[str, str]:
-        """Why the port is not what was simulated, by what differs."""
+        """Reasons for differences from the simulated port, by the name of the setting."""
 
     @abstractmethod
     def link(self, port: Port) -> tuple[int | None, str]:
-        """The rate that it can be told, None where it cannot, and the layer whose bits those are."""
+        """The rate to configure, or None if it is out of range, and the layer whose bits it counts."""
 
     @abstractmethod
     def limit(self, limit: Limit, port: Port) -> Limit:
-        """The nearest limit, never less; raises `UnsupportedError` where it is out of range."""
+        """The nearest limit, never smaller; raises `UnsupportedError` if it is out of range."""
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
-        """The nearest threshold in a queue of this limit; in the limit's unit and grain where nothing else is said."""
+        """The nearest threshold in a queue of this limit; by default in the limit's unit and granularity."""
         return whole(level, queue.unit, port.packet)
 
     def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
-        """Two thresholds that differ, so that a curve is no step."""
+        """Two distinct thresholds, so that a curve is not a step."""
         del queue
         return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
 
     def probability(self, probability: float) -> float:
-        """The nearest probability; whole percent, at least one, where nothing else is said."""
+        """The nearest probability; by default in whole percent, at least one."""
         return max(1, round(probability * 100)) / 100
 
     def weight(self, weight: float) -> float:
@@ -109,11 +109,11 @@ class Router(ABC):
         return power_of_two(weight, 0, 15)
 
     def alpha(self, alpha: float) -> float:
-        """The nearest multiple of the free memory, for systems that have dynamic thresholds."""
+        """The nearest multiple of the free memory, for systems with dynamic thresholds."""
         raise NotImplementedError
 
     def remarks(self, queue: Queue) -> Iterator[str]:
-        """What differs in a queue as told, and no figure shows."""
+        """Differences between the simulated and the configured queue that no figure shows."""
         del queue
         yield from ()
 
@@ -152,7 +152,7 @@ class Router(ABC):
         return Fitted(told, reasons, tuple(notes))
 
     def queue(self, queue: Queue, port: Port) -> Queue:
-        """A queue with its discipline as it can be told."""
+        """A queue with its limit and discipline fitted to the platform."""
         asked = queue.discipline
         if asked.kind not in self.disciplines:
             raise refusal(self, asked.kind)
@@ -177,14 +177,14 @@ class Router(ABC):
         return wred(values, ecn=asked.ecn and self.marks)
 
     def within(self, limit: Limit, most: int) -> Limit:
-        """The limit; refused where it is above the most that can be told."""
+        """The limit; refused above the platform's maximum."""
         if limit.amount > most:
             unit = "bytes" if limit.unit == "bytes" else "packets"
             raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
         return limit
 
     def lasting(self, limit: Limit, port: Port, most: int) -> Limit:
-        """The limit in whole microseconds; refused where they are more than the most that can be told."""
+        """The limit in whole microseconds; refused above the platform's maximum."""
         count = microseconds(limit, port)
         if count > most:
             found = f"{limit}, {count:,} microseconds at the link's rate"
@@ -192,7 +192,7 @@ class Router(ABC):
         return in_time(count, port.ip_rate)
 
     def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
-        """The rate of a shaper that counts a layer's bits in whole kb/s; refused where it is above the most."""
+        """The rate of a shaper that counts a layer's bits in whole kb/s; refused above the platform's maximum."""
         rate = whole_rate(port, layer)
         if rate > most:
             raise UnsupportedError(f"{self.name} cannot shape to {rate_text(rate)}; allowed: up to {rate_text(most)}")
@@ -223,7 +223,7 @@ class Router(ABC):
             raise UnsupportedError(f"{self.name} cannot be told of {strict} strict priorities; allowed: {allowed}")
 
     def same_unit(self, queues: Sequence[Queue], port: Port) -> list[Queue]:
-        """Queues of one policy, all in bytes where their units differ."""
+        """The queues of one policy; all in bytes if their units differ."""
         if len({queue.limit.unit for queue in queues}) == 1:
             return list(queues)
         return [self.queue(in_bytes(queue, port.packet), port) for queue in queues]
@@ -247,19 +247,19 @@ def whole(limit: Limit, unit: str, packet: int) -> Limit:
 
 
 def whole_rate(port: Port, layer: str) -> int:
-    """The rate that carries the same full packets where another layer's bytes count, in whole kb/s."""
+    """The rate in whole kb/s that carries the same full packets if another layer's bytes count."""
     exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
     return max(1000, round(exact / 1000) * 1000)
 
 
 def microseconds(limit: Limit, port: Port) -> int:
-    """Whole microseconds in which a limit of full packets is sent, never less but for the rounding of a number."""
+    """Time in whole microseconds in which a limit of full packets is sent, rounded up after float noise is removed."""
     exact = Fraction(limit.in_bytes(port.packet)) * 8 * 10**6 / port.ip_rate
     return max(1, math.ceil(exact * (1 - Fraction(1, 10**15))))
 
 
 def in_time(count: int, rate: Fraction) -> Limit:
-    """What is sent at a rate in so many microseconds."""
+    """The amount of data that `rate` sends in `count` microseconds."""
     size = count * rate / (8 * 10**6)
     return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
@@ -289,7 +289,7 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
 def percents(weights: Sequence[float], whole: int = 100) -> list[int]:
     """Whole percent, at least one each, that sum to the whole: the largest remainders are rounded up.
 
-    Where none is promised anything all have the same.
+    If all weights are 0, all shares are equal.
     """
     total = sum(weights)
     exact = [whole * weight / total if total > 0 else whole / len(weights) for weight in weights]
@@ -308,7 +308,7 @@ def of_hundred(weights: Sequence[float]) -> list[float]:
 
 
 def settled(schedule: Literal["strict", "wrr", "dwrr"], classes: Sequence[TrafficClass]) -> Classes:
-    """Classes in the one form of several that mean the same: priorities first, strict where at most one takes turns."""
+    """Classes in the canonical one of equivalent forms: priorities first, strict if at most one class takes turns."""
     turns = sum(not entry.priority for entry in classes)
     first = classes if schedule == "strict" else sorted(classes, key=lambda entry: not entry.priority)
     if schedule != "strict" and turns > 1:
@@ -317,7 +317,7 @@ def settled(schedule: Literal["strict", "wrr", "dwrr"], classes: Sequence[Traffi
 
 
 def members(classes: Classes) -> list[tuple[TrafficClass, int | None]]:
-    """Each class with its strict priority from 1 on; None for those that take turns and for the last of strict ones."""
+    """Each class with its strict priority from 1 on; None for classes that take turns and for the last strict one."""
     found: list[tuple[TrafficClass, int | None]] = []
     level = 0
     last = len(classes.classes) - 1
@@ -329,7 +329,7 @@ def members(classes: Classes) -> list[tuple[TrafficClass, int | None]]:
 
 
 def prioritized(found: Sequence[tuple[TrafficClass, int | None]]) -> Classes:
-    """The classes that a configuration has, each with its strict priority from 1 on, or None where it takes turns."""
+    """The classes of a configuration, each with its strict priority from 1 on, or None if it takes turns."""
     ordered = sorted(found, key=lambda each: (each[1] is None, each[1] or 0))
     weights = lowest_terms([round(entry.weight) for entry, level in ordered if level is None])
     turns = iter(weights)

@@ -29,16 +29,16 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
 
-#: The interface, to be replaced.
+#: Placeholder for the name of the interface.
 PORT = "Ethernet0"
 POOL = "egress_lossy_pool"
 #: Queues of a port.
 QUEUES = 8
-#: Bytes of an Ethernet frame beside those of IP, which the chip's counters include.
+#: Bytes of an Ethernet frame beside the IP packet, which the chip's counters include.
 FRAME = 18
 
 _COLORS = ("green", "yellow", "red")
-#: Fields of each table that are read, with those that say nothing of what forebay simulates.
+#: Known fields of each table, including those that do not affect the simulation.
 _FIELDS: Mapping[str, frozenset[str]] = {
     "BUFFER_POOL": frozenset(("type", "mode", "size", "xoff", "percentage")),
     "BUFFER_PROFILE": frozenset(
@@ -109,7 +109,7 @@ class Sonic:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """Bytes, whole percents, and a power of two of the free memory."""
+        """Fit a port to whole bytes, whole percents, and a power of two of the free memory."""
         rate = max(8, port.bits_per_second // 8 * 8)
         reasons = {"rate": "SONiC counts whole bytes per second", "rate_layer": "SONiC knows no overhead of a shaper"}
         notes: list[str] = []
@@ -207,7 +207,7 @@ class Sonic:
         )
 
     def write(self, port: Port) -> list[str]:
-        """The fragment, as JSON with an entry a line."""
+        """The fragment as JSON, one entry per line."""
         queues = [queue for _, queue in port.queues()]
         names = ["forebay"] if isinstance(port.queue, Queue) else [f"forebay_{n}" for n in range(len(queues))]
         numbers = [len(queues) - 1 - n for n in range(len(queues))]
@@ -266,7 +266,7 @@ def _weight(relative: float) -> float:
 
 
 def _frames(queue: Queue, port: Port) -> Iterator[str]:
-    """How much less fits because frames are counted."""
+    """Notes on the smaller number of packets that fit because the chip counts frames."""
     packets = queue.limit.in_packets(port.packet)
     fits = queue.limit.amount / (port.packet + FRAME)
     if queue.discipline.kind != "dynamic_threshold" and math.floor(fits) < math.floor(packets):
@@ -282,7 +282,7 @@ def _dynamic(port: Port) -> bool:
 
 
 def _pool(port: Port) -> dict[str, str]:
-    """The pool of the chip; empty where its memory is not known."""
+    """The pool of the chip; empty if its memory is unknown."""
     shared = [queue.limit for _, queue in port.queues() if queue.discipline.kind == "dynamic_threshold"]
     memory = shared[0] if shared else port.memory
     if memory is None or not memory.known:
@@ -321,13 +321,13 @@ def _wred(queue: Queue) -> dict[str, str]:
 
 # Reading.
 
-#: Tables that are read, whatever their fields.
+#: Tables that are read with any fields.
 _MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP")
 _READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
 
 
 def _kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """The type of a JSON value, in words."""
     if isinstance(value, list):
         return "a list"
     return "a text" if isinstance(value, str) else f"`{json.dumps(value)}`"
@@ -346,7 +346,7 @@ def _tables(text: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the tables that concern one port."""
+    """A reader of the tables of one port."""
 
     tables: Mapping[str, Any]
     assumed: Assumed
@@ -358,7 +358,7 @@ class _Reader:
         self._check()
         queues = self._queues()
         rate = self._rate() or self.assumed.rate
-        # Beside a dynamic threshold the pool is the limit itself.
+        # With a dynamic threshold, the pool is the limit.
         memory = self._pool(queues[0][0]) if queues and "static_th" in queues[0][0] else None
         told = [self._queue(profile, wred) for profile, wred, _ in queues]
         if len(told) == 1 and queues[0][2] is None:
@@ -386,7 +386,7 @@ class _Reader:
         )
 
     def _check(self) -> None:
-        """Fields of the tables that are read are known ones, and a table that is missing may be misspelled."""
+        """Refuse misspelled fields and tables, and skip fields that resemble no known one."""
         if "BUFFER_PROFILE" not in self.tables and "QUEUE" not in self.tables:
             likely = closest("BUFFER_PROFILE".lower(), [name.lower() for name in self.tables]).upper()
             found = f"`{likely}`" if likely else "no BUFFER_PROFILE"
@@ -411,7 +411,7 @@ class _Reader:
     def _queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Profile, WRED profile and scheduler of every queue of one port, the highest queue first."""
         profiles = self.tables.get("BUFFER_PROFILE", {})
-        # A part of the file without buffers says who goes first and who is marked.
+        # A part of the file without buffers may still have schedulers and marking.
         bound = self._of_ports("BUFFER_QUEUE" if profiles else "QUEUE")
         if not bound:
             egress = [name for name, entry in profiles.items() if "xon" not in entry]
@@ -450,7 +450,7 @@ class _Reader:
         return found
 
     def _referred(self, table: str, name: Any) -> Mapping[str, Any] | None:
-        """An entry by its name, in the form of today or that of before 2021, "[TABLE|name]"."""
+        """An entry by its name, in the current form or in the form before 2021, "[TABLE|name]"."""
         if name is None:
             return None
         plain = str(name).strip("[]").rpartition("|")[2]
@@ -465,7 +465,7 @@ class _Reader:
             return default
         text = str(entry.get(field, ""))
         try:
-            # Only a power of two may be below none.
+            # Only a power of two may be negative.
             return signed(text) if field == "dynamic_th" else whole(text)
         except Mistake as mistake:
             raise mistake.said_of(field).error() from None
@@ -504,7 +504,7 @@ class _Reader:
         return Queue(size, Discipline("dynamic_threshold", {"alpha": 2.0**power}))
 
     def _pool(self, profile: Mapping[str, Any]) -> Limit | None:
-        """The size of a profile's pool; None where the text does not have it, as the chip or a template does."""
+        """The size of a profile's pool; None if the text lacks it, because the chip or a template has it."""
         name = str(profile.get("pool", "")).strip("[]").rpartition("|")[2]
         pool = self.tables.get("BUFFER_POOL", {}).get(name, {})
         return Limit(self._number(pool, "size"), "bytes") if "size" in pool else None

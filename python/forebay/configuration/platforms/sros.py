@@ -20,13 +20,13 @@ from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["SROS"]
 
-#: What SR OS counts beside IP on Ethernet: header and check sequence.
+#: Bytes per packet that SR OS counts beside IP on Ethernet: header and check sequence.
 ETHERNET = 18
 #: Ranges of nokia-conf-qos.yang and nokia-types-qos.yang.
 MOST = 1_073_741_824
 MOST_RATE = 2_000_000_000
 MOST_WEIGHT = 100
-#: Forwarding classes from the last queue on.
+#: Forwarding classes, from the last queue upwards.
 FORWARDING = ("be", "l2", "af", "l1", "h2", "ef", "h1", "nc")
 SLOPES = ("high-slope", "low-slope")
 NAME = '"FOREBAY"'
@@ -128,7 +128,7 @@ def _named(number: int) -> str:
 
 
 def _slopes(queue: Queue, name: str) -> list[str]:
-    """The slope policy of a queue with RED; what is in profile and what is not have the same."""
+    """The slope policy of a queue with RED; packets in and out of profile have the same slope."""
     told = queue.discipline
     if told.kind != "red":
         return []
@@ -150,7 +150,7 @@ def _queue(number: int, queue: Queue, name: str) -> list[str]:
 
 
 def _numbered(classes: Classes) -> list[tuple[int, Queue, list[str]]]:
-    """Each class with its queue's number and how its scheduler serves it, the last as queue 1."""
+    """Each class with its queue's number and its scheduler lines; the last class is queue 1."""
     found = members(classes)
     count = len(found)
     strict = sum(level is not None for _, level in found)
@@ -177,22 +177,22 @@ class _Slope:
 
 @dataclass(slots=True)
 class _State:
-    """What the lines so far have said.
+    """The state after the lines read so far.
 
     Attributes
     ----------
     queues : Policy
         The queues by number.
     at : int
-        The queue that lines are about which name none; a part of a configuration is about queue 1.
+        Queue of lines that name none; a part of a configuration concerns queue 1.
     slopes, averages : dict
         Slope policies by name.
     wred : dict
         The slope policy of each queue that has one.
     rate : int, optional
-        Of the scheduler that the queues have in common.
+        Rate of the common scheduler of the queues.
     offset : int
-        Bytes per packet that rates count beside what they count anyway.
+        Bytes per packet that rates count in addition to the default.
     """
 
     queues: Policy = field(default_factory=lambda: Policy("queues"))
@@ -204,16 +204,16 @@ class _State:
     offset: int = 0
 
     def queue(self, said: Said) -> Class:
-        """The queue that a line is about."""
+        """The queue that a line concerns."""
         return self.queues.of(str(said.number("queue", self.at)), said.line)
 
     def slope(self, said: Said) -> _Slope:
-        """The slope that a line is about."""
+        """The slope that a line concerns."""
         policy = self.slopes.setdefault(said.word("policy"), {})
         return policy.setdefault(said.word("slope"), _Slope(said.line))
 
     def root(self) -> Policy:
-        """A shaper that holds the queues, the last number first."""
+        """A shaper that contains the queues, the highest number first."""
         queues = self.queues
         if not queues.classes:
             raise InputError(
@@ -248,7 +248,7 @@ class _State:
         entry.weight = 2.0 ** -self.averages.get(name, 7)
 
     def _priorities(self) -> None:
-        """Levels of the scheduler as strict priorities: the lowest that is used takes turns."""
+        """Convert levels of the scheduler to strict priorities: the lowest used level takes turns."""
         heights = [entry.level or 1 for entry in self.queues.classes]
         lowest = min(heights)
         above = sorted({height for height in heights if height > lowest}, reverse=True)
@@ -276,7 +276,7 @@ def _rate(state: _State, said: Said) -> None:
 
 
 def _unshaped(state: _State, said: Said) -> None:
-    """`rate pir max`: the queue has what its port has."""
+    """`rate pir max`: the queue has the rate of its port."""
     state.queue(said)
 
 
@@ -318,7 +318,7 @@ def _enabled(state: _State, said: Said) -> None:
 
 
 def _ignore(_: _State, __: Said) -> None:
-    """What says nothing of queues."""
+    """Ignore a line that does not concern queues."""
 
 
 _POLICY = "[qos] [sap-egress <word>]"
@@ -366,13 +366,13 @@ _SHAPE = Shape(_UNITS, limit="mbs", missing="its default depends on the hardware
 
 
 def _elsewhere(words: Sequence[Word]) -> bool:
-    """Whether a line is of another context than qos, or of a policy without queues that leave."""
+    """Whether a line belongs to another context than qos, or to a policy without egress queues."""
     rest = words[1:] if words[0].text == "qos" and len(words) > 1 else words
     return foreign(rest[0].text, _GRAMMAR.first)
 
 
 def _paths(text: str) -> Iterator[list[Word]]:
-    """Every line with the contexts that it stands in: flat lines, and blocks in braces as `info` shows them."""
+    """Every line with its contexts: flat lines, and blocks in braces as `info` prints them."""
     within: list[list[Word]] = []
     for given in statements(text, comment="#", separators=""):
         words = given[1:] if given[0].text in ("/configure", "configure") else given

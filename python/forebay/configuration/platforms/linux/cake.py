@@ -1,4 +1,4 @@
-"""tc's cake, which shapes by itself: tc-cake(8), and net/sched/sch_cake.c for what follows from its two settings."""
+"""tc's cake, which shapes by itself: tc-cake(8), and net/sched/sch_cake.c for values derived from its settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["CAKE", "TINS", "counted", "memory_of", "memory_text", "unsimulated", "within_memory"]
 
-#: `rtt` by a word (tc-cake(8)).
+#: Values of `rtt` by keyword (tc-cake(8)).
 _ROUND_TRIPS = {
     "datacentre": Fraction(100, 10**6),
     "lan": Fraction(1, 1000),
@@ -28,9 +28,9 @@ _ROUND_TRIPS = {
     "satellite": Fraction(1),
     "interplanetary": Fraction(3600),
 }
-#: The sojourn time from which BLUE drops more: cake's BLUE knows full buffers only.
+#: A sojourn time that BLUE never reaches, because cake's BLUE responds to full buffers only.
 NEVER = Fraction(3600)
-#: Words that change nothing of what forebay simulates, or choose who counts as a host.
+#: Options that do not affect the simulation, or that define a host.
 _FLAGS = (
     "besteffort",
     *("triple-isolate", "dual-srchost", "dual-dsthost", "srchost", "dsthost", "hosts", "flows", "flowblind"),
@@ -48,29 +48,29 @@ _FLAGS = (
         "via-ethernet",
     ),
 )
-#: Words that forebay does not simulate, or that choose how many tins there are.
+#: Options that forebay does not simulate, or that set the number of tins.
 TINS = ("diffserv3", "diffserv4", "diffserv8", "diffserv", "precedence")
 _OTHER = (*TINS, "ack-filter", "ack-filter-aggressive", "autorate-ingress")
-#: What else forebay's cake leaves out: who is a host, what is done to the packets' marks, what an ingress counts.
+#: Further settings that forebay's cake lacks: hosts, changes of the packets' marks, and the counting of an ingress.
 _LEFT_OUT = (
     *("nat", "wash", "ingress", "fwmark", "split-gso"),
     *("dual-srchost", "dual-dsthost", "srchost", "dsthost", "hosts", "flowblind"),
 )
-#: What cake may hold where no `memlimit` is said (cake_reconfigure and cake_init of sch_cake.c): four times what
-#: the rate sends in a round trip, from 4 MiB to 10,240 frames.
+#: Memory of cake without a `memlimit` (cake_reconfigure and cake_init of sch_cake.c): four times the bytes
+#: that the rate sends in a round trip, from 4 MiB to 10,240 frames.
 _LEAST_MEMORY = 4 << 20
 _MOST_MEMORY = 10_240 * 1514
 
 
 def memory_of(packet: int) -> int:
-    """Memory that a packet of this size takes (skb->truesize): half pages with its headers, and the buffer's own."""
+    """Memory of a packet of this size in bytes (skb->truesize): half pages with its headers, and the buffer's own."""
     return 256 + 2048 * math.ceil((packet + 14 + 384) / 2048)
 
 
 def within_memory(
     kind: str, options: Options, queue: Queue, packet: int, how: list[str], unsimulated: list[str], where: str = ""
 ) -> Queue:
-    """The queue with what the memory of fq_codel, fq_pie or dualpi2 holds, if that is less than the limit.
+    """The queue with the limit that the memory of fq_codel, fq_pie or dualpi2 allows, if that is smaller.
 
     fq_codel drops when either is exceeded (`fq_codel_enqueue` of sch_fq_codel.c); the memory of a packet is its
     `truesize`. `where` names the class.
@@ -89,14 +89,14 @@ def within_memory(
 
 
 def memory_at(bits: int | None, interval: Fraction) -> int:
-    """Bytes of memory that cake takes by itself; None is the rate of a cake that does not shape."""
+    """Default memory of cake in bytes; None is the rate of a cake that does not shape."""
     if not bits:
         return _MOST_MEMORY
     return min(max(int(4 * (bits // 8) * interval), _LEAST_MEMORY), _MOST_MEMORY)
 
 
 def memory_text(options: Options, packet: int) -> tuple[str, ...]:
-    """The source of the number of packets: the memory of a packet, and the memory that cake has."""
+    """The derivation of the number of packets: the memory of a packet, and the memory of cake."""
     each = f"cake limits memory: a packet of {packet} bytes takes {memory_of(packet):,} bytes of it"
     if isinstance(memory := options.get("memlimit"), Limit):
         return each, f"its memlimit is {memory}"
@@ -115,13 +115,13 @@ def _interval(options: Options) -> Fraction:
 
 
 def _bits(options: Options) -> int | None:
-    """The bandwidth in bits per second; None if none is said."""
+    """The bandwidth in bits per second; None if the options lack it."""
     bandwidth = options.get("bandwidth")
     return int(bandwidth) if isinstance(bandwidth, int | float) else None
 
 
 def counted(options: Options) -> Framing | None:
-    """The framing that options say; None where they say none of it, so that cake counts what Linux does."""
+    """The framing in the options; None without such options, when cake counts what Linux counts."""
     if "raw" in options:
         return None
     words = []
@@ -136,7 +136,7 @@ def counted(options: Options) -> Framing | None:
 
 
 def unsimulated(options: Options) -> tuple[str, ...]:
-    """What options say and forebay's cake, which has one tin, does not do."""
+    """Options that forebay's cake, which has one tin, does not simulate."""
     return tuple(f"{word} of cake" for word in (*_OTHER, *_LEFT_OUT) if word in options)
 
 

@@ -1,4 +1,4 @@
-"""tc's disciplines without classes: what each can be told, and what forebay calls it.
+"""tc's disciplines without classes: the settings of each, and forebay's name for it.
 
 Sources: the manual pages tc-bfifo(8), tc-pfifo(8), tc-codel(8), tc-fq_codel(8), tc-pie(8), tc-fq_pie(8), tc-sfq(8),
 tc-cake(8), tc-dualpi2(8), and net/sched of Linux for the limits that they do not state.
@@ -21,14 +21,14 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["Draft", "Kind", "Options"]
 
-#: What a statement says of a discipline: values by option; a flag is True.
+#: Options of a discipline: values by option; a flag is True.
 Options = Mapping[str, Value]
 Reader = Callable[[str], Value]
 
 
 @dataclass(slots=True)
 class Draft:
-    """A queue on its way to what tc can be told, and why it changed."""
+    """A queue that is being fitted to tc, and the reasons for its changes."""
 
     queue: Queue
     reasons: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Draft:
         return self.queue.discipline
 
     def limit(self, limit: Limit, why: str) -> None:
-        """Another limit."""
+        """Change the limit, for this reason."""
         if limit.amount > LARGEST:
             raise UnsupportedError(f"{self.name} cannot be told of a buffer of {limit}; allowed: up to {LARGEST:,}")
         if limit != self.queue.limit:
@@ -50,20 +50,20 @@ class Draft:
             self.reasons["buffer"] = why
 
     def set(self, name: str, value: Value, why: str) -> None:
-        """Another value of a parameter."""
+        """Change the value of a parameter, for this reason."""
         if self.discipline.parameters.get(name) != value:
             self.queue = Queue(self.queue.limit, self.discipline.having(**{name: value}))
             self.reasons[name] = why
 
     def ecn(self, why: str) -> None:
-        """Marks in any case."""
+        """Mark packets in any case."""
         if not self.discipline.ecn:
             told = Discipline(self.discipline.kind, self.discipline.parameters, ecn=True)
             self.queue = Queue(self.queue.limit, told)
             self.reasons["ecn"] = why
 
     def time(self, *names: str, least: Fraction = MICROSECOND) -> None:
-        """Times in whole microseconds, up."""
+        """Round times up to whole microseconds."""
         for name in names:
             asked = self.discipline.time(name)
             told = max(least, math.ceil(asked / MICROSECOND) * MICROSECOND)
@@ -74,7 +74,7 @@ class Draft:
             self.set(name, told, "tc counts whole microseconds")
 
     def within(self, name: str, least: float, most: float, why: str) -> None:
-        """A whole number or a size in a range."""
+        """Limit a parameter to whole numbers or sizes in a range."""
         value = self.discipline.parameters[name]
         if isinstance(value, Limit):
             self.set(name, Limit(math.ceil(min(max(value.amount, least), most)), "bytes"), why)
@@ -87,39 +87,39 @@ class Kind(Protocol):
 
     @property
     def simulated(self) -> str:
-        """What forebay calls it."""
+        """Forebay's name of the discipline."""
         ...
 
     @property
     def options(self) -> Mapping[str, Reader | None]:
-        """Its options with what reads their values; None for a flag."""
+        """Options of the discipline with the readers of their values; None for a flag."""
         ...
 
     def fit(self, draft: Draft, port: Port) -> None:
-        """Change what it cannot be told."""
+        """Change the values that tc does not accept for the discipline."""
         ...
 
     def write(self, queue: Queue, port: Port) -> str:
-        """The options of a queue that was fitted, after the name."""
+        """The options of a fitted queue, after the name."""
         ...
 
     def read(self, options: Options, packet: int) -> Queue:
-        """The queue that options mean, defaults filled in."""
+        """The queue of these options, with defaults."""
         ...
 
 
 def ecn_word(discipline: Discipline) -> str:
-    """The switch as most of them have it."""
+    """The word that switches ECN on or off, for most disciplines."""
     return "ecn" if discipline.ecn else "noecn"
 
 
 def decimal_word(value: float) -> str:
-    """A share of one as tc reads it, without an exponent."""
+    """A fraction in tc's notation, without an exponent."""
     return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 def number_word(value: float) -> str:
-    """A number as tc reads it."""
+    """A number in tc's notation."""
     return f"{value:.10g}"
 
 
@@ -163,7 +163,7 @@ class Fifo:
 
 @dataclass(frozen=True, slots=True)
 class Fq:
-    """fq, which is read only: a queue for each flow, and pacing, which a scenario has in its flows."""
+    """fq, which is only read: one queue per flow, and pacing, which a scenario sets for its flows."""
 
     simulated: str = "drr"
 
@@ -306,7 +306,7 @@ class Sfq:
     """sfq: a divisor of queues that are a power of two, whole seconds between perturbations."""
 
     simulated: str = "sfq"
-    #: A flow may have at most so many packets in it (SFQ_MAX_DEPTH).
+    #: Maximum number of packets of a flow (SFQ_MAX_DEPTH).
     depth = 127
 
     @property
@@ -346,7 +346,7 @@ class Sfq:
 
 
 def seconds(text: str) -> Value:
-    """Whole seconds, or with the unit that tc prints."""
+    """Whole seconds, or a time with the unit that tc prints."""
     return Fraction(int(count(text.removesuffix("sec"))))
 
 

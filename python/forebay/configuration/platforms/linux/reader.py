@@ -1,4 +1,4 @@
-"""Statements of tc as a port: what shapes, the discipline beneath it, or classes with one each."""
+"""Statements of tc as a port: the shaper, the discipline beneath it, or classes with one discipline each."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from forebay.errors import InputError
 
 __all__ = ["layer_of", "of_ip", "reading"]
 
-#: What limits a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
+#: The limit of a discipline without a limit (`ether_setup` of net/ethernet/eth.c, DEFAULT_TX_QUEUE_LEN).
 _TXQUEUELEN = (
     "the txqueuelen of the interface, which the text does not have; `ip link show` has it as qlen, 1,000 packets by "
     "default"
 )
-#: Disciplines whose limit is the interface's, where none is said.
+#: Disciplines whose default limit is the interface's.
 _FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
-#: Bytes that a class of htb may send in turn: its rate over `r2q`, within these (sch_htb.c).
+#: Bounds of the bytes that a class of htb may send in turn, which is its rate over `r2q` (sch_htb.c).
 _LEAST_TURN, _MOST_TURN = 1000, 200_000
 _R2Q = 10.0
-#: What tc counts of a packet where no size table or option says otherwise.
+#: The framing that tc counts if no size table or option changes it.
 _FRAME = Framing(HEADER)
 
 
@@ -72,7 +72,7 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
 
 @dataclass(slots=True)
 class _Shaped:
-    """What shapes: its rate, what is beneath it, whose bits the rate counts, and whose bytes the limits count."""
+    """A shaper: its rate, the node beneath it, and the layers whose bytes the rate and the limits count."""
 
     rate: int | None
     node: Node
@@ -85,7 +85,7 @@ class _Shaped:
 
 @dataclass(slots=True)
 class _Reader:
-    """From a tree of disciplines to a port, with what is said of it."""
+    """The conversion of a tree of disciplines to a port and its notes."""
 
     assumed: Assumed
     how: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ class _Reader:
         return Reading(port, tuple(self.how), (), tuple(self.unknown), tuple(self.unsimulated))
 
     def ring(self, root: Node) -> Node:
-        """The root, or what is beneath an mq, whose children are the same for each ring of the device."""
+        """The root, or the child of an mq, whose children are equal for each ring of the device."""
         if root.kind != "mq" or not root.children:
             return root
         first = root.children[0]
@@ -115,7 +115,7 @@ class _Reader:
         return first
 
     def shaper(self, root: Node) -> _Shaped:
-        """The rate of what shapes, what is beneath it, whose bits the rate counts, and an access line's framing."""
+        """The shaper: its rate, the node beneath it, the layer that the rate counts, and an access line's framing."""
         stab = root.stab or Framing(0)
         if root.kind == "cake":
             bandwidth = root.options.get("bandwidth")
@@ -156,14 +156,14 @@ class _Reader:
         return found
 
     def unshaped(self, told: Framing) -> str:
-        """The layer of the link's rate, if nothing shapes and the size of a packet counts so much."""
+        """The layer of the link's rate, if nothing shapes and tc counts packets with this framing."""
         layer, wire = layer_of(told, [], self.assumed.packet)
         if wire is not None:
             self.how.append(f"bytes include {told}")
         return layer
 
     def classful(self, root: Node) -> tuple[_Shaped, Node]:
-        """What htb or hfsc makes of its classes, and the class with the options on framing."""
+        """The shaper that the classes of htb or hfsc form, and the class with the options on framing."""
         tops = _classes(root)
         if not tops:
             leaves = root.children
@@ -184,7 +184,7 @@ class _Reader:
         ordered = _ordered(parts, root)
         link = rate if rate is not None else self.assumed.rate
         if link is None and root.kind == "hfsc" and not any(leaf.floor or leaf.ceiling is not None for leaf in parts):
-            link = int(sum(leaf.turn for leaf in parts))  # shares alone, which need no rate
+            link = int(sum(leaf.turn for leaf in parts))  # shares alone do not need the rate
         if link is None:
             raise InputError("found none; allowed: the link's rate, of which the classes have parts", "rate")
         division = divide("htb" if root.kind == "htb" else "hfsc", ordered, link)
@@ -212,7 +212,7 @@ class _Reader:
         return Classes("dwrr", tuple(found))
 
     def queue(self, node: Node, where: str) -> Queue | Classes:
-        """The queue of a discipline; `where` is the class, for what stays unknown."""
+        """The queue of a discipline; `where` names the class in notes on unknown settings."""
         if node.kind in ("prio", "drr", "ets"):
             return self.turns(node)
         shapes = node.kind in ("tbf", "htb", "hfsc") or (node.kind == "cake" and "bandwidth" in node.options)
@@ -250,7 +250,7 @@ class _Reader:
         return Classes("strict", tuple(TrafficClass(f"band{number}", (), 1.0, told) for number in range(3)))
 
     def paced(self, node: Node, where: str) -> Queue:
-        """fq: a queue for each flow, with a limit of each that a scenario does not have (tc-fq(8))."""
+        """The queue of fq, which has one queue per flow and a limit of each that a scenario lacks (tc-fq(8))."""
         queue = ALL["fq"].read(node.options, self.assumed.packet)
         each = node.options.get("flow_limit", Limit(100, "packets"))
         assert isinstance(each, Limit), "flow_limit"
@@ -309,7 +309,7 @@ class _Reader:
 
 
 def layer_of(told: Framing, how: list[str], packet: int) -> tuple[str, Framing | None]:
-    """The layer whose bits a rate counts; "l3" and the framing where that is no layer's."""
+    """The layer whose bits a rate counts; "l3" and the framing if it is not a layer's."""
     _check_size(told, packet)
     layers = {Framing(count): layer for layer, count in FRAMING.items()}
     if told in layers:
@@ -319,7 +319,7 @@ def layer_of(told: Framing, how: list[str], packet: int) -> tuple[str, Framing |
 
 
 def _check_size(told: Framing, packet: int) -> None:
-    """Refuse an overhead that takes more than a full packet has."""
+    """Refuse an overhead that exceeds the size of a full packet."""
     if told.on_wire(packet) < 1:
         raise InputError(
             f"translate: found {told.overhead:,} bytes of framing beside IP; allowed: more than -{packet:,}, the size "
@@ -328,7 +328,7 @@ def _check_size(told: Framing, packet: int) -> None:
 
 
 def of_ip(found: Queue | Classes, counts: Framing, packet: int, how: list[str]) -> Queue | Classes:
-    """The queue or the classes with limits and thresholds in bytes of IP packets, where tc counts framing, too."""
+    """The queue or the classes with limits and thresholds in bytes of IP packets, if tc counts framing, too."""
     if counts == Framing(0):
         return found
     _check_size(counts, packet)
@@ -355,7 +355,7 @@ def of_ip(found: Queue | Classes, counts: Framing, packet: int, how: list[str]) 
 
 
 def _waiting(node: Node) -> Limit | None:
-    """The limit that tc makes of a latency: what its rates send in this time, and a bucket (tc/q_tbf.c)."""
+    """The limit that tc derives from a latency: the bytes that its rates send then, and a bucket (tc/q_tbf.c)."""
     latency = node.options.get("latency", node.options.get("lat"))
     if not isinstance(latency, Fraction):
         return None
@@ -380,7 +380,7 @@ def _rate_of(node: Node, name: str) -> int | None:
 
 
 def _only_child(node: Node) -> Node:
-    """The class at the end of a chain of classes; several beneath one are a level that a scenario does not have."""
+    """The class at the end of a chain of classes; several children form a level that a scenario lacks."""
     while members := _classes(node):
         if len(members) > 1:
             raise InputError(
@@ -400,7 +400,7 @@ def _htb_rates(node: Node) -> tuple[int, int]:
 
 
 def _htb_chain(root: Node) -> tuple[int, Node]:
-    """The rate of the link, and the class whose classes share it: classes at the root lend nothing (sch_htb.c)."""
+    """The rate of the link, and the class whose children share it: classes at the root lend nothing (sch_htb.c)."""
     tops = _classes(root)
     if len(tops) > 1:
         names = ", ".join(top.handle for top in tops)
@@ -442,7 +442,7 @@ def _htb_leaves(members: list[Node], root: Node) -> list[Leaf]:
 
 
 def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
-    """The rate that the upper classes allow, where they limit it, and the class whose classes share it."""
+    """The rate that the upper classes allow, if they limit it, and the class whose children share it."""
     node, rates = root, list[int]()
     while len(members := _classes(node)) == 1:
         node = members[0]
@@ -453,7 +453,7 @@ def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
 
 
 def _straight(leaf: Node, unsimulated: list[str]) -> None:
-    """List curves that begin with another slope and are not the real-time one, whose beginning is a precedence."""
+    """List the curves with another first slope, except real-time ones, whose first slope is a precedence."""
     for name, called in (("ls", "link-share"), ("ul", "upper-limit")):
         if leaf.options.get(f"{name}.d") and leaf.options.get(f"{name}.m1") != leaf.options.get(f"{name}.m2"):
             unsimulated.append(f"{leaf.handle}: the beginning of its {called} curve, of which the last slope is read")
@@ -478,24 +478,24 @@ def _hfsc_leaf(member: Node, unsimulated: list[str]) -> Leaf:
 
 
 def _default(root: Node) -> int | None:
-    """The number of the class that takes what no filter does, in base 16."""
+    """The number of the default class, which takes packets without a filter, in base 16."""
     told = str(root.options.get("default", "0")).removeprefix("0x").rpartition(":")[2]
     return int(told, 16) if re.fullmatch("[0-9a-fA-F]{1,8}", told) else None
 
 
 def _ordered(leaves: list[Leaf], root: Node) -> list[Leaf]:
-    """By level and handle, the default class last: it takes what no other does."""
+    """The leaves by level and handle, the default class last."""
     default = _default(root)
     return sorted(leaves, key=lambda leaf: (_minor(leaf.name) == default, leaf.level, _minor(leaf.name)))
 
 
-#: Bands that prio and ets have in the kernel (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's where none are told.
+#: Number of bands that the kernel allows (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS), and prio's default number.
 MOST_BANDS = 16
 DEFAULT_BANDS = 3
 
 
 def _bands(node: Node) -> list[tuple[float | None, Node]]:
-    """The bands of prio or ets that have a discipline of their own, with the quanta of those that take turns."""
+    """The bands of prio or ets that have their own discipline, with the quanta of those that take turns."""
     first = _whole_option(node, "strict", 0)
     quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
     count = _whole_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))

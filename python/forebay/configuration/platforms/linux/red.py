@@ -1,4 +1,4 @@
-"""tc's red and choke: how a weight becomes the burst that tc is told, and what the kernel refuses.
+"""tc's red and choke: the conversion of a weight to tc's burst, and the values that the kernel refuses.
 
 tc-red(8) and tc-choke(8); `tc_red_eval_ewma`, `tc_red_eval_idle_damping` and `tc_red_eval_P` of iproute2 (tc/tc_red.c),
 `red_check_params` of Linux (include/net/red.h). The average is kept as a shift, so a weight is a power of two.
@@ -19,7 +19,7 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["CHOKE", "RED", "burst_of", "shift_of"]
 
-#: The fastest rate of which tc's `bandwidth` can be told: 32 bits of bytes per second.
+#: The fastest rate that tc's `bandwidth` accepts: 32 bits of bytes per second.
 FASTEST = LARGEST * 8
 #: Thresholds have to be shifted by at least one bit in 32 (`red_check_params`).
 HIGHEST = 2**30
@@ -72,7 +72,7 @@ class Red:
         draft.set("gentle", value=False, why="tc drops everything above max; simulate link.queue.gentle = false")
         draft.set("wait", value=False, why="tc spaces drops from one arrival on; simulate link.queue.wait = false")
         told = draft.discipline
-        # What tc_red_eval_P can express: a rise of 2^-31 a byte, for choke too.
+        # The smallest slope that tc_red_eval_P can express: 2^-31 a byte, for choke too.
         gentlest = 1.001 * (told.level("max").in_bytes(port.packet) - told.level("min").in_bytes(port.packet)) / 2**31
         if gentlest > 1:
             raise UnsupportedError(f"linux cannot be told of {self.simulated} with max 2 GiB above min; allowed: less")

@@ -1,6 +1,6 @@
-"""Scripts of a shell around tc's commands: variables, arithmetic, loops and redirections, written out.
+"""Shell scripts around tc's commands: their variables, arithmetic, loops and redirections are expanded.
 
-What only a shell can say, such as the output of another command, stays as it is, and is named as an error.
+A construct that only a shell can evaluate, such as the output of another command, remains as it is and is an error.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from forebay.configuration.reading import Mistake, Word, Words, whole
 
 __all__ = ["MOST_STATEMENTS", "commands"]
 
-#: That a loop may be: a class and its discipline for each of flow queueing's queues, many times.
+#: Maximum number of statements of expanded loops: a class and its discipline for each of many hash queues.
 MOST_STATEMENTS = 2**15
-#: Words of all commands after their variables were written out.
+#: Maximum number of words of all commands after their variables were expanded.
 MOST_WORDS = 2**18
-#: Characters of a variable's value, or of a word with its variables.
+#: Maximum number of characters of a variable's value, or of a word with its variables.
 MOST_CHARACTERS = 2**10
-#: Figures of a number that arithmetic may give: a rate in bits per second and then some.
+#: Largest number that arithmetic may give: more than a rate in bits per second needs.
 MOST_FIGURE = 10**18
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)")
@@ -39,7 +39,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def commands(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
-    """The lines as a shell would run them, without what it does to their output."""
+    """The commands in the order in which a shell runs them, without their redirections."""
     known: dict[str, str] = {}
     total = 0
     for line in _unrolled(lines):
@@ -58,7 +58,7 @@ def commands(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
 
 
 def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str] | None:
-    """The variables of a line that has nothing else; None for another line."""
+    """The variables of a line of assignments alone; None for another line."""
     rest = line[1:] if line[0].text in ("export", "local", "readonly") else line
     found: dict[str, str] = {}
     for word in _joined(rest):
@@ -66,13 +66,13 @@ def _assigned(line: Sequence[Word], known: Mapping[str, str]) -> dict[str, str] 
         if match is None:
             return None
         value = _filled(match[2], {**known, **found})
-        # What another command prints is not known, and nothing that is made of it.
+        # The output of another command is unknown, and so is every value derived from it.
         found |= {} if "$" in value or "`" in value else {match[1]: value}
     return found
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
-    """A text with the variables and the arithmetic that are known."""
+    """A text in which the known variables and the arithmetic are expanded."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -80,7 +80,7 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
         return match[0] if given is None else given
 
     def result(match: re.Match[str]) -> str:
-        # Within arithmetic a variable may stand without its sign.
+        # Within arithmetic a variable may lack its dollar sign.
         inner = re.sub(r"[A-Za-z_][A-Za-z0-9_]*", lambda name: known.get(name[0], name[0]), match[1] or match[2] or "")
         number = _computed(inner)
         return match[0] if number is None else str(number)
@@ -92,7 +92,7 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
 
 
 def _computed(text: str) -> int | None:
-    """What whole numbers add up to; None where it is no arithmetic of them."""
+    """The value of an expression of whole numbers; None if the text is not such an expression."""
     if len(text) > 200:
         return None
     try:
@@ -112,7 +112,7 @@ def _number(node: ast.expr) -> int:
 
 
 def _written_out(line: Sequence[Word], known: Mapping[str, str]) -> list[Word]:
-    """A line with its variables, whose values may be several words."""
+    """A line with its variables expanded; a value may be several words."""
     if not any("$" in word.text for word in line):
         return list(line)
     found: list[Word] = []
@@ -136,7 +136,7 @@ def _each(line: Sequence[Word]) -> Iterator[list[Word]]:
 
 
 def _stripped(line: Sequence[Word]) -> Iterator[Word]:
-    """A command without `sudo` before it and what becomes of its output; tc by its bare name."""
+    """A command without a preceding `sudo` and without its redirections; tc by its bare name."""
     first = True
     for word in line:
         if _REDIRECTION.fullmatch(word.text):
@@ -150,7 +150,7 @@ def _stripped(line: Sequence[Word]) -> Iterator[Word]:
 
 
 def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
-    """Lines with `for NAME in $(seq FIRST LAST); do ...; done`, or a list of words, written out."""
+    """Lines in which `for NAME in $(seq FIRST LAST); do ...; done`, or a list of words, is expanded."""
     pending = deque(lines)
     while pending:
         line = pending.popleft()
@@ -178,7 +178,7 @@ def _unrolled(lines: Sequence[list[Word]]) -> Iterator[list[Word]]:
 
 
 def _values(words: Words) -> Sequence[str]:
-    """What a loop goes through."""
+    """The values of a loop."""
     if not words.skip("$(seq"):
         found = [words.take("words, or $(seq FIRST LAST)")]
         while words.more:

@@ -25,7 +25,7 @@ QUANTUM = 1514
 
 
 def fitted(port: Port) -> Shaper:
-    """The nearest that tc can be told of a port's shaper."""
+    """The shaper nearest to a port's that tc can express."""
     asked = _shaper(port)
     if asked.peak is not None and asked.peak_burst is None:
         raise UnsupportedError("linux cannot be told of a peak without a `peak_burst` where packets vary")
@@ -72,13 +72,13 @@ def lines(port: Port, limit: int, beneath: str) -> Iterator[str]:
 
 
 def kept(word: int, rate: int) -> float:
-    """Bytes of tokens that an htb keeps that is told of so many."""
+    """Size in bytes of the bucket that an htb has after it is configured with `word` bytes."""
     ticks = math.floor(math.floor(word / (rate / 8) * 1e6) * TICKS)
     return ticks * TICK * rate / 8
 
 
 def _word(burst: int, rate: int) -> int:
-    """What an htb is told so that it keeps so many bytes at least, and hardly more."""
+    """The smallest burst to configure so that an htb has a bucket of at least `burst` bytes."""
     least = math.floor(burst * 8e6 / rate)
     for microseconds in range(least, least + 4):
         for word in (burst, math.ceil(microseconds * rate / 8e6), math.ceil(microseconds * rate / 8e6) + 1):
@@ -88,7 +88,7 @@ def _word(burst: int, rate: int) -> int:
 
 
 def _in_ticks(burst: int, rate: int) -> int:
-    """Bytes that an htb keeps where it is to keep so many at least, fitted once or twice."""
+    """Size in bytes of an htb's bucket of at least `burst` bytes, stable under a second fit."""
     if burst * 8 > MOST * rate:
         found = f"an htb with a bucket of {burst * 8 / rate:.0f} s"
         raise UnsupportedError(f"linux cannot be told of {found}; allowed: up to {MOST}, as tokens come at once")

@@ -1,8 +1,8 @@
-"""What classes of htb and hfsc get of a link, as the classes of a scenario: weights, priorities, and what is neither.
+"""The shares of htb's and hfsc's classes as classes of a scenario: weights, priorities, and unsupported rules.
 
 Sources: tc-htb(8), tc-hfsc(7) and tc-hfsc(8) of iproute2; net/sched/sch_htb.c and sch_hfsc.c of Linux. A class of htb
-sends at its own rate whatever the others do. What is left goes to the lowest `prio`, in turns of `quantum`, up to the
-`ceil`. Classes of hfsc share by their link-share curves, none with less than its real-time curve.
+always gets its own rate. The rest goes to the lowest `prio`, in turns of `quantum`, up to the `ceil`. Classes of hfsc
+share by their link-share curves, and each gets at least its real-time curve.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forebay.errors import InputError
 
 __all__ = ["Division", "Leaf", "Part", "divide", "filled"]
 
-#: How far shares may be from the weights and count as the same.
+#: Relative difference up to which shares count as equal to the weights.
 CLOSE = Fraction(1, 50)
 
 
@@ -152,7 +152,7 @@ def filled(total: Fraction, wishes: Sequence[tuple[Fraction, Fraction, Fraction]
     Parameters
     ----------
     total : Fraction
-        What there is; it may be more than all want.
+        The available amount; it may exceed the sum of all maxima.
     wishes : sequence of (turn, least, most)
         The least of all together is at most the total.
     """

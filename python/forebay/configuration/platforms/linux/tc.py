@@ -35,10 +35,10 @@ from forebay.errors import UnsupportedError
 
 __all__ = ["LINUX", "Linux", "kind_of"]
 
-#: The bucket holds what the link sends in this time, at least two full frames: less than timers can keep up with slows
-#: the link down, more lets bursts pass that no queue sees.
+#: Time that determines the bucket: it holds the data that the link sends in this time, at least two full frames. A
+#: smaller one slows the link down, because timers are too coarse; a larger one lets bursts pass without a queue.
 BURST = Fraction(200, 10**6)
-#: The device that packets pass which arrive at eth0: a queue has to hold what leaves.
+#: Device of the packets that arrive at eth0, because a queue can only hold departing packets.
 IFB = "ifb4eth0"
 _REDIRECTED = (
     f"ip link add name {IFB} type ifb",
@@ -46,7 +46,7 @@ _REDIRECTED = (
     "tc qdisc replace dev eth0 handle ffff: ingress",
     f"tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev {IFB}",
 )
-#: The limit of the discipline in the direction that was not simulated: the kernel's own holds there.
+#: Limit of the discipline in the direction that was not simulated; the kernel's default replaces it.
 _LIMIT = re.compile(r" limit [0-9]+")
 
 _DISCIPLINES = {
@@ -65,12 +65,12 @@ _DISCIPLINES = {
     "priority": "prio",
     "classes": "prio, drr or ets",
 }
-#: What shapes by itself, or has classes of its own.
+#: Disciplines that shape by themselves, or have classes.
 _NOT_BENEATH = ("cake", "drr", "priority", "classes")
 
 
 def kind_of(queue: Queue) -> str:
-    """Tc's name of a queue's discipline."""
+    """Name of a queue's discipline in tc."""
     if queue.discipline.kind == "droptail":
         return "bfifo" if queue.limit.unit == "bytes" else "pfifo"
     return next(name for name, kind in ALL.items() if kind.simulated == queue.discipline.kind)
@@ -96,7 +96,7 @@ class Linux:
     )
 
     def fit(self, port: Port) -> Fitted:
-        """The nearest port that tc can be told."""
+        """The nearest port that tc can express."""
         reasons: dict[str, str] = {}
         notes: list[str] = []
         rate = max(8, port.bits_per_second // 8 * 8)
@@ -147,7 +147,7 @@ class Linux:
             weight, first = 1.0, found.schedule != "strict" and entry.priority
             if found.schedule != "strict" and not first:
                 exact = Fraction(entry.weight) / Fraction(least) * port.packet
-                # Never less but for the rounding of a number: fitting twice is fitting once.
+                # Never less except for floating-point rounding, so that a second fit changes nothing.
                 quantum = math.ceil(exact * (1 - Fraction(1, 10**12)))
                 if quantum > LARGEST:
                     raise UnsupportedError(

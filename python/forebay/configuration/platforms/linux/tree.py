@@ -1,4 +1,4 @@
-"""Statements of tc as a tree of disciplines and classes: written, and read from commands or from what tc prints."""
+"""Statements of tc as a tree of disciplines and classes, written, and read from commands or from tc's output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from forebay.configuration.reading import (
 
 __all__ = ["ALL", "PFIFO_FAST", "WITHOUT_QUEUE", "Node", "fragment", "options_of", "parse"]
 
-#: Every discipline that is read, shapers and those with classes apart.
+#: Every discipline that is read, without shapers and classful disciplines.
 ALL: Mapping[str, Kind] = {**KINDS, "red": RED, "choke": CHOKE, "cake": CAKE}
 
 
@@ -66,7 +66,7 @@ _SHAPING: Mapping[str, Reader | None] = {
     "overhead": _signed,
     "linklayer": _word,
 }
-#: The service curves of a class of hfsc, and what says one of them: two slopes, or work in a time and a slope.
+#: The service curves of a class of hfsc, and the forms of one: two slopes, or work in a time and a slope.
 _CURVES = ("rt", "ls", "sc", "ul")
 _POINTS: Mapping[str, Reader] = {"m1": rate, "d": time, "m2": rate, "umax": size, "dmax": time, "rate": rate}
 #: Options of disciplines with a class or classes, and of classes.
@@ -93,9 +93,9 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
 
 @dataclass(slots=True)
 class Node:
-    """A discipline or a class: `parent` is the handle of what it hangs on, empty at the root.
+    """A discipline or a class: `parent` is the handle of its parent, empty at the root.
 
-    `shown` is true if tc printed it, and false if it is a command.
+    `shown` is true for tc's output, and false for a command.
     """
 
     kind: str
@@ -111,18 +111,18 @@ class Node:
 
 
 def parse(text: str, skipped: list[str]) -> list[Node]:
-    """The roots of a text: commands, or what `tc qdisc show` prints; `skipped` gets the other lines."""
+    """The roots of a text of commands or of `tc qdisc show`; other lines are added to `skipped`."""
     if text.lstrip().startswith("["):
         return _grown(_printed(text))
     return _grown(_said(text, skipped))
 
 
 def _grown(nodes: Iterable[Node]) -> list[Node]:
-    """Hang every node on its parent."""
+    """Attach every node to its parent."""
     told = list(nodes)
     roots: list[Node] = []
     by_handle = {node.handle: node for node in told if node.handle}
-    # A handle is one of its device; classes are printed without theirs.
+    # A handle belongs to one device; tc prints classes without the device.
     by_handle |= {f"{node.device} {node.handle}": node for node in told if node.handle}
 
     def known(node: Node, handle: str) -> Node | None:
@@ -173,13 +173,13 @@ def _said(text: str, skipped: list[str]) -> Iterator[Node]:
             words.fail("tc, qdisc, class, or a discipline with its options", ["tc", "qdisc", "class", *ALL])
 
 
-#: What a command is about, and what it does to it.
+#: The objects of commands, and the actions on them.
 _OBJECTS = ("qdisc", "class", "filter")
 _CHANGES = ("add", "replace", "change", "link")
 _VERBS = (*_CHANGES, "del", "delete", "show", "ls", "list", "get")
-#: Disciplines whose queues `tc class show` prints as classes of them.
+#: Disciplines whose queues `tc class show` prints as classes.
 _FLOWS = frozenset([*ALL, "prio", "ets", "mq", "tbf", "multiq", "mqprio"])
-#: What begins the lines of statistics that `tc -s` prints.
+#: The first words of the lines of statistics that `tc -s` prints.
 _STATISTICS = frozenset(
     [
         "Sent",
@@ -214,11 +214,11 @@ _STATISTICS = frozenset(
         *("lended:", "tokens:", "period", "flows", "gc", "throttled", "band0_pkts", "highprio", "ce_mark"),
     ]
 )
-#: Commands that are written beside those of tc and say nothing of a queue.
+#: Other commands beside those of tc, which do not concern a queue.
 _HARMLESS = frozenset(("ethtool", "sudo", "ip", "modprobe"))
 
 
-#: Words that begin a statement, and those that stand within one and were cut from it.
+#: Words that begin a statement, and words from within a statement that was cut there.
 _BEGINNINGS = frozenset(
     [
         *("tc", "qdisc", "class", "linklayer", "for", "do", "done"),
@@ -268,7 +268,7 @@ def _handle(text: str, what: str) -> str:
 
 
 def _named(text: str) -> str:
-    """A handle as tc prints it: `1:0` is `1:`, and `1:010` is `1:10`."""
+    """A handle in tc's notation: `1:0` is `1:`, and `1:010` is `1:10`."""
     major, colon, minor = text.partition(":")
     if not colon or not major or not re.fullmatch("[0-9a-fA-F]*", minor):
         return text
@@ -276,7 +276,7 @@ def _named(text: str) -> str:
 
 
 def _refuse_path(words: Words) -> None:
-    """Refuse what delays and drops as a path does: it is no queue of a router."""
+    """Refuse a discipline that delays and drops like a path, because it is no queue of a router."""
     if words.peek() == "netem":
         allowed = "a queue discipline (netem is a path: its delay is the flows' rtt, its rate the link's)"
         raise Mistake("`netem`", allowed).error(words.line)
@@ -303,11 +303,11 @@ def _object(words: Words, what: str) -> Node:
     return node
 
 
-#: Disciplines that hold nothing which forebay simulates, whose options are left out.
+#: Disciplines without a queue that forebay simulates; their options are ignored.
 WITHOUT_QUEUE = ("noqueue", "ingress", "clsact")
-#: The discipline of an interface that was given none; its options are the kernel's own.
+#: The default discipline of an interface; its options are the kernel's own.
 PFIFO_FAST = "pfifo_fast"
-#: What is read, disciplines and classes.
+#: The disciplines and classes that are read.
 _KNOWN: Mapping[str, tuple[str, ...]] = {
     "qdisc": (*ALL, *(name for name in _FRAMES if " " not in name), *WITHOUT_QUEUE, PFIFO_FAST),
     "class": ("htb", "hfsc", "drr"),
@@ -383,7 +383,7 @@ def _curve(words: Words, name: str) -> dict[str, Value]:
 
 
 def _checked(kind: str, options: Options, line: int | None) -> None:
-    """Read once, so that what lacks is said with its line; a fifo may leave its limit to the interface."""
+    """Read the options once, so that an error names the line; a fifo may leave its limit to the interface."""
     if kind.endswith("fifo") and "limit" not in options:
         return
     with on_line(line):
@@ -401,20 +401,20 @@ def fragment(text: str) -> Node:
 
 
 def options_of(words: Words, kind: str) -> Options:
-    """Options of a discipline that stand alone."""
+    """Options of a discipline without a statement around them."""
     return _raw(words, ALL[kind].options)
 
 
 # JSON.
 
-#: Options that `tc -j` prints in another way than tc reads them.
+#: Options that `tc -j` prints in another form than tc reads.
 _MICROSECONDS = frozenset(("target", "interval", "tupdate", "lat", "rtt", "step_thresh"))
 _SIZED = frozenset(("quantum", "memory_limit", "memlimit", "avpkt", "burst", "cburst"))
 _IGNORED = frozenset(("peakburst", "peakrate", "mpu", "linklayer", "priomap", "multiqueue", "diffserv", "flowmode"))
 
 
 def _printed(text: str) -> Iterator[Node]:
-    """What `tc -j qdisc show` and `tc -j class show` print."""
+    """The nodes in the output of `tc -j qdisc show` and `tc -j class show`."""
     entries = json_text(text, "what tc -j prints")
     for entry in entries:
         if not isinstance(entry, dict):
@@ -480,7 +480,7 @@ def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Opt
 
 
 def _microseconds(value: int) -> Fraction:
-    """A time as the kernel gave it back: it keeps units of 1024 ns, so 5 ms comes back as 4,999 us."""
+    """A time as the kernel returns it: it counts in units of 1024 ns, so 5 ms is returned as 4,999 us."""
     for step in (1000, 500, 100, 50, 10, 5):
         if -value % step <= 1 and value >= 1000:
             return Fraction(value + -value % step, 10**6)

@@ -78,7 +78,7 @@ def count(text: str) -> float:
 
 
 def rate(text: str) -> int:
-    """Bits per second: "16mbit", "2mbps" (bytes) or "400Gbit"; tc keeps whole bytes per second."""
+    """Bits per second: "16mbit", "2mbps" (bytes) or "400Gbit"; tc stores whole bytes per second."""
     found = suffixed(text, _RATES, "a rate such as 16mbit, 2mbps (bytes) or 400gbit", Fraction(1))
     return int(found // 8) * 8
 
