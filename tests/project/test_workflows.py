@@ -218,7 +218,7 @@ def test_wheels_are_made_by_the_maturin_that_was_tested() -> None:
 def test_wheels_are_those_that_the_manual_promises() -> None:
     """`docs/install.md`: for any Linux with this C library, for others, stripped, with the laboratory's page inside."""
     manual, script = _text("docs/install.md"), _text("crates/python/wheel.sh")
-    glibc = re.search(r"a wheel for any Linux since \d+ \(glibc ([\d.]+)\), stripped", manual)
+    glibc = re.search(r"any Linux since \d+ \(glibc ([\d.]+)\)", manual)
     assert glibc
     rows = _rows(RELEASE["wheels"])
     asked = {row["manylinux"] for row in rows if "-linux-" in row["target"]}
