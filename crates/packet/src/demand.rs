@@ -38,7 +38,7 @@ const CHANGE: f64 = 512.0;
 /// Bytes of a block in a tree, whose nodes are half full at least.
 const BLOCK: f64 = 128.0;
 
-/// Histograms have 128 bins for each doubling of what they count.
+/// Bytes of a histogram for each doubling between its smallest and its largest number: 128 bins.
 const OCTAVE: f64 = 1024.0;
 
 impl Footprint for Kept {
