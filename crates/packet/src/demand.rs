@@ -47,7 +47,8 @@ impl Footprint for Kept {
         256e3 + wheels(scenario)
     }
 
-    /// Waits, windows, and times, goodputs and slowdowns of transfers; once more in the report.
+    /// Waits, windows, and times, goodputs and slowdowns of transfers; once more in the report. The
+    /// bins between the smallest and the largest number are half of all.
     fn group(&self, scenario: &Scenario) -> f64 {
         let run = scenario.run();
         let ticks = run.end().as_picos().max(2).ilog2();
@@ -55,7 +56,7 @@ impl Footprint for Kept {
             .flows()
             .iter()
             .any(|group| !group.persistent() && group.responsive());
-        let histograms = if transfers { 4.0 } else { 2.0 };
+        let histograms = if transfers { 2.0 } else { 1.0 };
         4096.0 + histograms * f64::from(ticks.saturating_sub(5)) * OCTAVE
     }
 
