@@ -50,7 +50,7 @@ class Counted:
         return np.interp(instants, self.times_s, self.total)
 
     def breaks(self, instants: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Of each interval between other instants, whether it is outside of the polls or touches a broken one."""
+        """For each interval between other instants: whether it lies outside the polls or touches a broken interval."""
         found: NDArray[np.bool_] = (instants[:-1] < self.times_s[0]) | (instants[1:] > self.times_s[-1])
         for start, end in zip(self.times_s[:-1][self.broken], self.times_s[1:][self.broken], strict=True):
             found |= (instants[:-1] < end) & (instants[1:] > start)
