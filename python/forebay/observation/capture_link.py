@@ -64,7 +64,7 @@ class Seen:
     start_s, end_s : float
         Times of the first and the last packet.
     packets : Packets
-        Packets of the direction over time, with the gaps of packets that the link sent back to back.
+        Packets of the direction over time, with the rate of the link that sent them back to back.
     streams : sequence of Stream
         Long streams and, as far as they are kept, short ones.
     transfers : Transfers

@@ -27,14 +27,14 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
     Parameters
     ----------
     pieces : iterator of bytes
-        Of the file, cut anywhere.
+        Content of the file, cut anywhere.
     where : str
         The file, for errors.
 
     Raises
     ------
     InputError
-        Where something else is found. What is cut at the end of the file is no object and no error.
+        If the file holds anything else. An object that is cut at the end of the file is neither returned nor an error.
     """
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     read = json.JSONDecoder(parse_constant=float).raw_decode

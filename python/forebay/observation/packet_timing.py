@@ -139,5 +139,5 @@ class Bins:
 
 
 def is_idle_at_times(mean_bps: float, rate_bps: float) -> bool:
-    """Whether so much less was sent than could be that the queue must have emptied: rates are known to half of it."""
+    """Whether the queue must have emptied: the load is below the rate by `_IDLE`; rates are known to half of that."""
     return mean_bps < (1.0 - _IDLE) * rate_bps

@@ -51,12 +51,12 @@ def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate |
     Parameters
     ----------
     load : Load
-        What the link carried.
+        The load that the link carried.
     limited : Estimate or Unknown
         Long flows that this link limits, at a time on average.
     unyielding : Estimate or Unknown
-        What traffic that does not yield to losses offers, as a share of the link's rate: its load over the share of its
-        packets that gets through.
+        Offered load of the traffic that does not yield to losses, as a share of the link's rate: its load divided by
+        the share of its packets that gets through.
     """
     evidence = tuple(_evidence(load, limited, unyielding))
     if isinstance(unyielding, Estimate) and unyielding.value >= 1:

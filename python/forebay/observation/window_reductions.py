@@ -1,7 +1,7 @@
-"""What a flow kept of its window at each loss, from what was on its way where nothing tells its sender's own view.
+"""The share of its window that a flow kept at each loss, from bytes in flight if the sender's own view is not known.
 
-Without TCP timestamps a packet does not say which acknowledgment released it. What is between sender and receiver is
-then put together of what is on its way behind the place of the capture, and of what its rate sends before it.
+Without TCP timestamps a packet does not tell which acknowledgment released it. The window is then composed of the bytes
+in flight behind the place of the capture and of the bytes that the flow's rate sends before it.
 """
 
 from __future__ import annotations

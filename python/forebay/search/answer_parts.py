@@ -88,30 +88,30 @@ class GoalEvidence:
 
 @dataclass(frozen=True, slots=True)
 class JudgedGoal:
-    """A goal with what was measured at the answer, or at the nearest compromise.
+    """A goal with the measurements at the answer, or at the nearest compromise.
 
     Attributes
     ----------
     goal : Goal
-        What was asked for.
+        The goal.
     held, of : int or None
-        In how many of how many draws it holds, where the goals are about a share of them.
+        Number of draws in which it holds, and number of all draws, for goals about a share of them.
     at_packets : int or float
-        The buffer; of a range the value in its base unit.
+        The buffer; for a range, the value in its base unit.
     measured : Estimate
         The metric there.
     slack : float
-        How far its mean is on the good side of the threshold.
+        Distance of its mean from the threshold, positive on the good side.
     met : bool
         Whether the goal is met.
     confidence : float or None
-        One-sided, that it is; None where the replications carry none.
+        One-sided confidence that it is met; None if the replications carry none.
     binding : bool
-        Whether it is what keeps the buffer from being smaller.
+        Whether this goal keeps the buffer from being smaller.
     at_smallest, at_largest : GoalAt or None
         The goal at the smallest and at the largest measured buffer.
     evidence : GoalEvidence or None
-        What the verdict rests on.
+        The evidence for the verdict.
     """
 
     goal: Goal
@@ -203,18 +203,18 @@ class FeasibleInterval:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """In how many of the draws all goals hold.
+    """The number of draws in which all goals hold.
 
     Attributes
     ----------
     wanted : float
-        The share that was asked for.
+        The requested share.
     held, of : int
-        Draws.
+        Number of draws in which all goals hold, and number of all draws.
     at_least : float or None
         Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
     confidence : float
-        Of the bound.
+        Confidence of the bound.
     """
 
     wanted: float
@@ -267,32 +267,32 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRule:
-    """The buffer of one rule, and the metrics that were measured there.
+    """The buffer of one published rule, with the metrics that were measured there.
 
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     buffer : BufferSize or None
-        What it asks for, if anything.
+        The buffer that the rule states, if it states one.
     applies : bool
         Whether it fits more than half of the flows and everything else that it assumes may hold.
     why : str
-        What speaks against it, or which part of the traffic it fits, or for it.
+        The reason against it, the part of the traffic that it fits, or the reason for it.
     assumptions : tuple of Assumption
-        Each with its reason.
+        The assumptions of the rule, each with its reason.
     predicted : mapping
         Metrics at the scenario's own buffer, by the formula.
     notes : tuple of str
-        What to know of it.
+        Notes on the rule.
     measured : mapping
         Metrics at its buffer, by simulation; empty where it was not simulated.
     share : float
-        Of the flows, or of the load, that it fits.
+        Share of the flows, or of the load, that it fits.
     judgment : RuleVerdict
-        What it is worth here, by the simulation: `judgment.words` says it in short.
+        The verdict of the simulation on the rule: `judgment.words` states it in short.
     between : tuple of (BufferSize, BufferSize), or None
-        The measured buffers on either side, where what is `measured` was read off the line between them.
+        The measured buffers on both sides, if `measured` was interpolated between them.
     """
 
     name: str

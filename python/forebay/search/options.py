@@ -32,16 +32,16 @@ __all__ = ["Execution", "Extras", "Precision", "Sizing"]
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What is sized, and which of the values that meet the goals is the answer.
+    """The varied key of a search, and the choice among the values that meet the goals.
 
     Attributes
     ----------
     over : str or tuple of str
         The varied key, and keys with a list of values.
     largest : bool
-        Whether the largest value is asked for instead of the smallest.
+        Whether to find the largest value instead of the smallest.
     minimize, maximize : str, optional
-        The metric that is to be best.
+        The metric to minimize or maximize.
     """
 
     over: str | Sequence[str] = TARGET
@@ -232,7 +232,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What the answer has besides the buffer.
+    """The parts of the answer besides the buffer.
 
     Attributes
     ----------

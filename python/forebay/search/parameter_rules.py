@@ -36,15 +36,15 @@ class ParameterRule:
     Attributes
     ----------
     name : str
-        Short, for tables.
+        Short name, for tables.
     value : float
-        In the base unit of the key.
+        Value in the base unit of the key.
     formula : str
-        And where it stands.
+        The formula, with its source.
     against : str
-        What it was made for and is not there; nothing where all is.
+        The conditions of the rule that the scenario lacks; empty if it has all.
     share : float
-        Of the flows that it fits.
+        Share of the flows that it fits.
     """
 
     name: str

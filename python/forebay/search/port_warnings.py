@@ -52,7 +52,7 @@ def port_warnings(evidence: Evidence) -> tuple[Warning, ...]:
     Returns
     -------
     tuple of Warning
-        Of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
+        Warnings of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
     """
     outcome = evidence.outcome
     answer = outcome.buffer

@@ -1,15 +1,15 @@
-"""A quick look: between which buffers the smallest that meets the goals lies, from a handful of replications.
+"""A quick search: an interval for the smallest buffer that meets the goals, from a handful of replications.
 
-Nothing is decided buffer by buffer. After a coarse first look two rounds of single replications are spread over where
-the monotone regression of all margins crosses zero; the interval is then that of the line through the margins there,
-or lies between the nearest buffers that are clear, whichever says more. Its upper end is put to a few fresh
-replications, which give it whatever confidence they have.
+The search decides no single buffer. It takes a coarse first look. Two rounds of single replications are then spread
+over the region where the monotone regression of all margins crosses zero. The interval comes from the line through the
+margins there, or from the nearest clear buffers, whichever is narrower. A few fresh replications at its upper end
+give the confidence of that end.
 
-Where the atlas has such links, the first look is at both sides of where it expects the threshold, and the rounds are
-smaller; where the threshold lies elsewhere, everything is looked at as if nothing had been expected.
+If the atlas has similar links, the first look is at both sides of the expected threshold, and the rounds are smaller.
+If the threshold lies elsewhere, the search starts again as if it had no expectation.
 
-What a search for a confident answer does besides is left out: curves that fall again, further looks where a
-confirmation is refused, what each side of a conflict needs exactly.
+A search for a confident answer does more: it handles curves that fall again, takes further looks after a refused
+confirmation, and finds the exact need of each side of a conflict.
 """
 
 from __future__ import annotations

@@ -142,12 +142,12 @@ class RangeVariable:
 
 
 class RangeWords(Words):
-    """How a search speaks of the values of a range.
+    """The wording of a search for the values of a range.
 
     Parameters
     ----------
     variable : RangeVariable
-        What is varied.
+        The varied key with its range.
     """
 
     noun = "value"

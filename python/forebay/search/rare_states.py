@@ -1,8 +1,8 @@
-"""States that decide a goal and that the runs of a search do not show often enough: longer runs, or no confidence.
+"""Rare states that decide a goal: the search makes runs longer, or states no confidence.
 
-A state whose values are known before a run is simulated has strata (`strata`). Of the others, a cycle that is long
-compared with the measured time is met by longer runs, as far as these stay affordable. What is left is told in the
-first lines, and the answer is undecided.
+The runs of a search do not show such a state often enough. A state whose values are known before a run is simulated
+has strata (`strata`). If another state has a cycle that is long compared with the measured time, runs are made longer,
+as far as these stay affordable. The first lines of the output name the remaining states, and the answer is undecided.
 """
 
 from __future__ import annotations

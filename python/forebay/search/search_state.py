@@ -278,8 +278,8 @@ class SearchState:
         """Intervals of buffers that no goal excludes, in rising order.
 
         A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
-        the last of them are clear of the noise. With a level, further runs must exclude surely at one of them that it
-        holds. What lies beyond the measured buffers stays.
+        the last of them are clear of the noise. With a level, further runs at one of them must also exclude, at that
+        level, that it holds. Buffers beyond the measured ones stay.
         """
         excluded = sorted(ends for goal in self.goals for ends in self._excluded_by(goal, level))
         found, first = [], self.plan.floor

@@ -11,14 +11,14 @@ clears them, and missed when the opposite bound does; in between, replications a
 at its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer
 (common random numbers).
 
-Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
-larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
-search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
-buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
-A gap is believed after all interim analyses.
+A curve need not be monotone: goals that need a large buffer may hold at a buffer, be missed at a larger one and hold
+again above. A configured buffer should stay safe if it is enlarged. The search therefore works down from the largest
+buffer and answers with the smallest from which on the goals keep holding. It also names smaller buffers below such a
+gap that meet the goals. One of them is the answer only if no buffer above the gap is. A gap is accepted after all
+interim analyses.
 
-`confirmation` puts the buffers that are found to fresh runs. What to measure next can make an answer slow, but not
-wrong.
+`confirmation` tests the found buffers with fresh runs. The choice of the next measurement can make an answer slow, but
+not wrong.
 """
 
 from __future__ import annotations

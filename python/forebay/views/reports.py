@@ -1,4 +1,4 @@
-"""What `run` prints: the link and the groups as two short tables, or every metric of each."""
+"""The output of `run`: the link and the groups as two short tables, or every metric of each."""
 
 from __future__ import annotations
 

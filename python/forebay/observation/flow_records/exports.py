@@ -69,7 +69,7 @@ class _Template:
 
 @dataclass
 class _Exporters:
-    """What was learned of exporters on the way."""
+    """The templates and sampling rates of exporters, learned while a file is read."""
 
     reading: Reading
     templates: dict[tuple[int, int], _Template] = field(default_factory=dict)
@@ -107,12 +107,12 @@ def is_exported(start: bytes) -> bool:
 
 
 def tables(pieces: Iterator[bytes], where: str, reading: Reading) -> Iterator[pl.DataFrame]:
-    """The records of a file, a table for every so many.
+    """The records of a file, in tables of a limited number of rows.
 
     Raises
     ------
     InputError
-        Where a stored packet is none, or a capture holds none.
+        If a stored packet is not an export packet, or a capture holds no export packet.
     """
     exporters = _Exporters(reading)
     rows: list[Row] = []
@@ -347,7 +347,7 @@ class _Bytes:
     Parameters
     ----------
     pieces : iterator of bytes
-        Of the file, cut anywhere.
+        Content of the file, cut anywhere.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
