@@ -107,7 +107,7 @@ def _windows(found: Numbers, span: float, windows: int) -> Numbers:
 
 
 def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], source: str) -> Estimate:
-    """By batches where there are many, else Poisson's with the dispersion that was seen."""
+    """The rate with an interval from batches if there are many, otherwise Poisson's with the observed dispersion."""
     from scipy.special import chdtri
 
     from forebay.results.statistics import mean_interval

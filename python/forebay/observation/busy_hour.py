@@ -71,7 +71,7 @@ class Window:
 
     @classmethod
     def parse(cls, text: str) -> Window:
-        """Read what `--window` says.
+        """Parse the value of `--window`.
 
         Raises
         ------
@@ -230,7 +230,7 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
     intervals : Intervals
         At least two.
     window : Window
-        What to describe.
+        The part of the input to describe.
     source : str
         Where the load comes from, in a clause.
 
@@ -271,7 +271,7 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
 
 
 def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], str]:
-    """Which intervals are described, and why."""
+    """Mark the described intervals, and state the reason."""
     starts, ends = intervals.starts_s, intervals.starts_s + intervals.seconds
     everything = np.ones(starts.size, dtype=bool)
     if window.begin_s is not None and window.end_s is not None:

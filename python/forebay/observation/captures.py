@@ -48,7 +48,7 @@ class Captures:
     chosen : CapturedInterface
         The interface that is described; the one behind the queue if both sides were captured.
     packets : Packets
-        Of its busiest direction.
+        Packets of its busiest direction.
     gathered : float
         Share of the bytes in packets larger than any link's, of the interface where it is largest.
     is_unordered : bool

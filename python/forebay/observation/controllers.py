@@ -1,4 +1,4 @@
-"""Which family of congestion control a flow belongs to, with a probability that is one.
+"""The family of congestion control of a flow, with a probability that is one.
 
 Reno halves its window at a loss (RFC 5681), CUBIC keeps 0.7 of it (RFC 9438 section 4.6), Scalable 0.875 (Kelly 2003),
 and BBR goes on (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.4). `evidence` is what was seen and

@@ -48,7 +48,7 @@ class Estimate:
         Ends of its 90 % interval; infinite where the sample is too small to bound it. Fewer than `FEWEST_SAMPLES`
         independent samples bound nothing, whatever ends are given. Both are the value if it was counted.
     unit : str
-        Of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
+        Unit of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
     source : str
         The origin of the number, in one clause.
     samples : int

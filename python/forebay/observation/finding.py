@@ -71,7 +71,7 @@ class LinkFinding:
     rate : Estimate or Unknown
         In bit/s of IP packets.
     buffer : Estimate or Unknown
-        What may wait, in bytes ("byte"), packets ("packets") or time ("s").
+        The buffer, in bytes ("byte"), packets ("packets") or time ("s").
     queue : Queue or Unknown
         Its discipline.
     at_least_bps : float or None

@@ -52,7 +52,7 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
 
 
 def mean_worth(series: NDArray[np.float64], batches: int) -> float:
-    """How many independent observations the mean of a series is worth, by its neighbors and by its batches.
+    """The number of independent observations that the mean of a series is worth, by its neighbors and by its batches.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def share_without_events(trials: float, source: str) -> Estimate:
 
 
 def independent_of(series: NDArray[np.float64]) -> float:
-    """How many independent observations a series is worth, by its correlation at lag one."""
+    """The number of independent observations that a series is worth, by its correlation at lag one."""
     if series.size < 3:
         return float(series.size)
     centered = series - series.mean()

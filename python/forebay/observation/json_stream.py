@@ -1,4 +1,4 @@
-"""JSON objects one after another, whatever stands between them: lines of them, or one array over many lines.
+"""Streams of JSON objects with any separators: one object a line, or one array over many lines.
 
 The text is never held as a whole; an object is bounded in size and in the depth of its brackets.
 """
@@ -68,7 +68,7 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
 
 
 def _behind(text: str, at: int) -> int:
-    """Where the next object begins."""
+    """The index at which the next object begins."""
     match = _BETWEEN.match(text, at)
     return at if match is None else match.end()
 

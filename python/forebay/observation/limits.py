@@ -180,7 +180,7 @@ def doubtful_limits(
     streams : sequence of Stream
         Long streams of one link and direction.
     found : sequence of Limit
-        What limits each of them.
+        The limit of each stream.
     place : Place
         Where they were captured.
     rate_known : bool
@@ -292,7 +292,7 @@ def _is_constant(stream: Stream) -> bool:
 def count_limited(
     streams: Sequence[Stream], found: Sequence[Limit], capture: tuple[float, float], within_s: float = 1.0
 ) -> Estimate:
-    """How many streams this link limits at a time: the mean over the capture, with quantiles over time.
+    """The number of streams that this link limits at a time: the mean over the capture, with quantiles over time.
 
     Streams of which nothing tells what limits them are in the upper end of the interval.
     """

@@ -106,7 +106,7 @@ class Bins:
         return rates_over(self.bytes, self.width_s, seconds)
 
     def window_s(self, rate_bps: float) -> float:
-        """How long a hundred packets take at a rate."""
+        """The time that a hundred packets take at a rate, in seconds."""
         return max(self.width_s, PACKETS_PER_WINDOW * self.packet_bits / rate_bps)
 
     def busy_share(self, rate_bps: float) -> float:

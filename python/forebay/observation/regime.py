@@ -24,15 +24,15 @@ Name = Literal["transparent", "elastic", "overload", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """How traffic and link stand to each other.
+    """The regime of a link: the relation of its traffic to its rate.
 
     Attributes
     ----------
     name : {"transparent", "elastic", "overload", "unknown"}
     reason : str
-        What decides, in a clause.
+        The deciding fact, in a clause.
     evidence : tuple of str
-        What was measured, a sentence each.
+        The measured evidence, a sentence each.
     """
 
     name: Name

@@ -1,4 +1,4 @@
-"""Base round trips: what is left of the time there and back when nothing waits.
+"""Base round trips: the time there and back without queueing delay.
 
 A capture in the middle of a path sees two parts: from data to its acknowledgment, which is the way behind the place,
 and from an acknowledgment to the data that it releases, which is the way before it. The least sum of both is the
@@ -229,7 +229,7 @@ def handshakes(
 
 
 def _slack(ordered: NDArray[np.float64]) -> float:
-    """How far below the least of a sample its distribution may begin (Robson and Whitlock, Biometrika 51, 1964)."""
+    """The distance below the least of a sample at which its distribution may begin (Robson and Whitlock, 1964)."""
     return float(ordered[1] - ordered[0]) * CONFIDENCE / (1.0 - CONFIDENCE)
 
 

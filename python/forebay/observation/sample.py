@@ -62,7 +62,7 @@ class Sample:
         values : array_like
             At least one, all above 0 and finite.
         weights : array_like, optional
-            Of each, above 0; all alike by default.
+            Weight of each value, above 0; all equal by default.
 
         Raises
         ------

@@ -43,7 +43,7 @@ _VARIED = 1.1
 
 @dataclass(frozen=True)
 class Schedule:
-    """How well a stream keeps to one rate.
+    """The schedule of a stream: how well the stream keeps to one rate.
 
     Attributes
     ----------

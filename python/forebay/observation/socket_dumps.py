@@ -252,7 +252,7 @@ def _socket(number: int, state: str, facts: list[str], ignored: Counter[str]) ->
 
 
 def _take(name: str, value: str, said: dict[str, float]) -> bool:
-    """Keep what a fact says; whether it was understood."""
+    """Keep the value of a fact; return whether it was understood."""
     if name == "rtt":
         smoothed, _, deviation = value.partition("/")
         return _keep("rtt_s", _number(smoothed), 1000, said) and _keep(
@@ -289,6 +289,6 @@ def _rate(text: str) -> float | None:
 
 
 def _ignore(ignored: Counter[str], name: str) -> None:
-    """Count what is not understood; what could be an address keeps no name."""
+    """Count an unknown word; a word that could be an address keeps no name."""
     short = name if re.fullmatch(r"[A-Za-z_][A-Za-z_-]{0,30}", name) else "other"
     ignored[legible(short) if short in ignored or len(ignored) < MOST_NAMES else "other"] += 1

@@ -109,7 +109,7 @@ def read_sockets(text: str, where: str = "sockets") -> Sockets:
     text : str
         With lines of dates between dumps or without.
     where : str
-        What to call it in errors.
+        Name of the input in errors.
 
     Raises
     ------

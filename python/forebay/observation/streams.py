@@ -23,7 +23,7 @@ def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> N
 
 
 class Place(Enum):
-    """On which side of the link's queue a capture was taken."""
+    """The side of the link's queue on which a capture was taken."""
 
     BEHIND = "behind the queue"
     BEFORE = "before the queue"
@@ -279,7 +279,7 @@ class Stream:
 
     @property
     def seconds(self) -> float:
-        """From its first packet to its last."""
+        """Seconds from its first packet to its last."""
         return self.end_s - self.start_s
 
     @property

@@ -18,7 +18,7 @@ _FORMATS = ("%a %b %d %H:%M:%S UTC %Y", "%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:
 
 
 def parse_timestamp(text: str) -> float | None:
-    """When a text says, in UTC where it says no zone; None where it says no time."""
+    """The time of a text in seconds since 1970, in UTC if it names no zone; None if it names no time."""
     text = text.strip().strip('"')
     if not text or len(text) > 64:
         return None

@@ -67,7 +67,7 @@ def round_trips(windows: Windows) -> NDArray[np.float64]:
 
 
 def regular_visits(stream: Stream) -> int:
-    """How often its flight falls to a few segments for a fifth of a second; 0 where that is not ten seconds apart."""
+    """The number of falls of the flight to a few segments for a fifth of a second; 0 if they are not 10 s apart."""
     windows = stream.windows
     if windows is None or windows.width_s > _LEAST_S or not stream.segment_bytes:
         return 0

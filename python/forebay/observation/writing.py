@@ -153,7 +153,7 @@ def scenario_text(finding: Finding) -> str:
 
 
 def _stated(draft: _Draft) -> list[str]:
-    """The key that `recommend` reads: what the scenario rests on though nothing has measured it."""
+    """The key with the unmeasured assumptions of the scenario, which `recommend` reads."""
     if not draft.unmeasured:
         return []
     told = (_quoted(legible(each)[:MOST_OF_ASSUMPTION]) for each in draft.unmeasured[:MOST_ASSUMPTIONS])

@@ -180,7 +180,7 @@ class Recommendation(Told):
 
     @property
     def uncertain(self) -> bool:
-        """Whether replications draw what the scenario does not know."""
+        """Whether replications draw values that the scenario leaves uncertain."""
         return self.scenario.core.uncertain
 
     @property

@@ -150,14 +150,14 @@ class JudgedGoal:
 
 @dataclass(frozen=True, slots=True)
 class LowerEnd:
-    """Between which buffers the smallest that would do lies.
+    """The interval of buffers that contains the smallest sufficient one.
 
     Attributes
     ----------
     low, high : BufferSize
         It is neither smaller nor larger.
     confidence : float
-        That it is so.
+        The confidence of that statement.
     """
 
     low: Quantity
@@ -167,7 +167,7 @@ class LowerEnd:
 
 @dataclass(frozen=True, slots=True)
 class UpperEnd:
-    """How far above the answer every goal holds.
+    """The end of the interval above the answer in which every goal holds.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class UpperEnd:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
+    """A measured buffer above the answer that misses a goal which needs a large buffer, with key and measurements."""
 
     buffer: Quantity
     goal: str
@@ -226,7 +226,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
+    """Keys of goals that need a large buffer, or a small one, and the buffer they need together; None if none does."""
 
     goals: tuple[str, ...]
     buffer: Quantity | None
@@ -234,16 +234,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
+    """The result of a goal at the measured buffer that comes nearest to meeting all of them.
 
     Attributes
     ----------
     goal : Goal
-        What was asked for.
+        The goal.
     measured : Estimate
         The metric there.
     off : float
-        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
+        Distance of its mean on the wrong side of the threshold, in the metric's unit; 0 if it is on the good side.
     met : bool
         Whether the goal is met there.
     """
@@ -323,7 +323,7 @@ class CurvePoint:
     groups : mapping
         The same of each group by its name.
     runs : tuple of mapping
-        What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
+        Values of each run, by the keys that `key` gives; empty if the runs are not kept. Not in the JSON.
     goals : mapping
         Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
     """

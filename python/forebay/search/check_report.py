@@ -1,4 +1,4 @@
-"""The answer of `check`: a verdict on each goal at each checked buffer, with what was measured.
+"""The answer of `check`: a verdict on each goal at each checked buffer, with the measurements.
 
 `checking.py` makes it; the command line, notebooks and programs read it.
 """

@@ -1,4 +1,4 @@
-"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied.
+"""The region of two settings in which all goals hold: the answer of `recommend` with two varied keys.
 
 `surveying` makes the map; views and programs read it.
 """
@@ -124,12 +124,12 @@ class FeasibleMap(Told):
         return any(point.verdict == "met" for point in self.points)
 
     def count(self, verdict: str) -> int:
-        """How many pairs have a verdict."""
+        """The number of pairs with a given verdict."""
         return sum(point.verdict == verdict for point in self.points)
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
-        """Where the goals hold, by the first value."""
+        """The intervals in which the goals hold, by the first value."""
         rows = itertools.groupby(self.points, key=lambda point: point.settings[0])
         return tuple(_stretch(at, list(points)) for at, points in rows)
 

@@ -76,7 +76,7 @@ class Callbacks(Silent):
 
 @dataclass(frozen=True, slots=True)
 class Labeled(Silent):
-    """A listener to one of several searches, whose label precedes what is known.
+    """A listener to one of several searches; the label of the search precedes its interval.
 
     Attributes
     ----------
@@ -98,5 +98,5 @@ class Labeled(Silent):
         self.listener.on_note(line)
 
     def on_range(self, words: str) -> None:
-        """Pass on what is known, after the label."""
+        """Pass on the interval, after the label."""
         self.listener.on_range(f"{self.label}: {words}")

@@ -1,4 +1,4 @@
-"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs.
+"""Detects goals that no report can measure, or that demand more than all, before any run.
 
 `goals` and `optimizing` ask it before a search begins.
 """
@@ -91,7 +91,7 @@ class Measurable:
     Attributes
     ----------
     scenario : Scenario
-        Whose traffic is looked at.
+        The scenario whose traffic is examined.
     engine : str
         One that may leave some metrics out.
     """

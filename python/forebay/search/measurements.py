@@ -60,7 +60,7 @@ class Means:
     resumption : Resumption, optional
         Where finished replications are kept, and found again.
     cluster : Cluster, optional
-        Whose workers measure instead of this machine's threads.
+        The cluster whose workers measure instead of this machine's threads.
     listener : Listener
         Told the replications done and those expected in all, those of earlier searches included.
     """

@@ -89,7 +89,7 @@ def parameter_rules(variable: RangeVariable) -> list[ParameterRule]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a parameter is: what is varied, and the table that it stands in."""
+    """The place of a parameter: the variable, and the table of the parameter."""
 
     variable: RangeVariable
     table: Mapping[str, Any]
@@ -110,7 +110,7 @@ class _Place:
 
     @property
     def packets_per_s(self) -> float:
-        """At the link's rate, of the mean size."""
+        """Packets per second of the mean size at the link's rate."""
         return self.rate_bps / (8 * self.scenario.core.packet_bytes)
 
     @property

@@ -1,4 +1,4 @@
-"""How hard a search looks, and what it found.
+"""The plan of a search (its effort and accuracy), and its outcome.
 
 `planning` makes the plan of a search; the searches fill the outcome.
 """
@@ -31,7 +31,7 @@ LOWER_END = 0.8
 
 
 class Measure(Protocol):
-    """Whatever can run replications of the scenario at a buffer."""
+    """The interface of an object that can run replications of the scenario at a buffer."""
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
@@ -39,7 +39,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How hard the search looks.
+    """The plan of a search: its effort and accuracy.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Outcome:
     shown: bool = True
 
     def leave_undecided(self, largest: int) -> None:
-        """Take the answer back: what the runs do not show may decide it. At least the answer is still needed."""
+        """Withdraw the answer: a state that the runs do not show may decide it. The answer stays a lower bound."""
         if self.buffer is not None:
             low = self.buffer if self.lower_end is None else self.lower_end[0]
             self.between, self.compromise = (low, largest), self.buffer

@@ -105,7 +105,7 @@ def _plan_of_range(variable: RangeVariable, named: Named, precision: Precision) 
 
 
 def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
-    """How far the first look goes, and the search at most.
+    """The largest buffer of the first look, and that of the whole search.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _point(evidence: Evidence, at: int) -> _Point:
 
 
 def _number(evidence: Evidence, at: int) -> float:
-    """A place of the search as the value that it stands for."""
+    """The value for which a place of the search stands."""
     return float(evidence.variable.sized(at).number)
 
 

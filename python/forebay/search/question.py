@@ -1,4 +1,4 @@
-"""A question: one scenario with its goals, what is varied in it, and everything that rules say of it.
+"""A question: one scenario with its goals, its variable, and the values of the published rules.
 
 `recommendation` makes one question of each choice, before anything runs. `searching` answers it with evidence.
 """
@@ -97,17 +97,17 @@ class Question:
 
     @property
     def of_rules(self) -> list[int]:
-        """Where the search has the buffers, or the values, that rules ask for."""
+        """The numbers of the search for the buffers, or the values, of the rules."""
         return [*self._sized, *self._placed]
 
     @property
     def _sized(self) -> list[int]:
-        """The buffers that the rules ask for, in packets of at least one."""
+        """The buffers of the rules, in packets, at least one."""
         return [max(1, round(rule.packets)) for rule in self.rules if rule.packets is not None]
 
     @property
     def _placed(self) -> list[int]:
-        """Where the search has the values of rules for parameters that lie in the range."""
+        """The numbers of the search for the values of parameter rules that lie in the range."""
         variable = self.variable
         if not isinstance(variable, RangeVariable):
             return []

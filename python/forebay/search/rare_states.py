@@ -36,7 +36,7 @@ class Lengthened:
     scenario : Scenario
         With a longer measured time where that helps.
     warnings : tuple of Warning
-        What was changed, and what no affordable run shows.
+        The changed runs, and the states that no affordable run shows.
     decided : bool
         Whether every declared cycle is shown, so that runs carry a confidence.
     """
@@ -86,7 +86,7 @@ def _wanted(state: _core.RandomState) -> float:
 
 
 def _unseen(state: _core.RandomState, measured: float) -> Warning:
-    """That a state decides and that no run shows it."""
+    """The warning that a state decides a goal although no run shows it."""
     text = f"{state['phrase']} may decide the goals. A run measures {duration(measured)} and does not show it."
     values = {"measured_s": measured, "cycle_s": state["cycle_s"] or 0.0}
     return Warning(Kind.RARE_STATE, text, subject=state["key"], values=values)

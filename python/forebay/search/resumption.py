@@ -35,7 +35,7 @@ Pair = tuple[int, int]
 
 
 def cache_directory() -> Path:
-    """Where the user's platform keeps what may be deleted."""
+    """The cache directory of the user's platform."""
     home = os.environ.get("XDG_CACHE_HOME")
     if home and Path(home).is_absolute():  # a relative one is to be ignored, says the XDG specification
         return Path(home) / "forebay"

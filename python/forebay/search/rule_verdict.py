@@ -25,7 +25,7 @@ FRACTION = "fraction"
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """By how much a goal is missed.
+    """The amount by which a goal is missed.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Miss:
 
     @property
     def words(self) -> str:
-        """By how much: "30 points" or "2.10 ms"."""
+        """The amount in words: "30 points" or "2.10 ms"."""
         if self.unit == "s":
             return formatting.duration(self.by)
         number = f"{self.by:.0f}" if self.by >= 9.95 else f"{self.by:.2g}"

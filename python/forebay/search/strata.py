@@ -79,7 +79,7 @@ class _Series:
 
     @property
     def classified(self) -> int:
-        """How many were classified."""
+        """The number of classified replications."""
         return sum(map(len, self.members))
 
 
@@ -424,5 +424,5 @@ def _merge(
 
 
 def _distance(one: tuple[int, ...], two: tuple[int, ...]) -> int:
-    """How many classes apart two combinations are."""
+    """The distance of two combinations, in classes."""
     return sum(abs(a - b) for a, b in zip(one, two, strict=True))

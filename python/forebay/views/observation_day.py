@@ -23,7 +23,7 @@ _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
-    """The load and the drops of what is described, beside those of the whole input, a sentence each."""
+    """The load and the drops of the described part, compared with those of the whole input, a sentence each."""
     inside = day.described
     first = f"Load {_load(inside.value, rate)} in {day.span.why}"
     if abs(day.mean.value - inside.value) > 1e-9 * inside.value:

@@ -1,4 +1,4 @@
-"""An observation as one HTML file: the answer first, who is there, load, laws, regime, and what cannot be known."""
+"""An observation as one HTML file: answer, flows, load, distributions, regime, and unidentified quantities."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """A regime, what decides it, and what was measured."""
+    """A regime, the fact that decides it, and the measured evidence."""
 
     name: str
     reason: str

@@ -89,7 +89,7 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
 def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> Estimate | None:
     """The interface's speed; ifHighSpeed before ifSpeed, which cannot say more than 4.29 Gb/s.
 
-    Of several speeds the fastest bounds a rate that is given.
+    If there are several speeds, the fastest bounds a given rate.
     """
     found: dict[float, str] = {}
     for name, quantity, series in readings.of(port):

@@ -35,7 +35,7 @@ class Counted:
     total : ndarray
         Counted since the first poll, at each of them.
     broken : ndarray
-        Of each interval, whether the device began anew in it: its amount is not known and counts nothing.
+        For each interval: whether the device restarted in it. Its amount is then unknown and counts as zero.
     wraps : int
         How often the counter wrapped.
     """
@@ -76,7 +76,7 @@ def counted(
     bits : int or None
         Its width; None where it is not known, and 32 is tried if no value has more.
     most_per_s : float or None
-        What it can count in a second at most.
+        The most that it can count in a second.
     restarts : sequence of float
         Instants of polls before which the device began anew, as its uptime says.
     """

@@ -313,7 +313,7 @@ def _learn_sampling(body: bytes, template: _Template, domain: int, exporters: _E
             if element in SAMPLERS and len(value) <= MOST_BYTES_OF_NUMBER
         }
         interval = said.get(34) or said.get(50) or 0
-        if said.get(305):  # so many packets are taken, then so many are not (RFC 5477, section 8.2)
+        if said.get(305):  # one run of packets is taken, then another run is skipped (RFC 5477, section 8.2)
             interval = (said[305] + said.get(306, 0)) // said[305]
         if interval > 1:
             exporters.sample(domain, interval)

@@ -135,7 +135,7 @@ def _near(durations: NDArray[np.float64], timeout: float) -> NDArray[np.bool_]:
 def assemble_flows(records: pl.DataFrame, inactive_s: float) -> pl.DataFrame:
     """Flows of a bucket's records: of one key, with pauses shorter than the inactive timeout, until they end.
 
-    Of sampled flows a pause may also be as long as it takes to sample some packets.
+    In sampled flows a pause may also be as long as it takes to sample some packets.
 
     Returns
     -------

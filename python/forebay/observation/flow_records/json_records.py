@@ -64,7 +64,7 @@ def _row(found: Mapping[str, Any], said: dict[str, bool]) -> dict[str, str]:
             continue
         known = said.get(name)
         if known is None:
-            if len(said) > 10_000:  # names of somebody who wants the memory
+            if len(said) > 10_000:  # hostile names that would exhaust the memory
                 said.clear()
             known = said[name] = plain(name) in _KNOWN
         if known and value is not None and not isinstance(value, list | bool):

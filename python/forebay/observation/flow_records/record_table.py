@@ -52,7 +52,7 @@ def schema() -> dict[str, pl.DataType]:
 
 @dataclass
 class Reading:
-    """How one run reads flow records.
+    """The state of one run that reads flow records.
 
     Attributes
     ----------

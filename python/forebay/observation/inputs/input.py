@@ -168,7 +168,7 @@ class Input(ABC, Generic[R]):
     accepts : callable
         Whether the beginning of a file is of this input.
     yields : tuple of Yields
-        What it can tell.
+        The kinds of data that it can have.
     """
 
     kind: ClassVar[Kind]
