@@ -33,7 +33,7 @@ RTT = 0.051
 
 
 def sender(before: Any, after: Any, rounds: Any, **others: Any) -> Sender:
-    """Reductions that come after so many full rounds each, of windows in segments."""
+    """A sender whose reductions come after `rounds` full rounds each; windows are in segments."""
     before, after, rounds = (np.asarray(column, dtype=float) for column in (before, after, rounds))
     times = np.cumsum((rounds + 2.0) * RTT)
     reductions = Reductions(
@@ -69,7 +69,7 @@ def flow(seen: Sender, window: float, **others: Any) -> Stream:
 
 
 def grows(factor: float, by: float, top: float, events: int) -> Stream:
-    """A window that keeps `factor` at each loss and grows by so many segments in each round trip."""
+    """A window that keeps `factor` at each loss and grows by `by` segments in each round trip."""
     after = np.full(events, np.floor(top * factor + by))
     rounds = np.round((top - after) / by) + 1.0
     return flow(sender(np.full(events, np.floor(top)), after, rounds), top * (1 + factor) / 2)
@@ -128,12 +128,12 @@ def test_who_falls_without_a_loss_is_bbr_unless_its_application_lets_it() -> Non
 
 
 def test_who_repairs_all_the_time_with_a_large_window_is_bbr() -> None:
-    """Two losses in three round trips: who yields would be at two segments."""
+    """Two losses in three round trips would bring a controller that yields to two segments."""
     events = 200
     seen = sender(np.zeros(events), np.zeros(events), np.zeros(events))
     found = family(flow(seen, 60.0))
     assert found.name == "bbr"
-    # The same losses at the window that Reno has of them are nobody's for certain.
+    # The same losses at Reno's window for this loss rate identify no controller.
     assert family(flow(seen, 2.0)).probabilities["bbr"] < found.probabilities["bbr"]
 
 
@@ -291,7 +291,7 @@ def flight_with(visits_at: Any) -> NDArray[np.float64]:
 def test_visits_to_the_least_window_are_bbr_s() -> None:
     regular = stream(windows=windows(60.0, flight_bytes=flight_with(range(0, 3000, 500))))
     assert family(regular).name == "bbr"
-    # As often as a timeout comes, and not as regularly, it is nobody's.
+    # As often as timeouts come, and not as regularly, the visits identify no controller.
     odd = stream(windows=windows(60.0, flight_bytes=flight_with((100, 220, 1900))))
     assert family(odd).name == UNKNOWN
 

@@ -305,7 +305,7 @@ def test_packets_of_all_kinds_are_added(tmp_path: Path) -> None:
     text = names + "\n" + "".join(f"{BEGIN + at},{900 * at},{8 * at},{at},{8 * at},{at}\n" for at in range(50))
     found = read_counters(written(tmp_path, text))
     assert found.estimates["packet_size"].value == pytest.approx(100)
-    # What arrives counts only where nothing is known of what leaves.
+    # Arriving traffic counts only if the leaving traffic is unknown.
     arriving = "time,in-octets\n" + "".join(f"{BEGIN + at},{900 * at}\n" for at in range(50))
     found = read_counters(written(tmp_path, arriving))
     assert found.estimates["load"].value == pytest.approx(7200)

@@ -261,7 +261,7 @@ def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(ke
     for loss in losses:
         after = int(loss / 0.02) + 1
         flight[after : after + 20] *= kept
-    # What is not sent after a loss is never made up for, as it would be by an application that writes at one rate.
+    # The flow never makes up for bytes not sent after a loss, as an application that writes at one rate would.
     sent = 30_000 * flight / (60.0 * SEGMENT)
     slow = stream(losses_s=losses, filled=10, windows=windows(60.0, flight_bytes=flight, bytes=sent))
     bulk = stream(bytes=25_000_000, losses_s=losses, filled=10)
@@ -286,7 +286,7 @@ def test_a_limit_that_losses_or_waits_leave_open_is_doubtful() -> None:
 
 
 def test_equal_shares_of_a_full_link_are_the_link_s() -> None:
-    """As fair queueing gives them: constant, and nobody has more."""
+    """The shares are as fair queueing gives them: constant, and no flow has more."""
     assert limits([stream(), stream()], Place.BEHIND, 1.0) == [Limit.LINK] * 2
     assert limits([stream(), stream()], Place.BEHIND, 0.1) == [Limit.ELSEWHERE] * 2
 
@@ -382,7 +382,7 @@ def test_handshakes_of_a_link_that_is_never_quiet_may_have_waited() -> None:
     times, source = handshakes(streams, 12e6, bins, 5)
     assert times == pytest.approx(0.23)
     assert source.endswith("may have waited")
-    # Without the link's rate nobody knows what is quiet.
+    # Without the link's rate the quiet times are unknown.
     assert handshakes(shaken(200, 0.0, waits_s=0.0)[0], None, bins, 5)[1].endswith("may have waited")
     front = Front(None, 0, np.empty(0), 0.02, dropped=0, marked=0)
     both = [dataclasses.replace(each, front=front) for each in streams]
@@ -431,7 +431,7 @@ def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, tol
     )
     [flow] = interpret(seen, 12e6).long_flows
     assert isinstance(flow.base_round_trip, Estimate) is told
-    # Before the queue nobody sees whether it is empty.
+    # A capture before the queue does not show whether it is empty.
     [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE), 12e6).long_flows
     assert isinstance(flow.base_round_trip, Unknown)
     shaken = dataclasses.replace(made, handshake_behind_s=0.05, handshake_before_s=0.001)

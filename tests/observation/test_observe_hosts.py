@@ -30,7 +30,7 @@ from tests.observation.test_observe_estimates import stream, windows
 from tests.support.observations import made
 from tests.support.readings import interpret
 
-#: Of the link: nanoseconds of a packet of 1,500 bytes at 12 Mb/s, packets that may wait, nanoseconds of the way behind.
+#: The link: sending time of a packet of 1,500 bytes at 12 Mb/s in ns, buffer in packets, delay behind the queue in ns.
 SENDING, BUFFER, WAY = 1_000_000, 25, 20_000_000
 PACKET = 1500
 UNKNOWN_RATE = Unknown("link rate", "", "")
@@ -147,7 +147,7 @@ def test_gathered_segments_are_no_queue_s_packets(tmp_path: Path) -> None:
     assert "gathered" in limit.because
     assert any("packets of up to 15 kB carry" in each for each in capture_remarks(captured))
     assert all(each.front is None for each in seen_of(captured).streams)
-    # What a link carries is asked of the side where packets are whole.
+    # The load of the link comes from the side with whole packets.
     assert seen_of(captured).load.packets.sum() == len(cut)
 
 
@@ -223,7 +223,7 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
 
 @pytest.mark.parametrize(("pairs", "known"), [(1, False), (60, True)])
 def test_what_a_sender_s_own_link_carries_is_no_link_behind_it(pairs: int, known: bool, tmp_path: Path) -> None:
-    """Packets leave by twos at 1 Gb/s, and some come twice: what lost them is slower. Of many at once none must be."""
+    """Packets leave in pairs at 1 Gb/s, and some come twice: a slower link lost them. Of many at once none must be."""
     packets = []
     for turn in range(3000):
         number = turn if turn % 200 else max(turn - 30, 0)

@@ -59,7 +59,7 @@ def check(finding: Finding) -> int:
 
 
 def resampled(value: Any, samples: int) -> Any:
-    """The same with so many samples behind every estimate."""
+    """The same value with `samples` samples behind every estimate."""
     if isinstance(value, Estimate):
         return dataclasses.replace(value, samples=samples, independent=float(samples))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -228,7 +228,7 @@ def test_few_points_keep_every_quantile(name: str) -> None:
     shares = np.linspace(0.01, 0.99, 197)
     shares = shares[np.minimum(shares, 1 - shares) * sample.count >= 5]
     wanted = sample.quantile(shares)
-    # Of atoms, the jump between two may lie a hair beside.
+    # If the distribution has atoms, the jump between two of them may lie slightly beside its true place.
     near = np.minimum.reduce(
         [np.abs(found.distribution.quantile(shares + by) / wanted - 1) for by in (-0.004, 0, 0.004)]
     )

@@ -29,7 +29,7 @@ def inside(shares: list[bool]) -> bool:
 
 
 def clusters(random: np.random.Generator, span: float, rate: float, many: int) -> NDArray[np.float64]:
-    """So many arrivals within a tenth of a second of each point of a Poisson process."""
+    """Clusters: each point of a Poisson process has `many` arrivals within a tenth of a second."""
     roots = random.uniform(-1, span, random.poisson(rate * (span + 1) / many))
     return (roots[:, None] + random.uniform(0, 0.1, (roots.size, many))).ravel()
 

@@ -143,7 +143,7 @@ def test_a_log_without_flows_says_what_it_has(tmp_path: Path) -> None:
         find_input(written(tmp_path, dns))
 
 
-# What is not read ------------------------------------------------------------------------------------------------
+# Refused inputs --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def written(folder: Path, content: str | bytes, name: str = "flows.csv") -> Path
     return path
 
 
-#: What a format does not say.
+#: Fields that a format lacks.
 WITHOUT = {"nfdump 1.7 csv": ("tcp_flags", "input", "output")}
 
 
@@ -114,7 +114,7 @@ def zstd() -> Any:
     pytest.skip("nothing that packs zstd")
 
 
-# What is known of the traffic --------------------------------------------------------------------------------------
+# Statistics of the traffic ------------------------------------------------------------------------------------------
 
 
 def true_load(flows: list[made.Flow], begin: float, end: float) -> float:
@@ -413,7 +413,7 @@ def test_nfdump_reads_what_nfcapd_wrote(tmp_path: Path, monkeypatch: pytest.Monk
         read_records([path])
 
 
-# What is broken ----------------------------------------------------------------------------------------------------
+# Defective inputs --------------------------------------------------------------------------------------------------
 
 OLD = made.nfdump_old(FEW).split("\n")
 
@@ -582,7 +582,7 @@ def test_intervals_of_what_depends_on_its_neighbor_are_wider() -> None:
 
 def test_nothing_seen_bounds_a_share() -> None:
     found = share_without_events(1000, "a test")
-    # Of a true share at its end, one sample in twenty shows nothing.
+    # If the true share is at the end of the interval, one sample in twenty shows no event.
     assert (1 - found.high) ** 1000 == pytest.approx(0.05)
     assert not share_without_events(0, "a test").is_bounded
     assert not batch_ratio(np.ones(19), np.ones(19), "", "a test").is_bounded

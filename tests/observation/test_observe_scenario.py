@@ -72,7 +72,7 @@ def finding() -> Finding:
 
 
 def parsed(finding: Finding) -> dict[str, Any]:
-    """What the scenario's own reader makes of the text."""
+    """The resolved scenario that the scenario reader makes from the text."""
     return dict(read(scenario_text(finding)).resolved)
 
 
@@ -139,7 +139,7 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
     assert set(tables["observed"]["bounds"]) == {"link.buffer"}
     comments = [line for line in text.splitlines() if "#" in line]
     for unknown in finding.unidentified:
-        # What has a place in the file is said there, and nowhere else.
+        # An unknown quantity with a place in the file is named there, and nowhere else.
         assert sum(unknown.because in comment for comment in comments) == 1
     assert "none is likely enough (cubic 41 %, bbr 39 %, newreno 20 %)" in text
     of = "the congestion controller of"

@@ -248,7 +248,7 @@ def test_what_an_application_holds_back_is_not_always_sending() -> None:
     kinds = {group.limited_by: (group.workload, group.count) for group in found.groups}
     workload, count = kinds["application"]
     assert isinstance(workload, AppLimited)
-    # Of one dump it is known how fast they were while they were busy, which is more than the mean.
+    # One dump tells how fast the connections were while they were busy, which is more than the mean.
     assert (workload.rate.is_bounded, workload.rate.value) == (False, 8e6)
     assert isinstance(count, Estimate)
     assert count.value == 3

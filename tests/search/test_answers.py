@@ -144,7 +144,7 @@ def test_answers_are_frozen(found: Recommendation) -> None:
             setattr(value, dataclasses.fields(value)[0].name, None)
 
 
-# What was asked for ------------------------------------------------------------------------------------------------
+# Requested extras --------------------------------------------------------------------------------------------------
 
 
 def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:

@@ -578,7 +578,7 @@ def test_an_engine_without_replications_answers_once() -> None:
         assert found.goals["utilization"].confidence is None
 
 
-# What is printed -------------------------------------------------------------------------------------------------
+# Printed output --------------------------------------------------------------------------------------------------
 
 
 def printed(report: CheckReport, columns: int) -> list[str]:

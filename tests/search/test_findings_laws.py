@@ -1,4 +1,4 @@
-"""What a finished search means, told of searches whose every report and outcome is known."""
+"""Tests of the findings of finished searches, on searches whose every report and outcome is known."""
 
 from __future__ import annotations
 
@@ -364,7 +364,7 @@ def size(packets: float) -> BufferSize:
 # Everything together ---------------------------------------------------------------------------------------------
 
 
-#: What the search for the answer below took by the clock.
+#: Wall-clock time of the search for the answer below.
 ELAPSED: list[float] = []
 
 

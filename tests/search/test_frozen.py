@@ -1,4 +1,4 @@
-"""What was found is a fact: nothing that the search answers with can be changed afterwards."""
+"""Tests that the answers of a search are immutable."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 import forebay.search
 from forebay.search.plan import Outcome
 
-#: What notes things down while a search runs.
+#: Classes that record state while a search runs.
 RUNNING = {Outcome.__name__, "ClassState", "ClassSteps"}
 
 
 def test_answers_cannot_be_changed() -> None:
-    """What was found is a fact; only a search that still runs notes things down."""
+    """Every data class of the search is frozen, except the state of a running search."""
     frozen = 0
     for module in pkgutil.iter_modules(forebay.search.__path__, "forebay.search."):
         for made in vars(importlib.import_module(module.name)).values():

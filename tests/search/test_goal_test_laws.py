@@ -254,7 +254,7 @@ def test_flows_lose_together_from_a_third_of_the_way_between_one_of_them_and_all
         assert (in_step(core, "packet", [report({"jain_index": index, "synchronization": 0.0})]) is not None) is same
 
 
-# What a rule is worth --------------------------------------------------------------------------------------------
+# Verdicts on rules -----------------------------------------------------------------------------------------------
 
 GOALS = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", 0.02), Goal("queue_mean", "<=", 40.0)]
 

@@ -15,7 +15,7 @@ from forebay.search.measurable import ENGINES, Measurable
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
-#: Every kind of workload. What is finite begins after the warm-up, so that it ends in the measured time.
+#: Every kind of workload. Finite workloads begin after the warm-up, so that they end in the measured time.
 WORKLOADS: Mapping[str, str] = {
     "persistent": '"persistent"',
     "finite": '{ finite = { size = "300kB" } }\nstart = "1.2s"',

@@ -87,7 +87,7 @@ def test_a_slope_seen_nearby_outweighs_the_one_from_afar_as_noise_lets_it() -> N
 
 def test_noise_is_what_no_rising_or_falling_curve_explains() -> None:
     assert scatter([]) == scatter([(1.0, 2.0)]) == Noise(0.0, 0)
-    # What only rises, or only falls, is its own curve, steps and bends included, and tells no noise.
+    # Values that only rise, or only fall, are their own curve, steps and bends included, and show no noise.
     for values in ((1.0, 2.0, 2.5, 9.0), (4.0, 3.0, -8.0)):
         assert scatter(list(enumerate(values))) == Noise(0.0, 0)
     # Two at one place differ by noise alone, on either side of a step, too.
@@ -130,7 +130,7 @@ def height(level: Sequence[Point]) -> float:
 
 
 def scattered(points: Sequence[Point]) -> Noise:
-    """What `scatter` says, by its definition."""
+    """The result of `scatter` by its definition."""
     either = [levels(points), levels([(-x, y) for x, y in points])]
     squares = [[math.fsum((y - height(each)) ** 2 for _, y in each) for each in found] for found in either]
     left, count = min((math.fsum(each), len(each)) for each in squares)
@@ -162,7 +162,7 @@ def test_a_line_is_the_one_of_least_squares(points: list[tuple[float, float]], a
 
 @pytest.mark.parametrize("away", [0.0, 1.5])
 def test_the_zero_of_a_line_lies_where_is_said_as_often_as_is_said(away: float) -> None:
-    """Of 2,000 noisy lines each end of the interval is beyond the zero in 1 %, be it among the observations or not."""
+    """Each end of the interval is beyond the zero in 1 % of 2,000 noisy lines, inside the data and outside of it."""
     random = np.random.default_rng(7)
     missed = unbounded = 0
     for _ in range(2000):
@@ -184,7 +184,7 @@ def test_a_line_that_may_not_rise_is_zero_anywhere() -> None:
     assert high == pytest.approx(1.5)
 
 
-# What was seen is computed once ----------------------------------------------------------------------------------
+# Caching of computed values --------------------------------------------------------------------------------------
 
 MARGINS = (Goal("utilization", ">=", 0.9), Goal("jain_index", "<=", 0.5))
 
@@ -253,7 +253,7 @@ def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, l
 
 
 class Seen:
-    """What a search knows of a margin that rises with the logarithm of the buffer, or falls."""
+    """The observations of a margin that rises or falls with the logarithm of the buffer."""
 
     def __init__(self, zero: float, slope: float, noise: float, ends: tuple[int, int], seed: int = 1) -> None:
         self.zero, self.slope, self.spread = zero, slope, noise

@@ -14,7 +14,7 @@ from forebay.search.noisy_threshold import MOST, located
 from forebay.search.plan import Plan
 from forebay.search.search_state import SearchState
 
-#: The loss rate is 1 % at so many packets.
+#: The buffer at which the loss rate is 1 %, in packets.
 EDGE = 70
 GOAL = Goal("loss_rate", "<=", 0.01)
 ERROR = 0.1

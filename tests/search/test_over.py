@@ -101,7 +101,7 @@ def test_a_buffer_has_one_name_and_turning_it_leaves_the_others_alone(text: str,
     turned = found.apply(7)
     for other in scenario.core.buffer_keys:
         before, after = scenario.core.buffer_of(other), turned.core.buffer_of(other)
-        # What has no buffer of its own waits in the link's.
+        # Traffic without a buffer of its own waits in the link's.
         same = other == key or (key == TARGET and other == REST)
         assert after["packets"] == (7 if same else before["packets"])
     assert BufferVariable(turned, found.key).size == found.sized(7)
@@ -142,7 +142,7 @@ def test_a_class_is_sized_while_the_others_stay() -> None:
     assert told["over"] == VOICE
     assert told["rules"] == []
     assert {each["name"]: each["buffer"]["packets"] for each in told["also"]} == {"as configured": 20, "2kB": 10}
-    # What was measured is the class's own affair: each point is a run with just that buffer changed.
+    # The measurements concern the class alone: each point is a run with just that buffer changed.
     at = next(point for point in answer.points if point.buffer.packets == 10)
     # Its random streams are its own, and those of the search and the fresh ones.
     plan, core = Plan(smallest=1, largest=1, ceiling=1), scenario.core.with_buffer(VOICE, 10)

@@ -259,7 +259,7 @@ def test_runs_whose_end_matters_are_not_cut(keys: dict[str, str]) -> None:
 
 
 class Timed(Measurements):
-    """Replications until so many have been made."""
+    """Measurements that time out after `left` replications."""
 
     left = math.inf
 
@@ -349,7 +349,7 @@ def test_a_search_whose_time_is_over_goes_on_from_there(tmp_path: Path) -> None:
     assert answer.packets == recommend(scenario).packets
 
 
-# What people and programs read -------------------------------------------------------------------------------------
+# Output for people and programs ------------------------------------------------------------------------------------
 
 
 def asked(small: Path, *options: str) -> dict[str, Any]:
@@ -399,7 +399,7 @@ def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: py
 def test_what_cannot_be_waited_for_is_refused(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], error: str
 ) -> None:
-    # What is simulated before the time is over stays for whoever goes on.
+    # Replications that were simulated before the time was over stay for the next search.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     answer = forebay("recommend", small, "--no-picture", *options)
     assert answer.code == 2

@@ -166,7 +166,7 @@ def test_where_goals_nearly_hold_together_both_sides_say_what_they_need() -> Non
 
 
 def test_a_rule_far_beyond_the_range_is_named_without_a_simulation() -> None:
-    """What a rule asks for at 99.99 % has no number in the search, which once ended in an overflow."""
+    """The value that a rule states at 99.99 % has no number in the search; this once ended in an overflow."""
     answer = recommend(SCENARIO, ["utilization>=99.99%"], over="link.buffer=10p..40p", quick=True)
     far = [rule for rule in answer.rules if rule.buffer is not None and rule.buffer.value > 11_000]
     assert far

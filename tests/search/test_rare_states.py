@@ -29,7 +29,7 @@ measure = "8s"
 [goal]
 utilization = ">= 80%"
 """
-#: A medium that turns bad once in so many packets.
+#: A medium that turns bad with the probability `to_bad` at each packet.
 FADING = """
 [link]
 rate = "8Mbps"

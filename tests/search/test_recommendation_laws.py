@@ -71,7 +71,7 @@ def test_analyses_of_a_share_can_refuse_at_first_and_accept_from_the_second_on(
     analyses = Precision(confidence, fraction=fraction)._analyses_of_share(first, fraction)
     assert list(analyses) == sorted(set(analyses))
     assert 3 <= len(analyses) <= 4
-    # Four looks, each at its quarter of the error: where all draws hold, so many are just enough.
+    # Four analyses share the error equally. `enough` draws are just sufficient if the goals hold in all of them.
     level = 1 - (1 - confidence) / 4
     enough = next(count for count in itertools.count(1) if 1 - fraction**count >= level)
     assert analyses[0] == max(first, 8)
@@ -84,7 +84,7 @@ def test_analyses_of_a_share_can_refuse_at_first_and_accept_from_the_second_on(
 
 
 class Scale:
-    """Stands for a variable of so many packets per bandwidth-delay product, with so many configured."""
+    """A stub of a variable with given packets per bandwidth-delay product and a given configured number."""
 
     is_target, scenario = True, SCENARIO
 
@@ -95,7 +95,7 @@ class Scale:
 
 @pytest.mark.parametrize("scale", [0.01, 0.5, 3.9, 4.0, 4.1, 100.2, 1e4])
 def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float) -> None:
-    """Of a link with next to no product it is a few packets all the same, enough for a queue to be one."""
+    """For a link with a product near zero it still reaches a few packets, enough to form a queue."""
     plan = plan_of(Scale(scale), Named([1, 64, 65, 10**6]), PRECISION)  # type: ignore[arg-type]
     assert plan.smallest == 1
     assert plan.ceiling == max(64, math.ceil(16 * scale))
@@ -212,7 +212,7 @@ def test_a_metric_that_was_not_measured_has_no_front() -> None:
         front(answer, "utilization,speed")  # type: ignore[arg-type]
 
 
-# What is measured ------------------------------------------------------------------------------------------------
+# Measured buffers ------------------------------------------------------------------------------------------------
 
 
 def test_progress_is_of_all_searches_and_never_beyond_what_is_expected() -> None:

@@ -35,7 +35,7 @@ def start(path: Path, cache: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def interrupted(path: Path, cache: Path, how: signal.Signals, after: int) -> tuple[int, str]:
-    """Interrupt a search as soon as so many replications are kept; return how many are, and what it said."""
+    """Interrupt a search as soon as `after` replications are kept; return how many are kept, and the output."""
     process = start(path, cache)
     deadline = time.monotonic() + 60
     while kept(cache) < after and process.poll() is None and time.monotonic() < deadline:
@@ -68,7 +68,7 @@ def longer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(longer: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The answer of a search that nobody interrupts."""
+    """The answer of an uninterrupted search."""
     out, err = start(longer, tmp_path_factory.mktemp("cache")).communicate(timeout=120)
     assert err == ""
     return out
@@ -106,7 +106,7 @@ def test_a_fresh_search_takes_and_leaves_nothing(longer: Path, whole: str, tmp_p
     assert kept(tmp_path) == done
 
 
-# What is kept ------------------------------------------------------------------------------------------------------
+# Kept replications -------------------------------------------------------------------------------------------------
 
 
 class Simulated(Exception):  # noqa: N818 - a signal of the tests
@@ -194,7 +194,7 @@ def test_sensitivity_goes_on_too(tmp_path: Path) -> None:
     assert list((tmp_path / "late").iterdir()) == []
 
 
-# What cannot be used -----------------------------------------------------------------------------------------------
+# Unusable files ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", ["middle", "end", "header", "everything", "foreign"])

@@ -1,4 +1,4 @@
-"""What an interrupted search keeps: whole, bounded, its own, and gone with the answer."""
+"""Tests of the replications that an interrupted search keeps: whole, bounded, its own, and removed with the answer."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_what_is_kept_goes_with_the_answer_and_stays_after_an_interruption(
             raise error
     assert [path.exists() for path in paths] == [stays] * 2
     assert len(set(paths)) == 2
-    # Nobody holds them any more.
+    # No search holds the files any more.
     if stays:
         again = opened(tmp_path, simulated[0])
         assert again.count == 1
@@ -192,7 +192,7 @@ def test_a_disk_that_is_full_costs_nothing_but_the_resumption(
 def test_one_search_keeps_up_to_its_bound(
     lines: int, tmp_path: Path, simulated: tuple[Scenario, Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What goes beyond it is the last line; a file more than twice as large was not written by this."""
+    """The line that exceeds the bound is the last one; a file more than twice as large was not written by this."""
     path = left(tmp_path, simulated)
     header, line = map(len, path.read_bytes().splitlines(keepends=True))
     for bound, kept in ((header + lines * line, lines + 1), (header + lines * line - 1, lines)):

@@ -1,4 +1,4 @@
-"""What the simulation says of a rule, in figures and in words."""
+"""Tests of the simulation's verdict on a rule, in figures and in words."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_the_json_has_the_judgment_of_every_rule() -> None:
         if rule.buffer is None:
             assert not rule.judgment.simulated
             continue
-        # What it says is what stands in the curve at the rule's buffer, or between its neighbors.
+        # The verdict agrees with the curve at the rule's buffer, or between its neighbors.
         at = on_curve(answer.points, rule.buffer)
         assert rule.judgment.simulated == (at is not None)
         assert rule.judgment.interpolated == (answer.at(rule.buffer) is None and at is not None)

@@ -448,7 +448,7 @@ def test_what_was_refused_is_no_island() -> None:
     assert list(search._feasible_intervals(70)) == []
 
 
-# What carries a confidence --------------------------------------------------------------------------------------
+# Confidence of the answers --------------------------------------------------------------------------------------
 
 
 class Repeating(Link):

@@ -1,4 +1,4 @@
-"""What the search does, step by step, where a judge that knows the answer says what is met and how surely."""
+"""Tests of the search step by step, with a judge that knows the answer and its confidence."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_the_goal_that_is_least_sure_is_named() -> None:
         assert outcome.binding == weakest.key
 
 
-# What is measured ------------------------------------------------------------------------------------------------
+# Measured buffers ------------------------------------------------------------------------------------------------
 
 
 def test_each_look_has_its_part_of_the_error() -> None:
@@ -182,7 +182,7 @@ def test_each_look_has_its_part_of_the_error() -> None:
 
 @pytest.mark.parametrize("enough", [4, 8, 16, 99])
 def test_replications_are_added_while_it_is_unclear(enough: int) -> None:
-    """What stays unclear after all interim analyses does not count as met."""
+    """A buffer that stays unclear after all interim analyses does not count as met."""
     test = Oracle(since(250), unclear=lambda buffer, count: buffer == 250 and count < enough)
     outcome, _, search, _ = searched(test, also=(235, 250, 270))
     assert len(search.samples[250]) == min(enough, 16)
@@ -328,7 +328,7 @@ def test_the_compromise_is_the_smallest_of_those_that_miss_least() -> None:
 
 
 def test_goals_take_the_side_on_which_they_are_measured() -> None:
-    """What does not change with the buffer asks for room: it costs nothing to look there."""
+    """A goal that does not change with the buffer counts as one that needs room: a look there costs nothing."""
     for goals, room in (
         ([ROOM], (ROOM.key,)),
         ([SMALL], ()),

@@ -164,7 +164,7 @@ def reports(values: list[float]) -> list[Report]:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_judges_heed_goals_that_were_not_told_apart(order: int) -> None:
-    """Also where nobody gave them keys: every judge looks at both bounds, in either order."""
+    """Goals without keys count, too: every judge looks at both bounds, in either order."""
     goals = [Goal("utilization", ">=", 0.7), Goal("utilization", "<=", 0.9)][::order]
     below, within, above = ([value + 0.001 * k for k in range(8)] for value in (0.5, 0.8, 0.95))
     for values, holds in ((below, False), (within, True), (above, False)):
@@ -229,7 +229,7 @@ def test_a_file_asks_for_what_options_ask_for(asked: tuple[str, ...]) -> None:
             jittered(read.changed("flows.0.rtt=40ms"))[0],
         ):
             assert list(map(said, after.goals)) == list(map(said, read.goals))
-        # What options ask for stands for all that the file asks of the metric.
+        # Goals of options replace all goals of the file for the metric.
         assert [said(goal) for goal in with_goals(read, asked[:1]).goals] == [said(_only(asked[0]))]
     both = recommend(Scenario.parse(in_file(asked)), replications=2)
     assert {said(goal.goal) for goal in both.goals.values()} == wanted

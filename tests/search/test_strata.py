@@ -174,7 +174,7 @@ def test_members_are_of_their_strata_and_of_the_series(text: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("text", "rare"), [(BIMODAL, 0.1), (START, 0.01)])
 def test_an_observation_takes_the_probabilities_from_draws_of_its_own(text: str, rare: float) -> None:
-    """Their mean is the declared probability, and their spread that of a share of so many draws (binomial law).
+    """Their mean is the declared probability, and their spread that of a share of as many draws (binomial law).
 
     If all observations shared the weights, no number of runs would show the error of these.
     """

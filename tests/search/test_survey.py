@@ -159,7 +159,7 @@ def test_each_place_is_the_scenario_with_both_values(found: FeasibleMap) -> None
 
 
 def test_a_packet_s_time_bounds_the_delay(found: FeasibleMap) -> None:
-    """So many packets of 8,000 bits at such a rate take longer than 80 ms once they wait: none of these is met."""
+    """A buffer whose packets of 8,000 bits take longer than 80 ms at the rate is not met."""
     for point in found.points:
         rate, buffer = (setting.value for setting in point.settings)
         if point.verdict == "met":

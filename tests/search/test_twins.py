@@ -78,7 +78,7 @@ def compared(exact: float, with_hosts: float, spread: float, goal: float = 0.5) 
     return found
 
 
-# What counts as a difference ---------------------------------------------------------------------------------------
+# Differences between twins -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_an_answer_that_phases_decide_states_no_confidence(file: Path) -> None:
     assert told["twin"]["metrics"]["utilization"]["flips"] == ["utilization"]
 
 
-#: What happens before the runs of a twin.
+#: An action before the runs of a twin.
 Before = Callable[[Measurements, Any], object]
 
 

@@ -1,4 +1,4 @@
-"""What a search varies, what may be asked of it, and what it keeps: each by its definition."""
+"""Tests of a search's variable, of its permitted questions, and of its kept replications, by definition."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_a_key_that_names_no_buffer_is_refused_with_those_there_are() -> None:
             assert key in str(raised.value)
 
 
-# What may be asked -----------------------------------------------------------------------------------------------
+# Permitted questions ---------------------------------------------------------------------------------------------
 
 
 def refused(goal: str, *groups: str, engine: str = "packet", place: str | None = None) -> str | None:

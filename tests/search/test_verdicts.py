@@ -79,7 +79,7 @@ def check(outcome: Outcome, plan: Plan) -> None:
 
 
 def within(wrong: int, searches: int, plan: Plan) -> bool:
-    """Whether so many are no more than stated, two standard errors allowed."""
+    """Whether the count of wrong verdicts is no more than stated, with an allowance of two standard errors."""
     error = 1 - plan.confidence
     return wrong / searches <= error + 2 * math.sqrt(error * (1 - error) / searches)
 
@@ -90,7 +90,7 @@ CASES = [(kind, plan, name) for kind, plan in KINDS for name in SYSTEMS]
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "plan", "name"), CASES)
 def test_a_verdict_is_wrong_as_seldom_as_stated(kind: type[Search | QuickLook], plan: Plan, name: str) -> None:
-    """Of 34 searches for each of three noises, those that say wrongly that there is no buffer, or where one may be."""
+    """Count wrong verdicts in 34 searches for each of three noises: no buffer exists, or a wrong interval for it."""
     means, goals = SYSTEMS[name]
     least = minimum(means, goals)
     verdicts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What is said of links whose rate changes: a buffer in time at each rate, and the drain after a fall."""
+"""Tests of the output for links whose rate changes: a buffer in time at each rate, and the drain after a fall."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IN_TIME = "In time: 12.0 ms at 50 Mb/s, 21.8 ms at 27.5 Mb/s on average, 120 ms 
 
 
 def told(view: RenderableType) -> str:
-    """What a console of 80 columns shows, its lines as one."""
+    """The output of a console of 80 columns, its lines joined."""
     console = Console(width=80, file=io.StringIO(), record=True)
     console.print(view)
     lines = console.export_text().splitlines()
@@ -48,7 +48,7 @@ def test_a_report_tells_its_buffer_at_each_rate_and_the_longest_drain() -> None:
     shown = told(report_view(report, scenario, "report"))
     assert IN_TIME in shown
     drain = report.metrics["drain_time_max_s"].mean
-    # Of a queue that is full as the rate falls: 120 ms, and up to a packet's 2.4 ms.
+    # A queue that is full as the rate falls drains in 120 ms, and up to a packet's 2.4 ms.
     assert 0.05 < drain < 0.1225
     assert f"longest drain {formatting.estimate('drain_time_max_s', report.metrics['drain_time_max_s'])}" in shown
     assert "p99 delay while slow" in shown

@@ -75,7 +75,7 @@ def curves(panel: Panel, name: str) -> list[Curve]:
 
 
 def group(root: ET.Element, name: str) -> list[ET.Element]:
-    """What is drawn of a series."""
+    """The drawn elements of a series."""
     return [part for found in root.iter("g") if found.get("class") == f"s-{name}" for part in found.iter()]
 
 
@@ -189,7 +189,7 @@ def test_words_lie_where_there_is_room() -> None:
         assert text.get("text-anchor") == anchor
 
 
-# Of a recommendation ---------------------------------------------------------------------------------------------
+# Charts of a recommendation --------------------------------------------------------------------------------------
 
 
 def test_no_line_leads_through_a_single_run(answer: Recommendation) -> None:

@@ -228,7 +228,7 @@ MARKUP = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-#: What stands for a file's name where a scenario is a text.
+#: Placeholders for the file name of a scenario that is given as text.
 PLACEHOLDERS = {"<text>"}
 
 

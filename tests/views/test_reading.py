@@ -77,7 +77,7 @@ AXE = Path(next(iter(find_spec("axe_playwright_python").submodule_search_locatio
 @pytest.mark.parametrize("which", ["feasible", "crowded", "conflict", "gallery", "observation"])
 def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], which: str, scheme: str, width: int) -> None:
     show(browser, pages[which], width, scheme=scheme)
-    # What is folded is read, too.
+    # Folded parts are read, too.
     browser.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
     browser.execute_script(AXE.read_text(encoding="utf-8"))
     found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
@@ -190,7 +190,7 @@ def test_contrast_is_enough(scheme: str) -> None:
 
 
 def test_colors_are_named() -> None:
-    """What is not in the two palettes would be the same by day and by night."""
+    """A color outside the two palettes would be the same by day and by night."""
     for sheet in ("webpage.css", "gallery.css"):
         style = (ROOT / "python" / "forebay" / "views" / sheet).read_text(encoding="utf-8")
         rest = re.sub(r":root \{.*?\}", "", style, flags=re.DOTALL)

@@ -118,7 +118,7 @@ def test_what_is_shown_is_bounded() -> None:
 
 
 def test_one_place_writes_to_the_terminal() -> None:
-    """Whoever printed by other ways would have to think of controls again."""
+    """Code that prints by other ways would have to handle control characters again."""
     for path in (ROOT / "python" / "forebay" / "commands").glob("*.py"):
         called = {
             ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)

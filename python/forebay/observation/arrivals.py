@@ -42,16 +42,16 @@ class Dispersion:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """How transfers begin.
+    """The arrival process of transfers.
 
     Attributes
     ----------
     rate : Estimate
-        A second.
+        Arrivals per second.
     kind : {"poisson", "bursty", "smooth", "unknown"}
-        Beside a Poisson process; unknown where they are too few to tell.
+        The kind of process compared with a Poisson process; "unknown" if there are too few arrivals to tell.
     gap : Distribution or None
-        Of the seconds from one to the next, for the scenario; none of fewer than two arrivals.
+        Distribution of the seconds from one arrival to the next, for the scenario; None for fewer than two arrivals.
     why : str
         The evidence, in a sentence without its end.
     dispersion : tuple of Dispersion
@@ -107,7 +107,7 @@ def _windows(found: Numbers, span: float, windows: int) -> Numbers:
 
 
 def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], source: str) -> Estimate:
-    """By batches where there are many, else Poisson's with the dispersion that was seen."""
+    """The rate with an interval from batches if there are many, otherwise Poisson's with the observed dispersion."""
     from scipy.special import chdtri
 
     from forebay.results.statistics import mean_interval
@@ -137,7 +137,7 @@ def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
     while windows >= FEWEST_WINDOWS:
         counts = _windows(found, span, windows)
         index = float(np.var(counts, ddof=1) / np.mean(counts))
-        # What a Poisson process would scatter by: the ends are those of index times chi-square over its degrees.
+        # The scatter of a Poisson process: the ends are those of index times chi-square over its degrees of freedom.
         ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
         low, high = (index * (windows - 1) / float(chdtri(windows - 1, p)) for p in ends)
         told.append(Dispersion(span / windows, Estimate(index, min(low, index), max(high, index), "", source, windows)))

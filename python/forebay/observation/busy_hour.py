@@ -71,7 +71,7 @@ class Window:
 
     @classmethod
     def parse(cls, text: str) -> Window:
-        """Read what `--window` says.
+        """Parse the value of `--window`.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Span:
 
     @property
     def sentence(self) -> str:
-        """What a scenario describes."""
+        """The sentence that names the part of the input which a scenario describes."""
         return f"described is {self.why}: {time_of(self.begin_s)} to {time_of(self.end_s)}"
 
 
@@ -187,17 +187,17 @@ class Day:
     Attributes
     ----------
     span : Span
-        What the scenario describes.
+        The part of the input that the scenario describes.
     described, mean : Estimate
         Load of the span and of the whole input, in bit/s.
     quantiles : tuple of Estimate
-        Of the load of its intervals: median, 95 %, 99 %, and the largest.
+        Quantiles of the load of its intervals: median, 95 %, 99 %, and the largest.
     interval_s : float
         Usual length of an interval.
     columns : tuple of Column
         The load over the whole input; times from its beginning.
     hours : tuple of Hour
-        Empty where the input is shorter than a day or its clock is none of a calendar.
+        The hours; empty if the input is shorter than a day or its clock is not a calendar's.
     losses : tuple of LossAt
         Intervals with drops, those with most of them first.
     lossy : int
@@ -205,7 +205,7 @@ class Day:
     loss, loss_of_all : Estimate or None
         Drops over drops and packets sent, in the span and in the whole input.
     loss_at_most : float or None
-        The same in the whole input where packets are not counted: if each packet had 1,500 bytes.
+        The same in the whole input if packets are not counted: it assumes 1,500 bytes for each packet.
     """
 
     span: Span
@@ -230,7 +230,7 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
     intervals : Intervals
         At least two.
     window : Window
-        What to describe.
+        The part of the input to describe.
     source : str
         Where the load comes from, in a clause.
 
@@ -271,7 +271,7 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
 
 
 def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], str]:
-    """Which intervals are described, and why."""
+    """Mark the described intervals, and state the reason."""
     starts, ends = intervals.starts_s, intervals.starts_s + intervals.seconds
     everything = np.ones(starts.size, dtype=bool)
     if window.begin_s is not None and window.end_s is not None:
@@ -320,7 +320,7 @@ def _busiest(
 
 
 def _columns(intervals: Intervals) -> tuple[Column, ...]:
-    """At most so many stretches of the same length; those without an interval are left out."""
+    """Columns of the same length, up to a maximum number; columns without an interval are left out."""
     starts, rates = intervals.starts_s - intervals.starts_s[0], intervals.rates
     length = float(starts[-1] + intervals.seconds[-1])
     number = np.minimum((starts / length * COLUMNS).astype(int), COLUMNS - 1)

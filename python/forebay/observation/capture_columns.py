@@ -55,7 +55,7 @@ def gaps_of(direction: CapturedDirection) -> Gaps:
 
 
 def backlogs_of(crossing: _core.Crossing) -> Backlogs:
-    """What waited, with the packet that came."""
+    """The backlogs of the queue at arrivals, the arriving packet included."""
     at_drops = crossing["backlog_bytes_at_drops"], crossing["backlog_packets_at_drops"]
     lost_bytes, lost_packets = (np.repeat(_middle(counted), counted["count"].astype(int)) for counted in at_drops)
     packets, bytes_ = crossing["through"]
@@ -77,7 +77,7 @@ def _middle(counted: Any) -> NDArray[np.float64]:
     return middle
 
 
-#: What the interface before the queue saw, by the path of a stream, with its first and last time there.
+#: Observations of the interface before the queue, by the path of a stream, with its first and last time there.
 Fronts = Mapping[int, Sequence[tuple[int, int, Front]]]
 
 
@@ -102,7 +102,7 @@ def streams_of(columns: dict[str, Any], origin: int, fronts: Fronts) -> list[Str
 
 
 def _with_windows(columns: dict[str, Any]) -> NDArray[np.bool_]:
-    """Of which streams windows over time are looked at: the largest, as far as there is memory for all of these."""
+    """Mark the streams whose windows over time are evaluated: the largest ones, as far as memory allows."""
     table = columns["windows"]
     last = np.zeros(len(columns["connection"]))
     np.maximum.at(last, table["stream"].astype(int), table["index"].astype(float) + 1.0)
@@ -142,7 +142,7 @@ def _seconds(nanoseconds: Any) -> float | None:
 
 
 def _front(columns: dict[str, Any], row: int, fronts: Fronts) -> Front | None:
-    """Of streams that had these addresses and ports one after the other, the one of this time."""
+    """Select the stream of this time among the streams that used these addresses and ports one after the other."""
     first, last = int(columns["first_ns"][row]), int(columns["last_ns"][row])
     found = fronts.get(int(columns["path"][row]), ())
     return max(found, key=lambda it: min(it[1], last) - max(it[0], first))[2] if found else None

@@ -53,8 +53,8 @@ _EACH = 64
 _SHARE = 0.001
 #: Below this variation of their gaps packets come at equal distances.
 _EQUAL = 0.3
-#: Packets of a stream, and windows of so many packets each, that tell whether it has one rate; and the share of the
-#: bytes whose streams have, from which on all have.
+#: Least packets (and least windows) of a stream that tell whether it has one rate, and least packets of each window.
+#: The last value is a share of bytes: if more bytes belong to streams with one rate, the group has one rate.
 _TOLD, _IN_A_WINDOW, _MOSTLY = 20, 20, 0.5
 #: Share of the bytes from which on a connection is told of, whatever is known of it.
 _WORTH_TELLING = 0.01
@@ -83,18 +83,18 @@ _LIMITED_BY: Mapping[Limit, LimitedBy] = {
 
 
 def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequence[str]) -> Finding:
-    """Everything that a capture says.
+    """Make the finding of a capture.
 
     Parameters
     ----------
     seen : Seen
-        What was read.
+        The direction of the capture, as it was read.
     observed : Observed
-        What it was taken to mean.
+        The interpretation of that direction.
     load : Load
-        What the link carried.
+        The load that the link carried.
     remarks : sequence of str
-        What the input is like.
+        Sentences about the quality of the input.
     """
     packets = float(seen.load.packets.sum())
     total = float(seen.load.bytes.sum())
@@ -334,7 +334,7 @@ def _rate(flows: Sequence[LongFlow], tick_s: float) -> Estimate:
 
 
 def _mean_rate(stream: Stream, source: str, tick_s: float) -> Estimate:
-    """Of one flow, with the scatter of its windows and a tick of the clock at both ends."""
+    """The mean rate of one flow, with the scatter of its windows and a tick of the clock at both ends."""
     if stream.windows is None or len(stream.windows) < 2:
         return Estimate(stream.mean_bps, -math.inf, math.inf, "bit/s", source, 1)
     bits = stream.windows.bytes * 8.0
@@ -424,9 +424,9 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
 
 
 def _is_even(stream: Stream) -> bool:
-    """Whether a stream has one rate: equal distances, or as many packets in each of many windows.
+    """Whether a stream has one rate: its packets have equal gaps, or each of many windows has as many packets.
 
-    A queue shifts packets, and their distances with them. Of packets at random the variance of a count is its mean.
+    A queue shifts packets and thereby changes their gaps. For random packets the variance of a count equals its mean.
     """
     if stream.packets < _TOLD:
         return False
@@ -460,7 +460,7 @@ def _rows(observed: Observed, brief: Sequence[Stream], tick_s: float) -> Iterabl
 
 
 def _row(role: str, stream: Stream, place: Place, tick_s: float) -> FlowFinding:
-    """What a stream tells of itself, whatever limits it."""
+    """The row of a stream in the table of flows, before anything is known of its limit."""
     rate = _mean_rate(stream, "bytes over time", tick_s) if stream.seconds > 0 else None
     return FlowFinding(role, stream.seconds, float(stream.bytes), rate, None, _loss(stream, place), "", "unknown")
 
@@ -469,7 +469,7 @@ def _loss(stream: Stream, place: Place) -> Estimate:
     """Share of packets that were lost here, with Wilson's interval of as many packets as lose independently."""
     lost = stream.lost(place)
     sent = stream.packets + (lost if place is Place.BEHIND else 0)
-    # Losses within a round trip are one event: so many of them are worth one.
+    # Losses within a round trip are one event: together they count as one observation.
     worth = sent / max(lost / max(len(stream.losses_s), 1), 1.0)
     share, z = lost / sent, 1.6449
     middle = (share + z * z / (2 * worth)) / (1 + z * z / worth)

@@ -47,28 +47,28 @@ class LongFlow:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a capture says of its link.
+    """The interpretation of a capture of one link.
 
     Attributes
     ----------
     place : Place
-        Where it was taken.
+        The place where the capture was taken.
     is_place_known : bool
-        Whether anything tells that place: else it is taken to be behind the queue.
+        Whether the capture identifies that place. If not, the place is assumed to be behind the queue.
     rate : Estimate or Unknown
-        Of the link, in bits of IP packets per second.
+        Rate of the link, in bits of IP packets per second.
     load_bps : Estimate
         Bits per second that came by, with the scatter of its tenths.
     limited : Estimate
         How many flows the link limits at a time.
     long_flows : sequence of LongFlow
-        In the order of their sizes, the largest first.
+        The long flows, the largest first.
     queue : Queue
-        Its limit, and how it drops.
+        The limit of the queue, and how it drops.
     transfers : Transfers
-        Short ones.
+        The short flows.
     unresponsive_share : float
-        Of the bytes, what nobody answers.
+        Share of the bytes that no receiver acknowledges.
     """
 
     place: Place
@@ -113,7 +113,7 @@ def observe_flows(seen: Seen, link: CaptureLink) -> Observed:
                 base_round_trip(
                     stream,
                     known,
-                    # Who is held up elsewhere may have a queue there that never empties.
+                    # A flow that is limited elsewhere may have a queue there that never empties.
                     emptied=limit is not Limit.ELSEWHERE and idle.was_met(stream),
                     shaken_quietly=_was_quiet(stream, load, known or link.least_bps),
                     tick_s=seen.tick_s,
@@ -130,10 +130,11 @@ def observe_flows(seen: Seen, link: CaptureLink) -> Observed:
 
 
 class _Idle:
-    """When the queue of a link was seen to be empty.
+    """The times at which a capture shows that the queue of a link was empty.
 
-    Behind it that is where the link did not send all that it can. Before it nobody sees that; and a link whose rate
-    does not show behind it was never busy.
+    A capture behind the queue shows an empty queue at the times when the link sent less than its rate. A capture
+    before the queue cannot show it. If a capture behind the queue does not show the link's rate, the link was never
+    busy.
     """
 
     def __init__(self, place: Place, rate_bps: float | None, load: Bins, mean_bps: float) -> None:

@@ -37,7 +37,7 @@ _EXCEEDED = 1.02
 _MOMENT_S, _MOMENT_PACKETS, _REACHED = 0.001, 100.0, 0.95
 #: Receivers that always answer sooner are next to the place; how many times as long packets wait before it as behind.
 _NEXT_S, _MUCH_MORE = 0.002, 10.0
-#: Who answers sooner is the host itself: no packet has been to another one and back.
+#: If an answer takes less than this, in seconds, the capturing host sent it: no packet reaches another host so fast.
 HOST_S = 30e-6
 
 
@@ -55,30 +55,30 @@ class Transfers:
 
 @dataclass(frozen=True)
 class Seen:
-    """The direction of a capture that is asked about, as the reader has told it together.
+    """The evaluated direction of a capture, as the reader has assembled it.
 
     Attributes
     ----------
     place : Place or None
-        Where it was taken; None where nobody says.
+        The place where the capture was taken; None if it is not known.
     start_s, end_s : float
-        First and last packet.
+        Times of the first and the last packet.
     packets : Packets
-        Its packets over time, with the rate of the link that they were sent over back to back.
+        Packets of the direction over time, with the rate of the link that sent them back to back.
     streams : sequence of Stream
-        Long ones and, as far as they are kept, short ones.
+        Long streams and, as far as they are kept, short ones.
     transfers : Transfers
-        Of whole connections.
+        Transfers of whole connections.
     unresponsive_bytes : float
-        IP bytes that nobody answers.
+        IP bytes that no receiver acknowledges.
     backlogs : Backlogs or None
-        Where both sides of the queue were captured.
+        The backlogs of the queue; None unless both sides of the queue were captured.
     gathered : bool
-        Whether segments were gathered where they were captured, into packets that no link carries.
+        Whether segmentation offload had merged segments at the capture into packets that no link carries.
     largest_bytes : float
-        Of its packets.
+        Size of the largest packet.
     unordered : str
-        Why nothing tells which side of the queue it is, where both sides were captured; empty elsewhere.
+        If both sides were captured but their order is unknown: why; otherwise empty.
     """
 
     place: Place | None
@@ -126,11 +126,11 @@ class CaptureLink:
     place : Place
         Where the capture was taken.
     is_place_known : bool
-        Whether anything tells that place: else it is taken to be behind the queue.
+        Whether the capture identifies that place. If not, the place is assumed to be behind the queue.
     rate : Estimate or Unknown
-        In bits of IP packets per second.
+        Rate of the link, in bits of IP packets per second.
     least_bps : float or None
-        What the link carried at least; None if the capture proves nothing.
+        Lower bound of the rate that the link carried; None if the capture proves none.
     long : sequence of Stream
         Long streams, the largest first.
     """
@@ -269,17 +269,17 @@ def _waits_are_before(streams: Sequence[Stream]) -> bool:
 
 
 def _place(streams: Sequence[Stream]) -> Place | None:
-    """Where a capture was taken: what is lost before it fills gaps, what is lost behind it comes twice.
+    """The place of a capture: a repair of a loss before it fills a gap; a repair of a loss behind it comes twice.
 
-    Without a loss it is known of a sender's own host only; None elsewhere.
+    Without a loss the place is known only on a sender's own host; otherwise it is None.
     """
     filled = sum(stream.filled for stream in streams)
     repeated = sum(stream.repeated for stream in streams)
     if repeated and not filled and _waits_are_before(streams):
-        # What was sent again was not lost: it came twice to receivers that are next to this place.
+        # The retransmitted packets were not lost: they arrived twice at receivers that are next to this place.
         return Place.BEHIND
     if repeated or filled:
         return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
     answers = [stream.before_s for stream in streams if stream.before_s is not None]
-    # Whatever queue there is, its senders are in front of it.
+    # The senders of any queue are in front of it.
     return Place.BEFORE if answers and max(answers) < HOST_S else None

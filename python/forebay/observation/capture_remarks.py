@@ -21,7 +21,7 @@ _SILENCE_S, _SILENT = 60.0, 0.02
 
 
 def capture_remarks(captures: Captures) -> tuple[str, ...]:
-    """What the captures are like, a sentence each, where that is not as it should be."""
+    """Remarks on defects of the captures, one sentence each."""
     captured = captures.columns
     notes, said = captured["notes"], []
 

@@ -180,7 +180,7 @@ def _by_waits(crossing: Crossing, tick_ns: float) -> bool | None:
     Parameters
     ----------
     crossing : Crossing
-        Of the direction of the data; its waits are negative where the order is the other one, or clocks differ.
+        The crossing of the data's direction; its waits are negative if the order is the opposite or the clocks differ.
     tick_ns : float
         Tick of the coarser clock.
     """

@@ -48,7 +48,7 @@ class Captures:
     chosen : CapturedInterface
         The interface that is described; the one behind the queue if both sides were captured.
     packets : Packets
-        Of its busiest direction.
+        Packets of its busiest direction.
     gathered : float
         Share of the bytes in packets larger than any link's, of the interface where it is largest.
     is_unordered : bool
@@ -153,7 +153,7 @@ def seen_of(captures: Captures) -> Seen:
     streams = direction["streams"]
     every = [*streams_of(streams["long"], origin, fronts), *streams_of(streams["sample"], origin, fronts)]
     loose = sum(stream.bytes for stream in every if not stream.responsive)
-    # Of short streams a sample is kept: their sum is known by protocol.
+    # Only a sample of the short streams is kept; their total per protocol is known.
     known = sum(amount[1] for number, amount in direction["protocols"].items() if number not in (TCP, _UDP))
     return Seen(
         place=Place.BEHIND if queue is not None and not gathered else _SIDES.get(interface["name"] or ""),

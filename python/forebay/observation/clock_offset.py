@@ -1,7 +1,7 @@
-"""What lies between two captures of one queue: the way from one place to the other, and what their clocks differ by.
+"""The offset between two captures of one queue: the propagation delay between their places plus their clock offset.
 
-Packets that are on that way do not wait. But of a queue that never emptied the least wait is waiting, too: only where
-it must have been empty at times is what every packet took at least the way between.
+The propagation delay is no waiting time. If the queue never emptied, however, the least delay contains waiting time.
+The least delay is therefore the offset only if the queue must have been empty at times.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from forebay.observation.packet_timing import Bins, is_idle_at_times
 
 __all__ = ["clock_offset_ns"]
 
-#: What lies between two ports of a router, and no queue waits for longer than, in nanoseconds.
+#: The largest delay between two ports of a router, and the longest wait in any queue, in nanoseconds.
 _NEXT_NS, _LONGEST_NS = 100_000, 1_000_000_000
-#: Times that the link takes for a large packet, which two stamps of one queue may be apart.
+#: The difference that two stamps at one queue may have, in transmission times of a large packet.
 _SENDINGS = 1.5
 
 
 def clock_offset_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool) -> int:
-    """By how much two captures are apart, in nanoseconds; 0 where they are next to each other, or nobody knows.
+    """The offset between two captures, in nanoseconds; 0 if they are next to each other or the offset is unknown.
 
     Parameters
     ----------
     least_ns : int
-        What a packet took at least from one capture to the other; negative where the clock behind is late.
+        Least time of a packet from one capture to the other; negative if the clock behind the queue is late.
     rate : Estimate or Unknown
-        Of the link.
+        Rate of the link.
     load : Bins
-        What left it.
+        Packets that left the link over time.
     packet_bytes : float
-        Its largest packets.
+        Size of its largest packets.
     hosts : bool
-        Whether both captures were taken on the hosts themselves, which no queue stands between alone.
+        Whether both captures were taken on the hosts, which are separated by more than the queue.
     """
     sending_ns = _SENDINGS * packet_bytes * 8e9 / rate.value if isinstance(rate, Estimate) else 0.0
     if abs(least_ns) <= max(_NEXT_NS, sending_ns):

@@ -1,11 +1,15 @@
-"""What a capture shows of a flow's congestion control, before anybody asks which one it is.
+"""Congestion signals of a flow: the evidence that a capture gives on its congestion control.
 
-Each piece is what a published probe measures at a server that it asks, taken here from a flow that nobody asked: what
-is kept of the window at a loss (TBIT: Padhye and Floyd, SIGCOMM 2001), how the window grows behind it (CAAI: Yang et
-al., IEEE/ACM Transactions on Networking 22, 2014; Gordon: Mishra et al., SIGMETRICS 2020), whether it falls without a
-loss and goes down to four segments (BBR's own probes: draft-cardwell-iccrg-bbr-congestion-control-00 sections 4.3.3
-and 4.3.4), and how large it is for the losses that it has, which the response function of whoever yields to losses
-bounds (Mathis et al., Computer Communication Review 27, 1997; RFC 9438 section 5.1).
+`controllers` names the controller from these signals. Published probes measure the same signals actively, at a server;
+here they come from passive observation of a flow:
+
+- the share of the window that remains after a loss (TBIT: Padhye and Floyd, SIGCOMM 2001);
+- the growth of the window after the loss (CAAI: Yang et al., IEEE/ACM Transactions on Networking 22, 2014; Gordon:
+  Mishra et al., SIGMETRICS 2020);
+- whether the window falls without a loss and goes down to four segments (BBR's own probes:
+  draft-cardwell-iccrg-bbr-congestion-control-00 sections 4.3.3 and 4.3.4);
+- the size of the window for its loss rate. The response function bounds it for a controller that yields to losses
+  (Mathis et al., Computer Communication Review 27, 1997; RFC 9438 section 5.1).
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ _KEPT = 256
 _FORMER = 16.0
 #: Lengths of such visits: 200 ms and a round trip, and how much of the former window they regain at once.
 _VISIT_S, _REGAINED = (0.16, 0.25), 0.45
-#: Rates of whoever yields (the square-root law) and of CUBIC: windows at one loss in as many packets.
+#: Factors of the response functions of Reno (the square-root law) and of CUBIC, for controllers that yield to losses.
 _RENO_RESPONSE, _CUBIC_RESPONSE = math.sqrt(1.5), (0.4 * 3.7 / 1.2) ** 0.25
 #: The same of Scalable, which keeps seven eighths and grows by a hundredth of its window, or by a segment if that is
 #: more: factors of the square root of the packets from one loss to the next, and of their number.
@@ -122,11 +126,11 @@ class CongestionSignals:
 
 
 def congestion_signals(stream: Stream) -> CongestionSignals:
-    """What a stream shows."""
+    """The congestion signals of a stream."""
     rtt = _mean_round_trip(stream)
     sender = stream.sender
     window = stream.packets / stream.seconds * rtt if stream.seconds > 0 else math.nan
-    # Who answers marks may do so without saying it (CWR), and then falls without a reduction.
+    # A sender may respond to marks without setting CWR. Its window then falls without a recorded reduction.
     busy = stream.idle_share < _IDLE and stream.pauses < _PAUSES and not stream.ecn_capable
     response, of_scalable = _responses(stream, rtt, window)
     return CongestionSignals(

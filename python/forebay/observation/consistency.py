@@ -48,7 +48,8 @@ def check_holes(paths: Sequence[Path], captured: Captured) -> None:
     for interface in captured["interfaces"]:
         distinct, unseen, filled = (_bytes(interface, name) for name in ("distinct", "unseen", "filled"))
         large = distinct + unseen > _ENOUGH
-        # What a queue loses is sent again and fills its gap; what a capture loses is not, and is of all streams.
+        # Packets that a queue drops are retransmitted and fill their gaps. Packets that a capture misses are not, and
+        # belong to all streams.
         shares = unseen[large] / (distinct + unseen)[large]
         if not len(shares) or unseen.sum() <= filled.sum():
             continue

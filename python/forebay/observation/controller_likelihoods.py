@@ -1,8 +1,9 @@
-"""How likely each family of congestion control shows what was seen: one density for each piece of evidence.
+"""The likelihood of each family of congestion control, given the signals: one density for each piece of evidence.
 
-Where a family's rule says what is to be seen, its density lies there, as wide as windows are rounded and looked at a
-round trip late. What is not of the list may do anything, which costs it where a rule of the list is kept to. Widths
-were taken from the engine's captures of one seed of `checks.observed_draws` and are judged on another.
+If a family's rule predicts a signal, its density lies at the prediction. Its width covers rounded windows and a
+measurement that is a round trip late. A controller outside the list may show any signal, so its density is lower where
+the signals follow a rule of the list. The widths come from the engine's captures of one seed of
+`checks.observed_draws` and are tested on another seed.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from forebay.observation.congestion_signals import CongestionSignals, Event
 
 __all__ = ["FACTORS", "UNKNOWN", "log_likelihoods"]
 
-#: What each family keeps of its window at a loss.
+#: The share of its window that each family keeps at a loss.
 FACTORS: Mapping[str, float] = MappingProxyType({"newreno": 0.5, "cubic": 0.7, "scalable": 0.875, "bbr": 1.0})
 UNKNOWN = "unknown"
 
-#: Of a single event: a share is of something that is no reduction (a repair of what was only late), or is anything.
+#: Shares of events that are no reduction (a repair of packets that were only late), and that no rule explains.
 _NOT_REDUCED, _ANYTHING = 0.04, 0.03
 #: Windows are whole segments, and are looked at within a round trip: errors in segments, and as a share.
 _ROUNDING, _SHARE = 0.7, 0.03
@@ -36,7 +37,7 @@ _GROWN, _GROWN_SHARE = 1.0, 0.15
 _FREEDOM = 4.0
 #: Events of one flow share what makes them err: together they are worth no more than some.
 _COMMON = 0.08
-#: What repairs and the response are worth, both of which tell how often losses come.
+#: Weight of the repairs and of the response: both depend on how often losses come.
 _OF_LOSSES = 0.7
 #: Share of BBR's flows that lose packets at their beginning and seldom later.
 _SELDOM = 0.25
@@ -106,7 +107,7 @@ def _of_events(events: Sequence[Event]) -> dict[str, float]:
         for factor in _OTHERS
     ])  # fmt: skip
     any_factor = special.logsumexp(each) - math.log(len(each))
-    # What BBR delivers may be the same share at every loss of a flow, or another one at each.
+    # The share that BBR delivers may be equal at all losses of a flow, or differ from loss to loss.
     steady = each[_OTHERS >= _DELIVERED]
     one_factor = special.logsumexp(steady) - math.log(len(steady))
     varying = worth * float(np.sum(np.log(_of_bbr(before, after, error))))
@@ -119,7 +120,7 @@ def _of_events(events: Sequence[Event]) -> dict[str, float]:
 def _mostly(
     density: NDArray[np.float64], before: NDArray[np.float64], after: NDArray[np.float64], error: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """A density of reductions, beside what is none and what nobody explains."""
+    """A density of reductions, mixed with events that are no reduction and events that no rule explains."""
     rest = 1.0 - _NOT_REDUCED - _ANYTHING
     return rest * density + _NOT_REDUCED * _t(after - before, error) + _ANYTHING / (1.5 * before)
 
@@ -194,7 +195,11 @@ def _of_response(seen: CongestionSignals) -> dict[str, float]:
 
 
 def _of_repairs(seen: CongestionSignals) -> dict[str, float]:
-    """Who yields repairs for a round trip or two and then grows for as many as its window has segments."""
+    """Log-likelihoods of the share of repairing round trips.
+
+    A controller that yields repairs for a round trip or two. It then grows for as many round trips as its window has
+    segments.
+    """
     if not math.isfinite(seen.repairing) or not seen.window > 0:
         return {}
     share = min(max(seen.repairing, 1e-3), 1.0 - 1e-3)
@@ -205,7 +210,7 @@ def _of_repairs(seen: CongestionSignals) -> dict[str, float]:
 
     def beta(first: float, second: float) -> float:
         density = special.xlogy(first - 1.0, share) + special.xlog1py(second - 1.0, -share)
-        # Of the logarithm of the share, as above.
+        # The density of the logarithm of the share, as above.
         return float(density - special.betaln(first, second) + math.log(share))
 
     return {

@@ -1,4 +1,4 @@
-"""Which family of congestion control a flow belongs to, with a probability that is one.
+"""The family of congestion control of a flow, with a probability that is one.
 
 Reno halves its window at a loss (RFC 5681), CUBIC keeps 0.7 of it (RFC 9438 section 4.6), Scalable 0.875 (Kelly 2003),
 and BBR goes on (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.4). `evidence` is what was seen and
@@ -27,13 +27,13 @@ __all__ = ["FACTORS", "UNKNOWN", "Family", "families", "family", "hidden", "like
 #: From which probability on a family has a name that hardly any sender runs, and that others look like for a while;
 #: and up to which share of senders it is one of these.
 _NAMED_RARE, _RARE = 0.8, 0.05
-#: What is taken for likely before anything is seen; "unknown" are controllers that are not in the list.
+#: Prior probabilities of the families; "unknown" stands for controllers that are not in the list.
 _PRIOR: Mapping[str, float] = MappingProxyType(
     {"newreno": 0.27, "cubic": 0.34, "scalable": 0.01, "bbr": 0.3, UNKNOWN: 0.08}
 )
 #: How many flows the prior is worth beside the others of a link.
 _PRIOR_FLOWS = 3.0
-#: What another flow is worth beside one of the prior's: flows of a group err together.
+#: Weight of another flow relative to one flow of the prior: flows of a group have common errors.
 _OTHERS_WORTH = 0.1
 #: Steps in which shares and flows are brought in line.
 _STEPS = 30
@@ -43,18 +43,18 @@ _SMALL = 3.5
 
 @dataclass(frozen=True)
 class Family:
-    """What a flow's controller may be.
+    """The possible controllers of a flow, with their probabilities.
 
     Attributes
     ----------
     probabilities : mapping
-        Of each family and of "unknown"; they sum to 1.
+        Probability of each family and of "unknown"; they sum to 1.
     factor : float
-        Median of what was kept of the window; NaN where no loss told.
+        Median share of the window that was kept at a loss; NaN if no loss shows it.
     losses : int
-        Loss events that it rests on.
+        Number of loss events that the probabilities rest on.
     because : str
-        Why it has no name; empty where it has one.
+        Why the controller is not named; empty if it is named.
     """
 
     probabilities: Mapping[str, float]
@@ -109,7 +109,7 @@ def _mixed(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(logs) < 2:
         return found
     for _ in range(_STEPS):
-        # What a flow says of itself is not what the others say of it.
+        # The evidence of the other flows must not include that of the flow itself.
         others = _OTHERS_WORTH * (found.sum(axis=0) - found)
         total = _PRIOR_FLOWS + others.sum(axis=1, keepdims=True)
         found = special.softmax(logs + np.log((_PRIOR_FLOWS * prior + others) / total), axis=1)

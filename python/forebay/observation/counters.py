@@ -1,7 +1,7 @@
-"""A port's counters, polled: load and its quantiles, losses, and what queue watermarks say.
+"""Polled counters of a port: load and its quantiles, losses, and queue watermarks.
 
-All of it is of whole poll intervals. What happens within one, bursts and short queues first, is averaged away; only a
-watermark looks into it.
+Every figure is a mean over whole poll intervals. Bursts and short queues within an interval are averaged away; only a
+watermark shows them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["ALLOWED", "Counters", "check_rate", "port_counters"]
 
 ALLOWED = "counters of a port over time: a table, JSON of SNMP or gNMI, or what Prometheus exports"
-#: What rates are counted as, and how remarks call them.
+#: The kind of counter that each kind of rate becomes; remarks use its name.
 _OF_RATES: Mapping[Kind, Kind] = {"rate": "bytes", "packet_rate": "packets", "drop_rate": "drops"}
 _WORDS: Mapping[Kind, str] = {"rate": "rates", "packet_rate": "rates of packets", "drop_rate": "rates of drops"}
 #: How many times its usual length an interval of rates is where rows are missing.
@@ -49,36 +49,36 @@ _LOOPBACK = re.compile(r"(^| )(lo|loopback) ?\d*$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Counters:
-    """What a port's counters say.
+    """The evaluated counters of a port.
 
     Attributes
     ----------
     port : str
-        Whose counters they are, as the file names it.
+        The port, as the file names it.
     starts_s, seconds : ndarray
-        Beginnings and lengths of the poll intervals in which nothing was lost.
+        Beginnings and lengths of the poll intervals without missing readings.
     bits_per_second : ndarray
-        Mean load of each.
+        Mean load of each interval.
     drops, packets : ndarray
-        Counted in each; empty where they are not.
+        Drops and packets of each interval; empty if they are not counted.
     interval_s : float
-        Median of the poll intervals: below it nothing is known.
+        Median of the poll intervals: the counters tell nothing of shorter times.
     wraps, restarts : int
         How often a counter of bytes, packets or drops wrapped, and in how many intervals one began anew.
     estimates : mapping
-        By name, such as "load" and "loss".
+        Estimates by name, such as "load" and "loss".
     unknown : tuple of Unknown
-        What counters cannot tell.
+        Quantities that counters cannot tell.
     remarks : tuple of str
-        What to know of the input, a sentence each.
+        Remarks on the input, one sentence each.
     rate : Estimate or None
-        Of the link in bit/s, where it was given or the input states it.
+        Rate of the link in bit/s, if it was given or the input states it.
     is_nominal : bool
         Whether the rate is that of the port's type, which may run slower.
     shaper : Shaper or None
-        What a host says of the port's queue.
+        The shaper and queue that a host reports for the port.
     assumed : tuple of str
-        What the file does not say of its numbers and was taken for granted, a clause each.
+        Assumptions about the numbers that the file does not state, a clause each.
     """
 
     port: str
@@ -133,13 +133,13 @@ def port_counters(
     Parameters
     ----------
     files : sequence of Readings
-        Of each file: counters of one port, or counters and the speeds of interfaces.
+        The readings of each file: counters of one port, or counters and the speeds of interfaces.
     where : str
         The first file, for errors.
     rate_bps : float, optional
-        Of the link in bit/s: for its utilization, and to tell a wrap from a restart.
+        Rate of the link in bit/s: for its utilization, and to tell a wrap from a restart.
     port : str, optional
-        Which port, if the files have several.
+        The port to evaluate, if the files have several.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> 
 def _best(
     all_series: Sequence[tuple[Quantity, list[tuple[float, float]]]],
 ) -> list[tuple[Quantity, list[tuple[float, float]]]]:
-    """Of counters of one kind the one that says most, or all that add up."""
+    """Select the most informative counter of one kind, or all counters that add up to the total."""
 
     def order(each: tuple[Quantity, list[tuple[float, float]]]) -> tuple[bool, bool, int]:
         quantity = each[0]
@@ -253,11 +253,11 @@ def _best(
 
 
 def _amounts(series: Sequence[tuple[float, float]], per_second: float | None) -> Counted:
-    """Of a column that says the amount of the interval that ends at its row, or the mean rate in it.
+    """Count up a column whose rows state the amount of the interval that ends there, or the mean rate in it.
 
-    `per_second` is what a rate of one counts in a second, in bytes or packets; None of amounts. Where rows of rates are
-    missing nothing is known. The first rate is of an interval of the usual length. The first amount is of one whose
-    beginning is not known.
+    `per_second` is the amount that a rate of one counts in a second, in bytes or packets; None for amounts. Intervals
+    with missing rows of rates are marked as broken. The first rate is taken for an interval of the usual length. The
+    first amount is left out, because the beginning of its interval is not known.
     """
     times = np.array([instant for instant, _ in series])
     values = np.array([float(value) for _, value in series])
@@ -401,7 +401,7 @@ class _Told:
         return found
 
     def unknown(self) -> tuple[Unknown, ...]:
-        """What these counters cannot tell."""
+        """The quantities that these counters cannot tell."""
         capture = "capture packets at the port: `forebay observe port.pcapng`"
         finest = f"load over less than {seconds_text(self.interval_s)}" if self.interval_s else "load over time"
         said = [

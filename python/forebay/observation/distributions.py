@@ -205,7 +205,7 @@ class Choice:
 class Cdf:
     """Points (value, probability of at most this), both rising, the last at 1; linear in between.
 
-    The first point may have a probability above 0: then so many values are equal to it.
+    The first point may have a probability above 0: it is then the share of values that are equal to the first one.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -214,7 +214,7 @@ class Cdf:
         """P(X <= x)."""
         values, shares = map(np.array, zip(*self.points, strict=True))
         found = np.interp(_array(x), values, shares)
-        # Of points that share a value the last one counts.
+        # If points share a value, the last one counts.
         last = np.searchsorted(values, _array(x), side="right") - 1
         at = values[np.maximum(last, 0)] == x
         return np.where(_array(x) < values[0], 0.0, np.where(at, shares[np.maximum(last, 0)], found))

@@ -18,7 +18,7 @@ __all__ = ["MOST_POINTS", "TOLERANCE", "Reduced", "reduce_sample"]
 
 MOST_POINTS = 20
 TOLERANCE = 0.05
-#: What is allowed instead, as a multiple, beyond the quantiles that a sample tells: there each is one observation.
+#: Multiple of the tolerance beyond the quantiles that a sample tells: each quantile there is one observation.
 BEYOND_TOLD = 4.0
 
 #: Jumps of a quantile function whose sides are looked at; of more, none stands out.
@@ -43,21 +43,21 @@ class Reduced:
 
 
 def reduce_sample(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0) -> Reduced:
-    """Reduce a sample to at most so many points.
+    """Reduce a sample to a limited number of points.
 
     Parameters
     ----------
     sample : Sample
-        Of any size.
+        A sample of any size.
     most : int
-        Points at most, at least 2.
+        The largest number of points, at least 2.
     floor : float
-        Differences up to this do not matter however small the quantile is.
+        Differences up to this value do not matter, however small the quantile is.
 
     Returns
     -------
     Reduced
-        Of 5 % where so many points are enough, else of what they reach.
+        The points with a tolerance of 5 % if `most` points are enough, otherwise with the tolerance that they reach.
     """
     shares = _grid(sample)
     values = sample.quantile(shares)
@@ -113,7 +113,7 @@ def _walked(shares: Numbers, values: Numbers, room: Numbers, most: int) -> _Knot
         fresh = parents < 0
         begins, ends = _reached(shares, (low, high), heights, layer, np.any(fresh.reshape(heights.shape), axis=1))
         begins, ends = begins[fresh[ends]], ends[fresh[ends]]
-        # Of several lines to one knot the first one of the layer stays, for the last that is written does.
+        # If several lines reach one knot, the first one of the layer stays, because the last write wins.
         parents[ends[::-1]] = layer[begins[::-1]]
         # The farthest first: they make the longest segments.
         layer = np.unique(ends)[::-1]

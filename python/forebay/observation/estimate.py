@@ -1,7 +1,7 @@
-"""What an observation says of one number: an estimate with its interval, or why the input cannot tell.
+"""The result of an observation for one number: an estimate with its interval, or why the input cannot tell it.
 
-Every reader of the package answers with these two, so that whoever joins their answers need not know where a number is
-from and nobody takes a guess for a measurement.
+Every reader of the package returns these two types. Code that joins results need not know the input of a number, and a
+guess is never presented as a measurement.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_RATE = 1e15
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that the input tells, and how well.
+    """A number that the input tells, with its uncertainty.
 
     Attributes
     ----------
@@ -48,15 +48,15 @@ class Estimate:
         Ends of its 90 % interval; infinite where the sample is too small to bound it. Fewer than `FEWEST_SAMPLES`
         independent samples bound nothing, whatever ends are given. Both are the value if it was counted.
     unit : str
-        Of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
+        Unit of all three: ``bit/s``, ``s``, ``byte``, or empty for a share or a count.
     source : str
-        Where it comes from, in one clause.
+        The origin of the number, in one clause.
     samples : int
         Observations that it rests on.
     independent : float
-        Independent observations that tell as much; all of them where nothing else is said.
+        Number of independent observations that tell as much; all samples by default.
     is_most : bool
-        Whether the truth is known to be at most the value, and nothing tells how much below.
+        Whether the value is only an upper bound: the true number may be lower by an unknown amount.
     """
 
     value: float
@@ -104,9 +104,9 @@ class Unknown:
     because : str
         Why this input does not identify it.
     measure : str
-        What to measure next to know it.
+        The measurement that identifies it.
     at_least, at_most : float or None
-        What the input proves of it: its bounds, in the unit that an estimate of it would have.
+        Bounds that the input proves, in the unit that an estimate of the quantity would have.
     """
 
     what: str
@@ -122,19 +122,19 @@ def exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
 
 
 def rounded_down(number: float, digits: int = 3) -> float:
-    """A number above 0 to so many significant digits, so that what is at least the number is at least this one."""
+    """A number above 0, rounded down to some significant digits: a lower bound stays a lower bound."""
     unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
     return math.floor(number / unit * (1 + 1e-12)) * unit
 
 
 def rounded_up(number: float, digits: int = 3) -> float:
-    """A number above 0 to so many significant digits, so that what is at most the number is at most this one."""
+    """A number above 0, rounded up to some significant digits: an upper bound stays an upper bound."""
     unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
     return math.ceil(number / unit * (1 - 1e-12)) * unit
 
 
 def given_rate(rate_bps: float) -> Estimate:
-    """The rate of a link, in bit/s, that somebody has said."""
+    """The rate of a link that the user has given, in bit/s."""
     return exactly(rate_bps, "bit/s", "given by --rate", 0)
 
 

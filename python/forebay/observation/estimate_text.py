@@ -76,9 +76,9 @@ def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
 
 
 def unknown_text(unknown: Unknown) -> str:
-    """What is not identifiable, in a line."""
+    """A line on a quantity that is not identifiable."""
     return f"{unknown.what}, because {unknown.because}; to know it: {unknown.measure}"
 
 
-#: What intervals are, for whoever reads them.
+#: Explanation of the intervals, for readers of the output.
 ABOUT_INTERVALS = f"intervals are {100 * CONFIDENCE:g} %, none from fewer than {FEWEST_SAMPLES} independent samples"

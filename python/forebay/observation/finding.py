@@ -1,7 +1,7 @@
-"""What an observation found: the link, who crosses it, how it is loaded, and what the input cannot tell.
+"""The finding of an observation: the link, its traffic, its load, and the quantities that the input cannot tell.
 
-Whoever reads captures, records, counters or sockets makes a `Finding`; scenario, JSON and page are made of it. No
-address belongs into one, and `without_addresses` takes out what a file's name or a device's words have brought along.
+Every reader of captures, records, counters or sockets makes a `Finding`. Scenario, JSON and page are made from it. A
+finding holds no address: `without_addresses` removes those that file names or texts of devices contain.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "without_addresses",
 ]
 
-#: Who keeps a flow from being faster.
+#: The limit of a flow's rate.
 LimitedBy = Literal["this link", "application", "receiver", "elsewhere", "unknown"]
 
 #: Points of data in JSON.
@@ -71,7 +71,7 @@ class LinkFinding:
     rate : Estimate or Unknown
         In bit/s of IP packets.
     buffer : Estimate or Unknown
-        What may wait, in bytes ("byte"), packets ("packets") or time ("s").
+        The buffer, in bytes ("byte"), packets ("packets") or time ("s").
     queue : Queue or Unknown
         Its discipline.
     at_least_bps : float or None
@@ -126,7 +126,7 @@ class RoundTrips:
 
     @property
     def scenario_distribution(self) -> Distribution:
-        """What a scenario draws from: one of those of the flows, or the quantiles, on to both ends."""
+        """The distribution that a scenario draws from: that of the flows, or the quantiles extended to both ends."""
         if self.distribution is not None:
             return self.distribution
         if self.each:
@@ -150,16 +150,16 @@ class Persistent:
 
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
-    """Transfers that begin whatever happens.
+    """Transfers that begin independently of the state of the network.
 
     Attributes
     ----------
     size, gap : Distribution
-        Of bytes of payload, and of seconds from one beginning to the next.
+        Distributions of the payload in bytes, and of the seconds from one beginning to the next.
     of_size, of_gap : str
-        Where the distributions come from, in a clause each.
+        Origins of the distributions, in a clause each.
     load : Estimate or None
-        What they offer, in bit/s.
+        Load that they offer, in bit/s.
     """
 
     size: Distribution
@@ -195,7 +195,7 @@ Workload = Persistent | OpenLoop | AppLimited | ConstantRate | PoissonPackets
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Whose TCP the hosts run, by its name in scenarios, and what tells."""
+    """The TCP implementation of the hosts, by its name in scenarios, with the evidence for it."""
 
     name: str
     source: str
@@ -210,29 +210,29 @@ class GroupFinding:
     name : str
         Their role, never an address: "long flows, 20 to 40 ms".
     count : Estimate or Unknown or None
-        Flows at a time; None where transfers come and go, and for traffic that is told as a whole.
+        Number of concurrent flows; None if transfers come and go, and for traffic that is described as a whole.
     workload : Workload
-        What they send.
+        The traffic that they send.
     limited_by : LimitedBy
-        Who keeps them from being faster.
+        The limit of their rates.
     controller : mapping of str to float, Unknown, or None
         Probability of each congestion controller by its name in scenarios; None for traffic that does not yield.
     round_trips : RoundTrips, Unknown, or None
-        Without queueing; None for traffic that does not yield.
+        Round trips without queueing; None for traffic that does not yield.
     packet : Estimate or None
-        Bytes of a full packet.
+        Size of a full packet, in bytes.
     receive_window : Estimate or None
-        Bytes, where the receiver limits.
+        Receive window in bytes, if the receiver limits the flows.
     access : Estimate or None
         The flow's own limit elsewhere, in bit/s.
     rate : Estimate or None
         Mean rate of one flow, in bit/s.
     ecn, pacing : bool or None
-        Whether packets are ECN-capable, and whether they are spread; None where that is not known.
+        Whether packets are ECN-capable, and whether they are paced; None if that is not known.
     stack : Stack or None
-        Whose TCP it looks like; None where nothing tells.
+        The TCP implementation that the evidence points to; None without evidence.
     unknown : tuple of Unknown
-        What else cannot be told of them.
+        Other quantities of the group that are not identifiable.
     """
 
     name: str
@@ -289,20 +289,20 @@ class FlowFinding:
 
 @dataclass(frozen=True)
 class FittedDistribution:
-    """Data beside the distribution that the scenario has for it.
+    """A sample together with the distribution that the scenario uses for it.
 
     Attributes
     ----------
     what : str
-        "size of transfers".
+        The quantity, such as "size of transfers".
     unit : {"s", "byte"}
-        Of both.
+        Unit of the sample and of the distribution.
     data : Sample
-        What was measured.
+        The measured values.
     distribution : Distribution
-        What the scenario says.
+        The distribution in the scenario.
     why : str
-        Which distribution it is, and why.
+        The name of the distribution, and the reason for it.
     """
 
     what: str
@@ -314,7 +314,7 @@ class FittedDistribution:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What was observed, without any address: "capture of one interface"; its length and amount where known."""
+    """The description of an input without addresses: "capture of one interface", with length and amount if known."""
 
     kind: str
     span_s: float | None = None
@@ -324,7 +324,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Everything that an observation says.
+    """The complete result of an observation.
 
     Attributes
     ----------
@@ -335,19 +335,19 @@ class Finding:
     regime : Regime
     groups : tuple of GroupFinding
     load : Load or None
-        None where the input has no load over time.
+        The load; None if the input has no load over time.
     flows : tuple of FlowFinding
         Long flows, the largest first.
     distributions : tuple of Distribution
-        Data beside distributions.
+        Samples with the distributions that the scenario uses for them.
     unknown : tuple of Unknown
-        What the input does not identify.
+        Quantities that the input does not identify.
     remarks : tuple of str
-        What the input is like: sampled, cut off, gathered by segmentation offload, with clock steps.
+        Remarks on the input: sampled, cut off, merged by segmentation offload, with clock steps.
     day : Day or None
         Load over the day, where the input has one; the other fields are of the part that it names.
     assumed : tuple of str
-        What a scenario of it rests on though nothing has measured it, a clause each.
+        Assumptions of a scenario that the input does not measure, a clause each.
     """
 
     input: Input
@@ -389,9 +389,10 @@ def known_rate(finding: Finding) -> float | None:
 
 
 def rate_at_least(finding: Finding) -> float | None:
-    """What a link of unknown rate carries at least, in bit/s; None where the input proves nothing.
+    """A lower bound on what a link of unknown rate carries, in bit/s; None if the input proves nothing.
 
-    A reader that knows better than the load says so: before its queue more may come at once than a link carries.
+    A bound that the reader states takes precedence over the load: before a queue, more may arrive at once than the link
+    carries.
     """
     link = finding.link
     if isinstance(link.rate, Unknown) and link.rate.at_least is not None:
@@ -414,7 +415,7 @@ _ADDRESS = re.compile(
     """,
     re.VERBOSE,
 )
-#: What stands in an address's place.
+#: The text that replaces an address.
 HIDDEN = "(address)"
 
 Anything = TypeVar("Anything")

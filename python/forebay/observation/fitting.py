@@ -24,8 +24,8 @@ Fitter = Callable[[Numbers], Distribution | None]
 
 #: A distribution is offered from this probability of a worse sample on.
 LEVEL = 0.05
-#: Samples that are drawn from a distribution at most; as soon as so many were worse, it passes (Besag and Clifford,
-#: Sequential Monte Carlo p-values, 1991).
+#: The most samples that are drawn from a distribution, and the number of worse samples after which it passes (Besag
+#: and Clifford, Sequential Monte Carlo p-values, 1991).
 DRAWN, WORSE = 59, 6
 #: Beyond this statistic no bootstrap is asked: even of a distribution known beforehand one sample in 10^5 is worse.
 HOPELESS = 12.0
@@ -53,9 +53,9 @@ class Fit:
     statistic : float
         Anderson and Darling's A².
     probability : float
-        Of a statistic at least as large where the distribution is true.
+        Probability of a statistic at least as large if the distribution is true.
     count : int
-        Values that it was tested with.
+        Number of values in the test.
     """
 
     distribution: Distribution

@@ -34,7 +34,7 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
     Parameters
     ----------
     above, below : ndarray
-        In order of time; `above` not negative, the sum of `below` positive.
+        Values in order of time; `above` is not negative, and the sum of `below` is positive.
     unit, source : str
         Of the estimate.
     """
@@ -52,7 +52,7 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
 
 
 def mean_worth(series: NDArray[np.float64], batches: int) -> float:
-    """How many independent observations the mean of a series is worth, by its neighbors and by its batches.
+    """The number of independent observations that the mean of a series is worth, by its neighbors and by its batches.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def share_without_events(trials: float, source: str) -> Estimate:
 
 
 def independent_of(series: NDArray[np.float64]) -> float:
-    """How many independent observations a series is worth, by its correlation at lag one."""
+    """The number of independent observations that a series is worth, by its correlation at lag one."""
     if series.size < 3:
         return float(series.size)
     centered = series - series.mean()
@@ -111,7 +111,7 @@ def quantile(
     unit, source : str
         Of the estimate.
     independent : float, optional
-        How many observations the sample is worth; all by default.
+        The number of independent observations that the sample is worth; all by default.
     """
     return weighted_quantile(sample, np.ones_like(sample), share, unit, source, independent)
 
@@ -124,7 +124,7 @@ def weighted_quantile(
     source: str,
     independent: float | None = None,
 ) -> Estimate:
-    """As `quantile`, of observations that stand for so much time or so many packets each."""
+    """As `quantile`, but each observation has a weight, such as a time or a number of packets."""
     order = np.argsort(sample, kind="stable")
     values = sample[order]
     upto = np.cumsum(weights[order])

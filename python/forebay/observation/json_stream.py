@@ -1,4 +1,4 @@
-"""JSON objects one after another, whatever stands between them: lines of them, or one array over many lines.
+"""Streams of JSON objects with any separators: one object a line, or one array over many lines.
 
 The text is never held as a whole; an object is bounded in size and in the depth of its brackets.
 """
@@ -27,14 +27,14 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
     Parameters
     ----------
     pieces : iterator of bytes
-        Of the file, cut anywhere.
+        Content of the file, cut anywhere.
     where : str
         The file, for errors.
 
     Raises
     ------
     InputError
-        Where something else is found. What is cut at the end of the file is no object and no error.
+        If the file holds anything else. An object that is cut at the end of the file is neither returned nor an error.
     """
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     read = json.JSONDecoder(parse_constant=float).raw_decode
@@ -68,7 +68,7 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
 
 
 def _behind(text: str, at: int) -> int:
-    """Where the next object begins."""
+    """The index at which the next object begins."""
     match = _BETWEEN.match(text, at)
     return at if match is None else match.end()
 

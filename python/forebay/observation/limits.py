@@ -1,11 +1,11 @@
-"""What limits each long flow: this link, its application, its receiver, or something elsewhere.
+"""The limit of each long flow: this link, its application, its receiver, or something elsewhere.
 
-After T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which look at what a sender does
-round trip by round trip: one that loses packets at this queue, or is marked by it, is limited by this link; one
-whose receiver's window is full, or that has nothing on its way, is not. What sends at one rate below the others'
-without a loss is limited by its application or by a slower link: from here both look the same. So is what keeps to a
-schedule although it loses packets beside others (see `forebay.observation.schedules`). At a receiver no data is ever
-in flight, and an application loses no packets.
+The method follows T-RAT (Zhang, Breslau, Paxson and Shenker, SIGCOMM 2002) and its successors, which evaluate a sender
+round trip by round trip. If a flow loses packets at this queue or is marked by it, this link limits the flow. If the
+receiver's window is full, or the flow has nothing in flight, this link does not limit it. If a flow sends at one rate
+below the others' without a loss, its application or a slower link limits it: a capture cannot tell these two apart.
+The same holds for a flow that keeps to a schedule although it loses packets beside others (see
+`forebay.observation.schedules`). At a receiver no data is ever in flight, and an application loses no packets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONG_PACKETS = 100
 _LONG_SHARE = 0.25
 #: From which share of time on a receiver or an application limits.
 _MOST_OF_THE_TIME, _IDLE = 0.5, 0.25
-#: Of the way to the sender and back, the way to the receiver and back from which on flights of a place tell of pauses.
+#: Least ratio of the round trip to the receiver to that to the sender at which flights of a place show pauses.
 _NEAR_RECEIVER = 0.25
 #: Share of a receiver's window that is as good as all of it.
 _FULL_WINDOW = 0.9
@@ -53,14 +53,14 @@ _EVENTS, _MARKS = 2, 10
 _AT_FULL = 0.5
 #: A rate varies by less where it is set by something that no queue moves.
 _CONSTANT = 0.08
-#: What is below this share of the largest rate is not limited by the link that the largest shares.
+#: The link does not limit a flow whose rate is below this share of the largest rate.
 _BELOW = 0.8
 #: Smaller flows are not asked whether they keep to a schedule: share of the bytes of all long flows.
 _ASKED = 0.005
-#: From which share of the largest rate on rates are alike, as a fair scheduler makes them; and the share of time on a
-#: schedule from which on nobody need be limited by the link.
+#: Least share of the largest rate at which rates count as equal, as a fair scheduler makes them; and the least share
+#: of time on a schedule at which the link need not limit any flow.
 _ALIKE, _SURELY = 0.9, 0.8
-#: Share of time in which a link is full that limits anybody without a loss.
+#: Least share of time in which a link must be full to limit a flow without a loss.
 _FULL = 0.5
 #: Round trips over which a rate is taken, and at least how long.
 _ROUNDS, _AT_LEAST_S = 20, 0.5
@@ -69,7 +69,7 @@ _MOST_POINTS = 100_000
 
 
 class Limit(Enum):
-    """What limits a stream."""
+    """The limit of a stream's rate."""
 
     LINK = "this link"
     RECEIVER = "its receiver"
@@ -86,7 +86,7 @@ def is_long(stream: Stream, capture_s: float) -> bool:
 def limits(
     streams: Sequence[Stream], place: Place, full_share: float, full_s: NDArray[np.float64] | None = None
 ) -> list[Limit]:
-    """What limits each of these streams, all of them long.
+    """Determine the limit of each of these long streams.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def limits(
     full_share : float
         Share of time in which the link was full.
     full_s : array of float or None
-        Times at which it was full for some packets, in rising order; None where nobody knows.
+        Times at which it was full for some packets, in rising order; None if they are unknown.
     """
     largest = max((stream.mean_bps for stream in streams), default=0.0)
     return [_limit(stream, place, (full_share, full_s), largest) for stream in streams]
@@ -125,22 +125,22 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
 
 
 def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[list[Limit], dict[int, float]]:
-    """What limits long streams that share a link, with regard to those that keep to a schedule.
+    """Determine the limits of long streams that share a link, with regard to those that keep to a schedule.
 
     Parameters
     ----------
     streams : sequence of Stream
         Long streams of one link and direction.
     found : sequence of Limit
-        What limits each of them by its losses, its marks and the load of the link.
+        The limit of each stream, as its losses, its marks and the load of the link tell.
 
     Returns
     -------
     list of Limit
-        The same, where those that keep to a schedule are limited by something else.
+        The same limits, except that streams on a schedule are limited by something else.
     dict of int to float
-        Streams, by their places, that the link is taken to limit and that may keep to a schedule: the share of time in
-        which they were on it.
+        Share of time on a schedule, by the index of the stream, for streams that the link is assumed to limit and that
+        may keep to a schedule.
     """
     limits = list(found)
     schedules = _schedules(streams, found)
@@ -153,7 +153,7 @@ def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[li
     kept -= doubted
     linked = {place for place, limit in enumerate(found) if limit is Limit.LINK}
     if kept and kept == linked:
-        # What overflows a queue is not on a schedule all the time.
+        # A flow that overflows a queue is not on a schedule all the time.
         least = min(kept, key=lambda place: schedules[place].share)
         if schedules[least].share < _SURELY:
             kept.discard(least)
@@ -180,7 +180,7 @@ def doubtful_limits(
     streams : sequence of Stream
         Long streams of one link and direction.
     found : sequence of Limit
-        What limits each of them.
+        The limit of each stream.
     place : Place
         Where they were captured.
     rate_known : bool
@@ -292,7 +292,7 @@ def _is_constant(stream: Stream) -> bool:
 def count_limited(
     streams: Sequence[Stream], found: Sequence[Limit], capture: tuple[float, float], within_s: float = 1.0
 ) -> Estimate:
-    """How many streams this link limits at a time: the mean over the capture, with quantiles over time.
+    """The number of streams that this link limits at a time: the mean over the capture, with quantiles over time.
 
     Streams of which nothing tells what limits them are in the upper end of the interval.
     """

@@ -1,6 +1,6 @@
-"""Opens what somebody else wrote: plain, gzip or zstd, streamed in blocks of whole lines that are bounded in size.
+"""Opens input files: plain, gzip or zstd, streamed in blocks of whole lines with bounded size.
 
-Nothing here knows what the text means; whatever is wrong with the file itself is one `InputError`.
+This module does not interpret the text. Every defect of the file itself raises an `InputError`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_BYTES_OF_LINE = 2**20
 #: Bytes of a text that is held as a whole.
 MOST_BYTES_OF_TEXT = 256 * 2**20
 
-#: How many times as long as its file an unpacked text may be, once it is longer than so many bytes.
+#: The most times by which an unpacked text may exceed its file, and the bytes below which this limit does not apply.
 MOST_EXPANSION, FREE_EXPANSION = 400, 2**25
 
 _GZIP = b"\x1f\x8b"
@@ -94,7 +94,7 @@ def open_input(path: Path, allowed: str) -> Iterator[BinaryIO]:
 
 
 class _Bounded:
-    """What a packed file unpacks to, which ends with an error where it is far longer than the file."""
+    """The unpacked content of a packed file; reading raises an error if it is far longer than the file."""
 
     def __init__(self, unpacked: BinaryIO, packed: BinaryIO, path: Path) -> None:
         self._unpacked, self._packed, self._path, self._done = unpacked, packed, path, 0
@@ -129,12 +129,12 @@ def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
 
 
 def read_blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes]:
-    """What a file holds, in blocks of at most `size` bytes.
+    """The content of a file, in blocks of at most `size` bytes.
 
     Raises
     ------
     InputError
-        Where the compressed stream is damaged.
+        If the compressed stream is damaged.
     """
     done = 0
     while True:

@@ -23,13 +23,13 @@ __all__ = ["CEILING", "FIND_RATE", "link_rate"]
 CEILING = "the ceiling of the load"
 #: Width of the bins in which rates are gathered: half a percent.
 _STEP = 0.005
-#: Of all that was sent, the least that is a spike, and the most that may be faster than the link.
+#: Shares of all that was sent: the least share that makes a spike, and the most that may be faster than the link.
 _SPIKE, _FASTER = 0.03, 0.02
 #: How many times the mass of bins near it a spike has.
 _PROMINENCE = 5.0
 #: Fewest ticks of the clock in each gap of a spike.
 _TICKS = 10.0
-#: What part of its rate trains of packets reach at a link that is busy.
+#: The share of its rate that trains of packets reach at a busy link.
 _REACHED = 0.93
 #: The ratio to a gap of one beat of a gap of two beats, and how near to a rate loads over packets are that have it.
 _NEXT_BEAT, _ALIKE = 2.1, 0.04
@@ -55,9 +55,9 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     Parameters
     ----------
     gaps : Gaps
-        Of the direction that is the link's.
+        Gaps of the direction that is the link's.
     load : Bins
-        Of the same packets.
+        The load of the same packets.
     """
     spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
     if spikes:
@@ -178,8 +178,8 @@ def _of_spike(
 ) -> Estimate:
     """The mean of a spike, and the middle nine tenths of the bins that hold nine tenths of it.
 
-    So many packets leave no scatter of a mean. What is left is that a gap is known to its bin of the histogram: where
-    in it the truth is, nothing says; and that a gap is told in ticks of the clock.
+    The number of packets is so large that the mean has no scatter. Two errors remain. The histogram locates a gap only
+    within a bin, and the clock rounds a gap to its ticks.
     """
     count = float(counts.sum())
     # Rounded gaps are right on average, and their rates are not.

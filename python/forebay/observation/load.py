@@ -88,26 +88,26 @@ class Burstiness:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a link carried.
+    """The load that a link carried.
 
     Attributes
     ----------
     mean : Estimate
-        In bit/s.
+        Mean load, in bit/s.
     utilization : Estimate or Unknown
         The mean over the link's rate.
     filled : Estimate or Unknown
         Share of windows of 100 ms in which the link was full.
     scales : tuple of Scale
-        From the shortest to the longest that the input tells.
+        Time scales from the shortest to the longest that the input tells.
     burstiness : tuple of Burstiness
-        From short windows to long ones.
+        Burstiness from short windows to long ones.
     hurst : Estimate or Unknown
         Hurst's exponent: 0.5 without memory, up to 1 where bursts have bursts at all scales.
     packet_bytes : float
-        What the index of dispersion counts in.
+        Unit of the index of dispersion: the mean size of a packet.
     left_out : tuple of str
-        Scales that the input does not tell, and why.
+        Scales that the input does not tell, with the reason.
     """
 
     mean: Estimate
@@ -131,7 +131,7 @@ class LoadSeries:
     bin_s : float
         Length of a bin in seconds.
     source : str
-        Where the series comes from, in a clause.
+        The origin of the series, in a clause.
     packet_bytes : float
         Mean size of a packet.
     tick_s : float
@@ -163,18 +163,18 @@ def load_of(
     bin_s : float
         Length of a bin in seconds.
     rate : Estimate or Unknown
-        Of the link, in bit/s.
+        Rate of the link, in bit/s.
     source : str
-        Where the series comes from, in a clause.
+        The origin of the series, in a clause.
     packet_bytes : float
         Mean size of a packet.
     tick_s : float
-        What the clock of the input tells apart; windows of a few ticks are left out.
+        Resolution of the input's clock; windows of a few ticks are left out.
 
     Raises
     ------
     ValueError
-        Where there are fewer than two bins, or one is no amount.
+        If there are fewer than two bins, or one is not an amount.
     """
     bins = np.asarray(bytes_in_bins, float).ravel()
     if bins.size < 2 or not bin_s > 0 or not packet_bytes > 0:
@@ -223,7 +223,7 @@ def _together(left_out: Mapping[float, str | None]) -> tuple[str, ...]:
 
 
 def _summed(bins: Numbers, factor: int) -> Numbers:
-    """Whole windows of so many bins."""
+    """Sums over whole windows of `factor` bins."""
     windows = bins.size // factor
     return np.asarray(bins[: windows * factor].reshape(windows, factor).sum(axis=1), dtype=np.float64)
 
@@ -304,7 +304,7 @@ def _quantile(series: Numbers, p: float, source: str) -> Quantile:
 
 
 def _columns(series: Numbers, length: float) -> tuple[Column, ...]:
-    """At most so many stretches of about the same number of windows."""
+    """At most `COLUMNS` columns of about the same number of windows."""
     cuts = np.unique(np.linspace(0, series.size, min(COLUMNS, series.size) + 1).round().astype(int))
     starts = cuts[:-1]
     means = np.add.reduceat(series, starts) / np.diff(cuts)

@@ -35,7 +35,7 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("memory of an input", default=Non
 
 @contextmanager
 def limited_memory(allowed: int, held: int | None = None) -> Iterator[None]:
-    """Limit what the process takes, unless it is limited to less.
+    """Limit the memory of the process, unless it has a lower limit already.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def check_memory(where: str, done: int | None = None) -> None:
 
 
 def text_bytes(most: int) -> int:
-    """How long a text may be that is parsed as a whole: `most` bytes, or fewer where memory is limited."""
+    """The largest length of a text that is parsed as a whole: `most` bytes, or fewer if memory is limited."""
     limit = _LIMIT.get()
     return most if limit is None else min(most, max(limit.allowed // _PER_TEXT, 1))
 

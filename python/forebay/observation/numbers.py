@@ -63,6 +63,6 @@ def _written(number: float, digits: int, units: tuple[tuple[str, int], ...]) -> 
 
 
 def _plain(number: Decimal) -> str:
-    """Without an exponent and without zeros that say nothing."""
+    """The number as text without an exponent and without trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

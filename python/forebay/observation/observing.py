@@ -33,7 +33,7 @@ def observe(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Finding:
-    """Read inputs of one kind and say what they tell.
+    """Read inputs of one kind and make their finding.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def observe(
         The port that is meant: its name in counters of several ports, the number of the output interface in flow
         records.
     sampling : int, optional
-        One packet in so many was seen, unless flow records say it themselves.
+        The sampling interval N: one packet in N was seen, unless flow records state it themselves.
     window : Window, optional
         The described part of counters or flow records; the busy hour by default.
     memory : int
         Bytes that the answer may take beyond what the process holds. An input that takes more is refused.
     progress : callable, optional
-        Gets the bytes that were read, and of how many.
+        Function that receives the number of bytes read and their total.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class Bins:
         return rates_over(self.bytes, self.width_s, seconds)
 
     def window_s(self, rate_bps: float) -> float:
-        """How long a hundred packets take at a rate."""
+        """The time that a hundred packets take at a rate, in seconds."""
         return max(self.width_s, PACKETS_PER_WINDOW * self.packet_bits / rate_bps)
 
     def busy_share(self, rate_bps: float) -> float:
@@ -139,5 +139,5 @@ class Bins:
 
 
 def is_idle_at_times(mean_bps: float, rate_bps: float) -> bool:
-    """Whether so much less was sent than could be that the queue must have emptied: rates are known to half of it."""
+    """Whether the queue must have emptied: the load is below the rate by `_IDLE`; rates are known to half of that."""
     return mean_bps < (1.0 - _IDLE) * rate_bps

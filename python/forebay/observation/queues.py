@@ -1,8 +1,9 @@
-"""What both sides of a queue tell of it: its limit, in the unit in which it counts, and whether it drops at its tail.
+"""Properties of a queue that was captured on both sides: its limit, in the queue's own unit, and whether it tail-drops.
 
-A tail-drop queue takes a packet as long as what waits and the packet stay within its limit. So the most that was ever
-taken is a lower end of the limit, and the least at which a packet was lost an upper one; where both meet, that is the
-buffer. A queue that drops below what it takes at other times manages its queue, or shares its memory.
+A tail-drop queue accepts a packet as long as the backlog and the packet stay within its limit. The largest accepted
+backlog is therefore a lower bound of the limit, and the smallest backlog at a loss is an upper bound. If both meet,
+the limit is the buffer. A queue that drops below a backlog which it accepts at other times is managed, or shares its
+memory.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ __all__ = ["Backlogs", "Queue", "queue_limit"]
 _FEWEST = 5
 #: Share of losses that may lie below what was taken: stamps of both sides are not exact.
 _TOLERATED = 0.02
-#: Share of packets that may be stamped late behind the queue, so that more seems to wait than its limit; and the
-#: share of losses that lie within so much of the middle one where one limit made them.
+#: Share of packets that may be stamped late behind the queue, so that the backlog seems to exceed its limit; and, for
+#: losses from one limit, the least share that lies near the median backlog, with the relative width of "near".
 _LATE, _MOST, _ALIKE = 0.1, 0.75, 0.05
-#: Of what a queue takes, how far below its limit losses may begin where it drops at its tail, in packets.
+#: The distance below the largest accepted backlog at which losses of a tail-drop queue may begin, in packets.
 _PACKETS_OFF = 1.0
 
 
 @dataclass(frozen=True)
 class Backlogs:
-    """What waited as packets came, in bytes and in packets, their own included.
+    """Backlogs at arrivals of packets, in bytes and in packets, the arriving packets included.
 
     Attributes
     ----------
     taken_bytes, taken_packets : float
-        The most at which a packet was taken.
+        The largest backlog at which a packet was accepted.
     lost_bytes, lost_packets : array of float
-        At the arrival of each packet that was lost, or of a sample of them.
+        Backlogs at the arrival of each lost packet, or of a sample of them.
     through_bytes, through_packets : histogram or None
-        At the arrivals of those that were taken: amounts in rising order, and how often each was seen.
+        Backlogs at the arrivals of accepted packets: amounts in rising order, and the count of each.
     """
 
     taken_bytes: float
@@ -51,14 +52,14 @@ class Backlogs:
 
 @dataclass(frozen=True)
 class Queue:
-    """What is known of a queue.
+    """The properties of a queue.
 
     Attributes
     ----------
     limit : Estimate or Unknown
         Its buffer, in bytes or in packets.
     tail_drop : bool or None
-        Whether it drops at its tail; None where too little was lost to tell.
+        Whether it drops at its tail; None if there are too few losses to tell.
     is_one_sided : bool
         Whether the other side of it was not captured.
     """
@@ -147,7 +148,7 @@ def _late_limit(
     beyond = float(counts[amounts > middle + own].sum())
     if beyond > _LATE * float(counts.sum()):
         return None
-    # What came had no room: with it there would have been more than the limit.
+    # The arriving packet had no room: with it the backlog would have exceeded the limit.
     value = middle - own
     source = "what waited as packets were lost; a few were stamped late behind the queue"
     return _Enclosed(value, min(low - own, value), max(high, middle), unit, source, len(lost))

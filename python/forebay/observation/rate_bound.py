@@ -29,20 +29,20 @@ _REPAIR_ROUNDS, _REPAIR_S = 3.0, 0.3
 def least_carried_rate(
     load: Bins, streams: Sequence[Stream], place: Place, largest_bytes: float, tick_s: float = 0.0
 ) -> float | None:
-    """What the link carried at least, in bit/s; None where the capture proves nothing.
+    """A lower bound of the rate that the link carried, in bit/s; None if the capture proves nothing.
 
     Parameters
     ----------
     load : Bins
-        Of the direction that is the link's.
+        Load of the direction that is the link's.
     streams : sequence of Stream
-        Of the same direction.
+        Streams of the same direction.
     place : Place
-        Where it was captured.
+        The place of the capture.
     largest_bytes : float
-        Of its packets: one begins before a window and ends in it.
+        Size of its largest packet: one packet begins before a window and ends in it.
     tick_s : float
-        What the clock tells apart.
+        Resolution of the clock.
     """
     if load.seconds < _LEAST_S:
         return None
@@ -78,7 +78,7 @@ def _of_window(bytes_: NDArray[np.float64], width_s: float, seconds: float, larg
     rate = float(sums.max()) / length
     if rate == 0.0:
         return 0.0
-    # How long packets may have been held up in the window and just before it, for so many of them to come at once.
+    # The time for which packets may have been held up in the window and just before it, so that they arrive together.
     at = int(sums.argmax())
     first = max(0, at - bins)
     held = _excess(bytes_[first : at + bins], rate * width_s) / rate
@@ -86,7 +86,7 @@ def _of_window(bytes_: NDArray[np.float64], width_s: float, seconds: float, larg
 
 
 def sliding_sums(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Sums over so many neighbors, of all places."""
+    """Sums over `count` neighbors, at all places."""
     count = min(count, len(values))
     total = np.concatenate([[0.0], np.cumsum(values)])
     sums: NDArray[np.float64] = total[count:] - total[:-count]
@@ -94,7 +94,7 @@ def sliding_sums(values: NDArray[np.float64], count: int) -> NDArray[np.float64]
 
 
 def _excess(bytes_: NDArray[np.float64], each: float) -> float:
-    """The most by which a stretch goes beyond so many bytes in each bin (a leaky bucket's level)."""
+    """The most by which any interval exceeds a fixed number of bytes in each bin (a leaky bucket's level)."""
     level = np.concatenate([[0.0], np.cumsum(bytes_ - each)])
     return max(0.0, float(np.max(level - np.minimum.accumulate(level))))
 
@@ -104,7 +104,7 @@ def _acknowledged(streams: Sequence[Stream], seconds: float, largest: float, tic
     answered = [stream for stream in streams if stream.responsive and stream.behind_samples > 0]
     if not answered:
         return 0.0
-    # What ended was delivered; of the others the last flight may be lost.
+    # The streams that ended were delivered; the last flight of the others may be lost.
     whole = sum(float(each.distinct_bytes) for each in answered if each.ended)
     whole += sum(max(0.0, each.distinct_bytes - _last_flight(each)) for each in answered if not each.ended)
     wait = max((_longest_s(each) for each in answered), default=0.0)
@@ -142,7 +142,7 @@ def _longest_s(stream: Stream) -> float:
 
 
 def _last_flight(stream: Stream) -> float:
-    """What may be on its way at the end."""
+    """Bytes that may be in flight at the end."""
     if stream.windows is None or not np.isfinite(stream.windows.flight_bytes).any():
         return float(stream.distinct_bytes)
     return float(np.nanmax(stream.windows.flight_bytes))

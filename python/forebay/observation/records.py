@@ -1,7 +1,7 @@
 """Flow records: load, sizes, arrivals and long flows, as far as exporters' records tell them.
 
-A record says that so many bytes of a flow came between two instants, nothing of when. So nothing is known of what
-happens within an active timeout, nor of round trips, windows and losses; each is said with what to measure instead.
+A record states the bytes of a flow between two instants, but not when they came. Events within an active timeout, round
+trips, windows and losses are therefore unknown. The report names each of them with the measurement that shows it.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ _NAMED = 16
 
 @dataclass(frozen=True)
 class FlowRecords:
-    """What flow records say of a link.
+    """The evaluated flow records of a link.
 
     Attributes
     ----------
     count : int
         Records that were read.
     formats : tuple of str
-        Of each file: "csv", "json", "nfcapd" or "export packets".
+        Format of each file: "csv", "json", "nfcapd" or "export packets".
     first_s, last_s : float
         Start of the first record and end of the last, in seconds of the input's clock.
     sampling : int
-        One packet in so many was seen; 1 where all were.
+        The sampling interval N: one packet in N was seen; 1 if all were.
     timeouts : Timeouts
-        Of the exporter, as its records show them.
+        Timeouts of the exporter, as its records show them.
     load : Series
-        In bit/s, with the resolution below which nothing is known.
+        Load in bit/s, with the resolution below which nothing is known.
     long_flows : Series
-        How many long flows there were over time.
+        Number of long flows over time.
     arrivals_s : ndarray
-        When short flows began, in order, where their beginning was seen.
+        Beginnings of short flows, in order, if the beginning was seen.
     sizes : ndarray
         Bytes of flows that were seen from beginning to end, in ascending order; with sampling, those that are large
         enough for an estimate.
     estimates : mapping
-        By name, such as "load" and "size_p50".
+        Estimates by name, such as "load" and "size_p50".
     unknown : tuple of Unknown
-        What records cannot tell.
+        Quantities that records cannot tell.
     remarks : tuple of str
-        What to know of the input, a sentence each.
+        Remarks on the input, one sentence each.
     day : Day or None
-        Load over the day, where the records cover two times their resolution; the other fields are of its span.
+        Load over the day, if the records cover two times their resolution; the other fields concern its span.
     """
 
     count: int
@@ -108,22 +108,22 @@ def read_records(
     window: Window = WHOLE,
     progress: Progress | None = None,
 ) -> FlowRecords:
-    """Read files of flow records, of one format or several, and say what they tell.
+    """Read files of flow records, in one format or several, and evaluate them.
 
     Parameters
     ----------
     files : sequence of RecordFile
-        Plain, gzip or zstd.
+        The files, plain or packed with gzip or zstd.
     rate_bps : float, optional
-        Of the link in bit/s, for its utilization.
+        Rate of the link in bit/s, for its utilization.
     sampling : int
-        One packet in so many was seen, where the records do not say it themselves.
+        The sampling interval N: one packet in N was seen, if the records do not state it themselves.
     output : int, optional
         Number of the output interface whose link is meant; all records by default.
     window : Window
-        Which part is described; the records are cut to it.
+        The described part; the records are cut to it.
     progress : callable, optional
-        Told bytes that were read, and of how many.
+        Function that receives the number of bytes read and their total.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def _flow_schema() -> dict[str, pl.DataType]:
 def _remarks(
     records: Store, reading: Reading, told: Timeouts, findings: FlowStatistics, output: int | None
 ) -> tuple[str, ...]:
-    """What to know of the input."""
+    """Remarks on the input."""
     import polars as pl
 
     said = list(reading.remarks)

@@ -24,15 +24,15 @@ Name = Literal["transparent", "elastic", "overload", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """How traffic and link stand to each other.
+    """The regime of a link: the relation of its traffic to its rate.
 
     Attributes
     ----------
     name : {"transparent", "elastic", "overload", "unknown"}
     reason : str
-        What decides, in a clause.
+        The deciding fact, in a clause.
     evidence : tuple of str
-        What was measured, a sentence each.
+        The measured evidence, a sentence each.
     """
 
     name: Name
@@ -51,12 +51,12 @@ def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate |
     Parameters
     ----------
     load : Load
-        What the link carried.
+        The load that the link carried.
     limited : Estimate or Unknown
         Long flows that this link limits, at a time on average.
     unyielding : Estimate or Unknown
-        What traffic that does not yield to losses offers, as a share of the link's rate: its load over the share of its
-        packets that gets through.
+        Offered load of the traffic that does not yield to losses, as a share of the link's rate: its load divided by
+        the share of its packets that gets through.
     """
     evidence = tuple(_evidence(load, limited, unyielding))
     if isinstance(unyielding, Estimate) and unyielding.value >= 1:

@@ -1,4 +1,4 @@
-"""Base round trips: what is left of the time there and back when nothing waits.
+"""Base round trips: the time there and back without queueing delay.
 
 A capture in the middle of a path sees two parts: from data to its acknowledgment, which is the way behind the place,
 and from an acknowledgment to the data that it releases, which is the way before it. The least sum of both is the
@@ -49,15 +49,15 @@ def base_round_trip(
     Parameters
     ----------
     stream : Stream
-        Of whom.
+        The stream.
     rate_bps : float or None
-        Rate of the link, whose own time to send a packet may be in what is measured and is not in a base round trip.
+        Rate of the link. A measured time may contain the link's time to send a packet; a base round trip does not.
     emptied : bool
-        Whether the queue was empty at times: else the least that was measured has waited, too.
+        Whether the queue was empty at times; if not, even the least measured time contains waiting.
     shaken_quietly : bool
-        Whether the link was quiet at its handshake: else that has waited, too, where the queue never emptied.
+        Whether the link was quiet at the handshake; if not, the handshake has waited, too, if the queue never emptied.
     tick_s : float
-        What the clock of the capture tells apart.
+        Resolution of the capture's clock.
     """
     apart = _apart(stream, rate_bps)
     if apart is not None:
@@ -87,7 +87,7 @@ def base_round_trip(
     else:
         return _unknown(stream)
     value = max(least - own[1], 0.0)
-    # What was seen once is where the queue happened to be shortest.
+    # A least time that was seen once is where the queue happened to be shortest.
     touched = first is not None if len(sums) else True
     if not (emptied and touched) and (stream.handshake_s is None or not shaken_quietly):
         return Unknown(
@@ -189,7 +189,7 @@ def _apart(stream: Stream, rate_bps: float | None) -> _Least | None:
 
 
 def at_most(stream: Stream) -> float | None:
-    """What a base round trip is at most, in seconds: the least measured, waiting included."""
+    """An upper bound of the base round trip, in seconds: the least measured one, waiting included."""
     if stream.behind_s is None or stream.before_s is None:
         return None
     value = stream.behind_s + stream.before_s
@@ -229,7 +229,7 @@ def handshakes(
 
 
 def _slack(ordered: NDArray[np.float64]) -> float:
-    """How far below the least of a sample its distribution may begin (Robson and Whitlock, Biometrika 51, 1964)."""
+    """The distance below the least of a sample at which its distribution may begin (Robson and Whitlock, 1964)."""
     return float(ordered[1] - ordered[0]) * CONFIDENCE / (1.0 - CONFIDENCE)
 
 

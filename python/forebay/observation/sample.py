@@ -28,7 +28,7 @@ MOST_COUNTED = 1e8
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """What a share of the values does not exceed."""
+    """The value that a given share of the values does not exceed."""
 
     probability: float
     estimate: Estimate
@@ -62,7 +62,7 @@ class Sample:
         values : array_like
             At least one, all above 0 and finite.
         weights : array_like, optional
-            Of each, above 0; all alike by default.
+            Weight of each value, above 0; all equal by default.
 
         Raises
         ------
@@ -134,9 +134,9 @@ class Sample:
         return tuple(found)
 
     def drawn(self, most: int, random: np.random.Generator) -> NDArray[np.float64]:
-        """At most so many values to test a distribution with: all of them, or some at random without repetition.
+        """At most `most` values for the test of a distribution: all of them, or a random choice without repetition.
 
-        A value of a bin is put anywhere in it, on a logarithmic scale.
+        A value in a bin gets a random place within the bin, on a logarithmic scale.
         """
         counts = np.round(self.weights).astype(np.int64)
         if np.array_equal(counts, self.weights) and abs(self.count - counts.sum()) < 0.5 < MOST_COUNTED - self.count:

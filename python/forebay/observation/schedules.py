@@ -1,12 +1,12 @@
-"""Whether a sender keeps to a schedule, whatever its queue does, as an application does that writes at a constant rate.
+"""Detects senders that keep to a schedule whatever their queue does, as an application at a constant rate does.
 
-Such a sender is behind its schedule at times, after a loss for which its window was too small. It then catches up. What
-it has sent touches one straight line from below again and again. A flow that its congestion controller limits has no
-such line: it never makes up for what it did not send during a loss. Siekkinen, Urvoy-Keller, Biersack and Collange
-(Computer Networks 52, 2008) tell the limits of applications and of TCP apart by periods as well.
+Such a sender is behind its schedule at times, after a loss for which its window was too small. It then catches up. Its
+sent bytes touch one straight line from below again and again. A flow that its congestion controller limits has no such
+line: it never makes up for the bytes that it did not send during a loss. Siekkinen, Urvoy-Keller, Biersack and
+Collange (Computer Networks 52, 2008) tell the limits of applications and of TCP apart by periods as well.
 
-Packets that have passed the queue have waited there. The time from an acknowledgment to the data that it released says
-for how long. Less this, the packets show the schedule of their sender.
+Packets behind the queue have waited in it. The time from an acknowledgment to the data that it released tells for how
+long. After subtraction of this time the packets show the schedule of their sender.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _VARIED = 1.1
 
 @dataclass(frozen=True)
 class Schedule:
-    """How well a stream keeps to one rate.
+    """The schedule of a stream: how well the stream keeps to one rate.
 
     Attributes
     ----------

@@ -21,15 +21,15 @@ class Series:
     Attributes
     ----------
     start_s : float
-        When the first bin begins, in seconds of the input's clock.
+        Beginning of the first bin, in seconds of the input's clock.
     bin_s : float
         Width of a bin in seconds.
     values : ndarray
         Mean of each bin.
     resolution_s : float
-        Below this the input says nothing: averages over shorter times are not measured.
+        Resolution of the input: averages over shorter times are not measured.
     unit : str
-        Of the values.
+        Unit of the values.
     """
 
     start_s: float

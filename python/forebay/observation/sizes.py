@@ -28,22 +28,22 @@ _NAMES = {"Exponential": "exponential", "Lognormal": "log-normal", "Mixture": "l
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large transfers are.
+    """The sizes of transfers.
 
     Attributes
     ----------
     quantiles : tuple of Quantile
-        Those that the sample is large enough for, in bytes.
+        Quantiles for which the sample is large enough, in bytes.
     mean : Estimate
-        In bytes.
+        Mean size, in bytes.
     distribution : Cdf, Choice, or a fitted distribution
-        For the scenario, in bytes.
+        The distribution for the scenario, in bytes.
     why : str
-        What the distribution is and why this one.
+        The name of the distribution and the reason for it.
     reduced : Reduced or None
-        The empirical distribution of few points, and how far its quantiles are off; none of a handful of values.
+        The empirical distribution with few points and the error of its quantiles; None for a handful of values.
     fitted : Fit or None
-        The distribution that passes, where one does.
+        The distribution that passes the test, if one does.
     sample : Sample
         The data.
     """
@@ -113,7 +113,7 @@ def _percent(share: float) -> str:
 
 
 def _bounded(distribution: Distribution, sample: Sample) -> Distribution:
-    """The distribution without a tail beyond what was seen: what nobody has seen is not put into a simulation."""
+    """The distribution without a tail beyond the observed values: a simulation gets no size that was not observed."""
     if not isinstance(distribution, Mixture):
         return distribution
     largest = float(sample.high[-1])

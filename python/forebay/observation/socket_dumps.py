@@ -26,12 +26,12 @@ STATES = frozenset(
 )  # fmt: skip
 NETWORKS = frozenset(("tcp", "mptcp", "udp", "raw", "u_str", "u_dgr", "u_seq", "nl", "p_raw", "p_dgr", "v_str", "sctp",
                       "icmp6", "tipc", "xdp", "vsock"))  # fmt: skip
-#: Words of a socket's facts that are no controller's name: options, and what stands alone.
+#: Words of a socket's facts that are no controller's name: options and flags.
 OPTIONS = frozenset(("ts", "sack", "ecn", "ecnseen", "fastopen", "accecn", "app_limited", "usec_ts"))
 #: Names whose value is the next word.
 BEFORE_VALUES = frozenset(("send", "pacing_rate", "delivery_rate"))
 
-#: What `ss` prints right behind a controller's name, whichever it prints of them.
+#: The facts of which `ss` prints one right after a controller's name.
 BEHIND_CONTROLLER = ("wscale:", "rto:", "backoff:", "rtt:", "ato:", "mss:")
 
 _CONTROLLER = re.compile(r"[a-z][a-z0-9_-]{1,15}")
@@ -101,12 +101,12 @@ class Socket:
 
     @property
     def rwnd_limited_share(self) -> float | None:
-        """Of its busy time."""
+        """Share of the busy time in which the receiver's window limited the socket."""
         return _share(self.rwnd_limited_s, self.busy_s)
 
     @property
     def sndbuf_limited_share(self) -> float | None:
-        """Of its busy time."""
+        """Share of the busy time in which the send buffer limited the socket."""
         return _share(self.sndbuf_limited_s, self.busy_s)
 
 
@@ -252,7 +252,7 @@ def _socket(number: int, state: str, facts: list[str], ignored: Counter[str]) ->
 
 
 def _take(name: str, value: str, said: dict[str, float]) -> bool:
-    """Keep what a fact says; whether it was understood."""
+    """Keep the value of a fact; return whether it was understood."""
     if name == "rtt":
         smoothed, _, deviation = value.partition("/")
         return _keep("rtt_s", _number(smoothed), 1000, said) and _keep(
@@ -289,6 +289,6 @@ def _rate(text: str) -> float | None:
 
 
 def _ignore(ignored: Counter[str], name: str) -> None:
-    """Count what is not understood; what could be an address keeps no name."""
+    """Count an unknown word; a word that could be an address keeps no name."""
     short = name if re.fullmatch(r"[A-Za-z_][A-Za-z_-]{0,30}", name) else "other"
     ignored[legible(short) if short in ignored or len(ignored) < MOST_NAMES else "other"] += 1

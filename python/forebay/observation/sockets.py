@@ -28,19 +28,19 @@ FEWEST_BYTES = 100_000
 
 @dataclass(frozen=True)
 class Change:
-    """What one connection did, between two dumps where it is in several, else since it began.
+    """The activity of one connection: between two dumps if several contain it, otherwise since it began.
 
     Attributes
     ----------
     seconds : float or None
-        Between the dumps; None where they have no dates or the socket is in one only.
+        Time between the dumps; None if they have no dates or only one contains the socket.
     acknowledged, sent, retransmitted : float or None
-        Bytes.
+        Bytes acknowledged, sent and retransmitted.
     segments, segments_retransmitted : float or None
         Segments with data that were sent, and retransmissions.
     busy_s, receiver_s, buffer_s : float
-        Seconds with data outstanding, and those of them in which the receiver's window or the sender's own buffer was
-        what held it back.
+        Seconds with data outstanding, and the parts of them in which the receiver's window or the sender's own buffer
+        limited the connection.
     """
 
     seconds: float | None
@@ -69,26 +69,26 @@ class Change:
 
 @dataclass(frozen=True)
 class Sockets:
-    """What a server's sockets say.
+    """The evaluated sockets of a server.
 
     Attributes
     ----------
     dumps : int
-        How many there are.
+        Number of dumps.
     sockets : tuple of Socket
-        Each connection as it was last seen; addresses are not kept.
+        The last state of each connection; addresses are not kept.
     changes : tuple of Change
-        Of each of them.
+        The activity of each connection.
     limits : tuple of str
-        What held each of them back: "application", "receiver", "sender's buffer" or "congestion".
+        The limit of each connection: "application", "receiver", "sender's buffer" or "congestion".
     controllers : tuple of str
-        As the kernel names them, the one with most connections first.
+        Controllers as the kernel names them, the one with most connections first.
     unknown : tuple of Unknown
-        What sockets cannot tell.
+        Quantities that sockets cannot tell.
     remarks : tuple of str
-        What to know of the input, a sentence each.
+        Remarks on the input, one sentence each.
     ignored : mapping
-        What was not understood, by name, and how often.
+        Names of unknown facts with their counts.
     """
 
     dumps: int
@@ -109,7 +109,7 @@ def read_sockets(text: str, where: str = "sockets") -> Sockets:
     text : str
         With lines of dates between dumps or without.
     where : str
-        What to call it in errors.
+        Name of the input in errors.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def read_sockets(text: str, where: str = "sockets") -> Sockets:
 
 
 def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
-    """What a connection did from its first dump to its last, or since it began where there is one."""
+    """The activity of a connection from its first dump to its last, or since it began if there is only one dump."""
     (begin, first), (end, last) = seen[0], seen[-1]
     alone = len(seen) == 1
     seconds = end - begin if not alone and begin is not None and end is not None and end > begin else None
@@ -165,7 +165,7 @@ def _change(seen: Sequence[tuple[float | None, Socket]]) -> Change:
 
 
 def _limit(socket: Socket, change: Change) -> str:
-    """What holds a connection back most of the time; congestion is what is left."""
+    """The limit of a connection most of the time; "congestion" if no other limit applies."""
     if change.busy_s > 0:
         if change.receiver_s >= MOSTLY * change.busy_s:
             return "receiver"

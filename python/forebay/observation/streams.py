@@ -12,9 +12,9 @@ __all__ = ["Front", "Place", "Reductions", "Sender", "Stream", "Visits", "Window
 
 
 def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> NDArray[np.float64]:
-    """Bits per second, of bytes in bins of a width, in windows of about so many seconds.
+    """Rates in bit/s from bytes in bins of equal width, in windows of about `seconds`.
 
-    Windows have whole bins, one at least; the rest of a last one is left out.
+    Windows have whole bins, one at least; an incomplete last window is left out.
     """
     bins = max(1, min(round(seconds / width_s), len(bytes_)))
     whole = len(bytes_) // bins * bins
@@ -23,7 +23,7 @@ def rates_over(bytes_: NDArray[np.float64], width_s: float, seconds: float) -> N
 
 
 class Place(Enum):
-    """On which side of the link's queue a capture was taken."""
+    """The side of the link's queue on which a capture was taken."""
 
     BEHIND = "behind the queue"
     BEFORE = "before the queue"
@@ -31,16 +31,16 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Windows:
-    """What a stream did over time, in windows of equal width; NaN where nothing was seen.
+    """A stream over time, in windows of equal width; NaN if a window has no value.
 
     Attributes
     ----------
     start_s, width_s : float
-        When the first begins, in seconds of the capture, and how long each is.
+        Beginning of the first window, in seconds of the capture, and length of each window.
     bytes, packets : array
-        Of IP packets.
+        IP bytes and IP packets.
     flight_bytes : array
-        Most that was on its way and not acknowledged.
+        Largest number of bytes in flight, not yet acknowledged.
     repeated, filled : array
         Bytes that were seen before, and that fill a gap of the sequence.
     marked : array
@@ -48,9 +48,9 @@ class Windows:
     behind_s, before_s : array
         Least time from data to its acknowledgment, and from an acknowledgment to the data that it released.
     longest_behind_s : array
-        Most of the former.
+        Largest time from data to its acknowledgment.
     receive_window_bytes : array
-        Least that the receiver allowed.
+        Smallest window of the receiver.
     """
 
     start_s: float
@@ -81,14 +81,14 @@ class Windows:
 
 @dataclass(frozen=True)
 class Front:
-    """What the other side of the queue, where packets arrive, saw of a stream that was captured behind it.
+    """A stream that was captured behind the queue, as the capture before the queue shows it.
 
     Attributes
     ----------
     before_s : float or None
         Least time there from an acknowledgment to the data that it released.
     before_samples : int
-        How many of them there were.
+        Number of these times.
     befores_s : array
         The least of each window of time that has one.
     handshake_before_s : float or None
@@ -162,14 +162,14 @@ class Visits:
 
 @dataclass(frozen=True)
 class Sender:
-    """What a sender makes of its window, round trip by round trip, as its echoes of timestamps tell.
+    """The window of a sender, round trip by round trip, as its echoes of timestamps tell.
 
     Attributes
     ----------
     reductions : Reductions
-        In the order of time.
+        Reductions of the window, in the order of time.
     visits : Visits
-        In the order of time.
+        Visits to a window of four segments, in the order of time.
     compared, fallen : int
         Round trips that follow another one and no reduction, and those of them whose window fell by a segment and 7 %.
     """
@@ -187,9 +187,9 @@ class Stream:
     Attributes
     ----------
     number : int
-        Among all of the capture; nothing tells whose it is.
+        Number among all streams of the capture; it does not identify an endpoint.
     responsive : bool
-        Whether somebody answers: TCP, or QUIC by its looks.
+        Whether the receiver acknowledges: TCP, or QUIC by its looks.
     start_s, end_s : float
         First and last packet, in seconds of the capture.
     packets, bytes, payload_bytes, distinct_bytes : int
@@ -205,33 +205,34 @@ class Stream:
     behind_s, before_s : float or None
         Least time from data to its acknowledgment, from an acknowledgment to the data that it released.
     behind_samples, before_samples : int
-        How many of each there were.
+        Numbers of these times.
     handshake_behind_s, handshake_before_s : float or None
-        Of its SYN, the answer and what acknowledges that: to the receiver and back, to the sender and back.
+        Times of the handshake: from the SYN to its answer (to the receiver and back), and from the answer to its
+        acknowledgment (to the sender and back).
     window_limited : float
-        Share of time in which the receiver's window was as good as full; NaN where its scale was not seen.
+        Share of time in which the receiver's window was as good as full; NaN if its scale was not seen.
     idle_share : float
-        Share of time in which nothing was on its way.
+        Share of time in which nothing was in flight.
     pauses : int
         Times longer than two round trips in which the sender had nothing to send.
     gap_variation : float
         Coefficient of variation of the times between its packets; NaN below three packets.
     ecn_capable : bool
-        Whether its packets are.
+        Whether its packets are ECN-capable.
     timestamps : bool
         Whether they bear timestamps (RFC 7323).
     began, ended : bool
         Whether its first and its last packet are in the capture.
     windows : Windows or None
-        None for short ones.
+        The stream over time; None for short streams.
     front : Front or None
-        None where one side of the queue was captured alone.
+        The stream before the queue; None if only one side of the queue was captured.
     sender : Sender or None
-        None where timestamps did not tell.
+        The sender's window; None if timestamps do not tell it.
     of_data_s : float or None
-        Least sum of both times that data has shown, handshakes left out; None where one of them is not known.
+        Least sum of both times of data, without handshakes; None if one of them is not known.
     data_behind_s : float or None
-        Least time from data to its acknowledgment, handshakes left out.
+        Least time from data to its acknowledgment, without handshakes.
     """
 
     number: int
@@ -278,7 +279,7 @@ class Stream:
 
     @property
     def seconds(self) -> float:
-        """From its first packet to its last."""
+        """Seconds from its first packet to its last."""
         return self.end_s - self.start_s
 
     @property

@@ -12,13 +12,13 @@ __all__ = ["MOST_SECONDS", "epoch_seconds", "parse_timestamp"]
 #: The year 2400: whatever is later was no time.
 MOST_SECONDS = 13.6e9
 
-#: What `date` prints in the C locale, and what spreadsheets and routers write.
+#: Formats that `date` prints in the C locale, and that spreadsheets and routers write.
 _FORMATS = ("%a %b %d %H:%M:%S UTC %Y", "%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:%S", "%d/%m/%Y %H:%M:%S",
             "%a %d %b %Y %I:%M:%S %p UTC", "%a, %d %b %Y %H:%M:%S GMT")  # fmt: skip
 
 
 def parse_timestamp(text: str) -> float | None:
-    """When a text says, in UTC where it says no zone; None where it says no time."""
+    """The time of a text in seconds since 1970, in UTC if it names no zone; None if it names no time."""
     text = text.strip().strip('"')
     if not text or len(text) > 64:
         return None

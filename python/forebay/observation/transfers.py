@@ -43,7 +43,7 @@ def describe_transfers(
     span_s : pair of float
         First and last time of the input.
     what, source : str
-        What the sizes are of, and where they come from.
+        The sized objects, and the origin of the sizes.
     """
     of_size = sizes(Sample.of(np.maximum(bytes_, 1.0)), source)
     of_starts = arrivals(starts_s, *span_s, source)

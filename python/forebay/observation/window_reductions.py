@@ -1,7 +1,7 @@
-"""What a flow kept of its window at each loss, from what was on its way where nothing tells its sender's own view.
+"""The share of its window that a flow kept at each loss, from bytes in flight if the sender's own view is not known.
 
-Without TCP timestamps a packet does not say which acknowledgment released it. What is between sender and receiver is
-then put together of what is on its way behind the place of the capture, and of what its rate sends before it.
+Without TCP timestamps a packet does not tell which acknowledgment released it. The window is then composed of the bytes
+in flight behind the place of the capture and of the bytes that the flow's rate sends before it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def round_trips(windows: Windows) -> NDArray[np.float64]:
 
 
 def regular_visits(stream: Stream) -> int:
-    """How often its flight falls to a few segments for a fifth of a second; 0 where that is not ten seconds apart."""
+    """The number of falls of the flight to a few segments for a fifth of a second; 0 if they are not 10 s apart."""
     windows = stream.windows
     if windows is None or windows.width_s > _LEAST_S or not stream.segment_bytes:
         return 0

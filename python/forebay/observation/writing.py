@@ -53,13 +53,13 @@ RATES, PACKETS, ROUND_TRIPS, FLOWS = (1e3, 1e14), (41, 65535), (1e-9, 1000.0), (
 MOST_FIND = 380
 #: The most assumptions of a scenario, and the most characters of one.
 MOST_ASSUMPTIONS, MOST_OF_ASSUMPTION = 100, 400
-#: Round trips are listed one by one up to so many flows.
+#: The largest number of flows whose round trips are listed one by one.
 LISTED = 64
 #: Mean seconds that a run measures, where packets are not too many for that.
 MEASURED_S, WARMUP_S = 60.0, 15.0
 #: The controller of those whose own cannot be told.
 _USUAL = "cubic"
-#: Between a value and its comment; more than so many characters of a value are no column of their own.
+#: The widest column of values before a column of comments, in characters; longer values are not aligned.
 WIDEST = 34
 #: Longer lines have their comment above.
 LONGEST = 160
@@ -87,7 +87,7 @@ class _Line:
 
 
 class _Draft:
-    """What stands in a scenario though the input does not tell it, and the keys that are left out of it."""
+    """The assumptions of a scenario that the input does not tell, and the keys that are left out of it."""
 
     def __init__(self) -> None:
         self.assumed: list[str] = []
@@ -136,7 +136,7 @@ def scenario_text(finding: Finding) -> str:
     Parameters
     ----------
     finding : Finding
-        Of any input.
+        The finding of any input.
 
     Returns
     -------
@@ -146,14 +146,14 @@ def scenario_text(finding: Finding) -> str:
     Raises
     ------
     InputError
-        Where the input tells neither the traffic nor the load of the link.
+        If the input tells neither the traffic nor the load of the link.
     """
     text, _ = _written(without_addresses(finding))
     return text
 
 
 def _stated(draft: _Draft) -> list[str]:
-    """The key that `recommend` reads: what the scenario rests on though nothing has measured it."""
+    """The key with the unmeasured assumptions of the scenario, which `recommend` reads."""
     if not draft.unmeasured:
         return []
     told = (_quoted(legible(each)[:MOST_OF_ASSUMPTION]) for each in draft.unmeasured[:MOST_ASSUMPTIONS])
@@ -161,7 +161,7 @@ def _stated(draft: _Draft) -> list[str]:
 
 
 def assumptions(finding: Finding) -> tuple[str, ...]:
-    """What stands in the scenario though the input does not tell it, a clause each."""
+    """The assumptions of the scenario that the input does not tell, a clause each."""
     _, draft = _written(without_addresses(finding))
     return tuple(draft.assumed)
 
@@ -197,7 +197,7 @@ def _written(finding: Finding) -> tuple[str, _Draft]:
 
 
 def _bounds(draft: _Draft) -> list[str]:
-    """What is known of the keys that are left out, for programs."""
+    """The bounds of the keys that are left out, for programs."""
     if not draft.missing:
         return []
     lines = []
@@ -256,7 +256,7 @@ def _title(finding: Finding) -> str:
 
 
 def _tail(finding: Finding, draft: _Draft) -> list[str]:
-    """What has no key in whose place it is said."""
+    """The unidentified quantities that have no key in the scenario."""
     unknown = [each for each in finding.unidentified if each not in draft.said]
     if not unknown:
         return []
@@ -407,7 +407,7 @@ def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
 
 
 def _usual(name: str, draft: _Draft) -> _Line:
-    """What most senders run (Mishra et al., SIGMETRICS 2020: a census of congestion control)."""
+    """The controller that most senders run (Mishra et al., SIGMETRICS 2020: a census of congestion control)."""
     why = "the default of Linux, Windows and macOS"
     return draft.assume("cca", _quoted(_USUAL), why, f"the congestion controller of {name}")
 
@@ -526,7 +526,7 @@ def _inline(value: Any) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{number:.10g}"
 
 
-# What to run, and what to ask ------------------------------------------------------------------------------------
+# Simulation and goals --------------------------------------------------------------------------------------------
 
 
 def _run(rate: float) -> list[_Line]:
@@ -553,7 +553,7 @@ def _fills(group: GroupFinding) -> bool:
 
 
 def _goal(finding: Finding) -> list[_Line]:
-    """What a draft would ask: a use of the link that flows can reach, and a wait below a round trip."""
+    """The goals of a draft: a utilization that flows can reach, and a queueing delay below a round trip."""
     ask = "not observed: what is asked of the buffer; change it"
     trips = [group.round_trips.typical.value for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
     wait = max(min(trips, default=USUAL_ROUND_TRIP), 0.002)

@@ -56,7 +56,7 @@ class Recommendation(Told):
     Attributes
     ----------
     scenario : Scenario
-        What was asked about, with its goals.
+        The scenario of the question, with its goals.
     verdict : str
         "met": `buffer` meets every goal. "impossible": no buffer does. "undecided": the evidence decides neither.
     between : tuple of (BufferSize, BufferSize), or None
@@ -64,58 +64,58 @@ class Recommendation(Told):
     runs : int
         Runs that the confidence rests on; without an answer all runs at the nearest miss.
     buffer : BufferSize, Value or None
-        The smallest that meets every goal, or of a range the value that was asked for; None where there is none.
+        The smallest buffer that meets every goal, or the requested value of a range; None if there is none.
     confidence : float or None
-        One-sided, that all goals hold there; without an answer the one that was asked for. None where replications are
+        One-sided confidence that all goals hold there; without an answer the requested one. None if replications are
         identical, flows move in step or simultaneous events decide: a warning says which.
     resolution : float
-        How close to the smallest the search goes, as a fraction, where noise lets it: see `feasible_from`.
+        Distance to the smallest buffer that the search aims for, as a fraction, if noise permits: see `feasible_from`.
     binding_goal : str or None
-        The key of what keeps it from being smaller, or of the goal that fails.
+        The key of the goal that keeps the buffer from being smaller, or of the goal that fails.
     goals : mapping
         Each goal by its key, judged at the answer or at the nearest compromise.
     feasible_from : LowerEnd or None
-        Between which buffers the smallest that would do lies; None where the smallest of all does.
+        The interval that contains the smallest sufficient buffer; None if the smallest possible buffer is sufficient.
     feasible_up_to : UpperEnd or None
-        How far above the answer the goals hold.
+        The end of the interval above the answer in which the goals hold.
     gaps : tuple of Gap
         Measured buffers above the answer that miss a goal which asks for room.
     islands : tuple of FeasibleInterval
         Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None
-        Where the goals are about a share of the draws: in how many they held.
+        For goals about a share of the draws: in how many draws they held.
     conflict : Conflict or None
-        Without an answer: why.
+        Without an answer: the reason.
     rules : tuple of JudgedRule
         Every rule, in the order of the catalog.
     also : tuple of NamedBuffer
-        The scenario's own buffer, and those that were asked about.
+        The scenario's own buffer, and those that the user named.
     points : tuple of CurvePoint
         Every measured buffer, in rising order; `curve` has them as a data frame.
     cost : SearchCost
         The only part that differs between equal searches.
     warnings : tuple of Warning
-        What a reader must know.
+        The warnings for the reader.
     engine, version : str
-        What measured.
+        The engine that measured, and forebay's version.
     sensitivity : tuple of Variation, or None
-        The answer when something is 20 % off; None where it was not asked for.
+        The answers with inputs 20 % lower and higher; None if they were not requested.
     configurations : tuple of Configuration
-        The answer in the words of the platforms that were asked for.
+        The answer as configuration of the requested platforms.
     pareto : Front or None
-        The trade-off that was asked for.
+        The trade-off, if it was requested.
     jitter : Jitter or None
-        What was made random in the scenario, where that was asked for.
+        The random parts that were added to the scenario, if they were requested.
     variable : BufferVariable or RangeVariable
-        Whose buffer it is: the target link's, another link's or a class's; or the key and its range.
+        The varied buffer: the target link's, another link's or a class's; or the key and its range.
     optimum : Optimum or None
-        The metric that was asked to be lowest or highest: then `buffer` is where it is, of those that meet the goals.
+        The metric to minimize or maximize. `buffer` is then its best value among those that meet the goals.
     choice : mapping
-        Where values of keys were to choose from: the best ones, which `scenario` has.
+        If keys had lists of values: the best values, which `scenario` has.
     alternatives : tuple of Alternative
-        Then the answer with each of them, the best first.
+        If keys had lists of values: the answer with each of them, the best first.
     level : float
-        The confidence that was asked for.
+        The requested confidence.
     twin : Twin or None
         The runs at the answer, or at the nearest miss, with hosts that vary; None unless exact hosts stay in phase.
     """
@@ -180,7 +180,7 @@ class Recommendation(Told):
 
     @property
     def uncertain(self) -> bool:
-        """Whether replications draw what the scenario does not know."""
+        """Whether replications draw values that the scenario leaves uncertain."""
         return self.scenario.core.uncertain
 
     @property

@@ -88,30 +88,30 @@ class GoalEvidence:
 
 @dataclass(frozen=True, slots=True)
 class JudgedGoal:
-    """A goal with what was measured at the answer, or at the nearest compromise.
+    """A goal with the measurements at the answer, or at the nearest compromise.
 
     Attributes
     ----------
     goal : Goal
-        What was asked for.
+        The goal.
     held, of : int or None
-        In how many of how many draws it holds, where the goals are about a share of them.
+        Number of draws in which it holds, and number of all draws, for goals about a share of them.
     at_packets : int or float
-        The buffer; of a range the value in its base unit.
+        The buffer; for a range, the value in its base unit.
     measured : Estimate
         The metric there.
     slack : float
-        How far its mean is on the good side of the threshold.
+        Distance of its mean from the threshold, positive on the good side.
     met : bool
         Whether the goal is met.
     confidence : float or None
-        One-sided, that it is; None where the replications carry none.
+        One-sided confidence that it is met; None if the replications carry none.
     binding : bool
-        Whether it is what keeps the buffer from being smaller.
+        Whether this goal keeps the buffer from being smaller.
     at_smallest, at_largest : GoalAt or None
         The goal at the smallest and at the largest measured buffer.
     evidence : GoalEvidence or None
-        What the verdict rests on.
+        The evidence for the verdict.
     """
 
     goal: Goal
@@ -150,14 +150,14 @@ class JudgedGoal:
 
 @dataclass(frozen=True, slots=True)
 class LowerEnd:
-    """Between which buffers the smallest that would do lies.
+    """The interval of buffers that contains the smallest sufficient one.
 
     Attributes
     ----------
     low, high : BufferSize
         It is neither smaller nor larger.
     confidence : float
-        That it is so.
+        The confidence of that statement.
     """
 
     low: Quantity
@@ -167,7 +167,7 @@ class LowerEnd:
 
 @dataclass(frozen=True, slots=True)
 class UpperEnd:
-    """How far above the answer every goal holds.
+    """The end of the interval above the answer in which every goal holds.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class UpperEnd:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A measured buffer above the answer that misses a goal which asks for room, its key, and what was measured."""
+    """A measured buffer above the answer that misses a goal which needs a large buffer, with key and measurements."""
 
     buffer: Quantity
     goal: str
@@ -203,18 +203,18 @@ class FeasibleInterval:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """In how many of the draws all goals hold.
+    """The number of draws in which all goals hold.
 
     Attributes
     ----------
     wanted : float
-        The share that was asked for.
+        The requested share.
     held, of : int
-        Draws.
+        Number of draws in which all goals hold, and number of all draws.
     at_least : float or None
         Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
     confidence : float
-        Of the bound.
+        Confidence of the bound.
     """
 
     wanted: float
@@ -226,7 +226,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Keys of goals that ask for a large buffer, or a small one, and what they need together; None for no buffer."""
+    """Keys of goals that need a large buffer, or a small one, and the buffer they need together; None if none does."""
 
     goals: tuple[str, ...]
     buffer: Quantity | None
@@ -234,16 +234,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """How a goal fares at the measured buffer that comes nearest to meeting all of them.
+    """The result of a goal at the measured buffer that comes nearest to meeting all of them.
 
     Attributes
     ----------
     goal : Goal
-        What was asked for.
+        The goal.
     measured : Estimate
         The metric there.
     off : float
-        By how much its mean is on the wrong side of the threshold, in the metric's unit; 0 where it is not.
+        Distance of its mean on the wrong side of the threshold, in the metric's unit; 0 if it is on the good side.
     met : bool
         Whether the goal is met there.
     """
@@ -267,32 +267,32 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRule:
-    """The buffer of one rule, and the metrics that were measured there.
+    """The buffer of one published rule, with the metrics that were measured there.
 
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     buffer : BufferSize or None
-        What it asks for, if anything.
+        The buffer that the rule states, if it states one.
     applies : bool
         Whether it fits more than half of the flows and everything else that it assumes may hold.
     why : str
-        What speaks against it, or which part of the traffic it fits, or for it.
+        The reason against it, the part of the traffic that it fits, or the reason for it.
     assumptions : tuple of Assumption
-        Each with its reason.
+        The assumptions of the rule, each with its reason.
     predicted : mapping
         Metrics at the scenario's own buffer, by the formula.
     notes : tuple of str
-        What to know of it.
+        Notes on the rule.
     measured : mapping
         Metrics at its buffer, by simulation; empty where it was not simulated.
     share : float
-        Of the flows, or of the load, that it fits.
+        Share of the flows, or of the load, that it fits.
     judgment : RuleVerdict
-        What it is worth here, by the simulation: `judgment.words` says it in short.
+        The verdict of the simulation on the rule: `judgment.words` states it in short.
     between : tuple of (BufferSize, BufferSize), or None
-        The measured buffers on either side, where what is `measured` was read off the line between them.
+        The measured buffers on both sides, if `measured` was interpolated between them.
     """
 
     name: str
@@ -323,7 +323,7 @@ class CurvePoint:
     groups : mapping
         The same of each group by its name.
     runs : tuple of mapping
-        What each run measured, by the keys that `key` gives; empty where the runs are not kept. Not in the JSON.
+        Values of each run, by the keys that `key` gives; empty if the runs are not kept. Not in the JSON.
     goals : mapping
         Where no buffer meets every goal: each goal by its key, with its verdict here. Not in the JSON.
     """

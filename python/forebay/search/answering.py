@@ -83,7 +83,7 @@ def _named(evidence: Evidence, named: Mapping[str, int], configured: ConfiguredV
 
 
 def _confidence(evidence: Evidence, precision: Precision) -> float | None:
-    """The confidence of the answer; "impossible" is proven at the confidence that was asked for."""
+    """The confidence of the answer; "impossible" is proven at the requested confidence."""
     outcome = evidence.outcome
     return outcome.confidence if outcome.buffer is not None else precision.level if outcome.impossible else None
 

@@ -52,12 +52,12 @@ class Observed(Protocol):
         """Judge goals that have to hold at once from the replications at hand."""
 
     def noise(self, goal: Goal, buffer: int) -> Noise:
-        """How far one replication's margin lies from the mean near a buffer."""
+        """The distance of one replication's margin from the mean near a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Where goals begin to be met.
+    """The threshold at which goals begin to be met.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Bracketing:
             step += 1
 
     def _place(self, buffer: int) -> float:
-        """On a scale on which margins rise."""
+        """The place of a buffer on a scale on which margins rise."""
         return self.side * math.log(buffer)
 
     def _inside(self) -> list[int]:
@@ -253,7 +253,7 @@ class Bracketing:
         return max(1, round(math.exp(self.side * place)))
 
     def _confirmable(self, found: NoisyRoot) -> float:
-        """How far beyond the threshold about ten replications will say that goals are met."""
+        """The distance beyond the threshold at which about ten replications show that goals are met."""
         fine = self.fine
         noise = self.caution * min(1.1 * found.spread, max(0.8 * fine, 0.6 * found.spread))
         return max(fine / 2, min(max(found.error / 2, noise), LEAP))

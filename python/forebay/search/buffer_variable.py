@@ -42,7 +42,7 @@ class BufferVariable:
 
     @property
     def largest(self) -> bool:
-        """The smallest buffer is asked for; a range can ask for the largest value."""
+        """False: the answer is the smallest buffer; only a range can have the largest value as answer."""
         return False
 
     @property
@@ -79,7 +79,7 @@ class BufferVariable:
         return packets
 
     def ratio(self, packets: int, to: int) -> float:
-        """How many times another buffer one is."""
+        """The ratio of one buffer to another."""
         return packets / to
 
     def read(self, text: str) -> int:

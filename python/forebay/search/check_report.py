@@ -1,4 +1,4 @@
-"""The answer of `check`: a verdict on each goal at each checked buffer, with what was measured.
+"""The answer of `check`: a verdict on each goal at each checked buffer, with the measurements.
 
 `checking.py` makes it; the command line, notebooks and programs read it.
 """
@@ -133,17 +133,17 @@ class CheckReport:
     verdict : str
         The worst verdict of the buffers: "missed" is worse than "undecided", and that is worse than "met".
     confidence : float or None
-        One-sided confidence that was asked of each verdict by itself; None if the scenario has what nothing measured.
+        Requested one-sided confidence of each verdict by itself; None if runs do not show all states of the scenario.
     buffers : tuple of CheckedBuffer
         The configured buffer, or those that were asked for, in their order.
     cost : SearchCost
         The only part that differs between equal checks.
     warnings : tuple of Warning
-        What a reader must know.
+        The warnings for the reader.
     engine, version : str
         The engine that measured, and forebay's version.
     jitter : Jitter or None
-        What was made random in the scenario, where that was asked for.
+        The random parts that were added to the scenario, if they were requested.
     strata : int
         Runs of each observation: one for each stratum of the scenario's random states.
     """

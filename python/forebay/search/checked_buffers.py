@@ -1,4 +1,4 @@
-"""The buffers that `check` judges: the configured one exactly as it is, or those that were asked for.
+"""The buffers that `check` judges: the configured one exactly as it is, or the requested ones.
 
 A search names buffers by whole numbers of packets. A configured buffer may be 100 kB, which is no whole number of
 packets. Each checked buffer therefore has a place, which is a whole number in proportion to its size, and a scenario.
@@ -58,7 +58,7 @@ def place_of(packets: float) -> int:
 
 
 def setting_words(setting: str, size: BufferSize) -> str:
-    """A buffer as it was asked for, in words: "4.5 MB", "links.up.buffer = 100 packets"."""
+    """A requested buffer in words: "4.5 MB", "links.up.buffer = 100 packets"."""
     key, equals, text = (part.strip() for part in setting.rpartition("="))
     number = text.rstrip(LETTERS).strip()
     unit = text.removeprefix(number).strip()
@@ -153,7 +153,7 @@ def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffe
 
 
 def _asked(scenario: Scenario, text: str) -> Checked:
-    """One buffer that was asked for."""
+    """One requested buffer."""
     key, equals, size = (part.strip() for part in text.rpartition("="))
     memories = [f"memories.{memory['name']}.size" for memory in scenario.resolved.get("memories", ())]
     if key in memories:

@@ -38,7 +38,7 @@ class Alternative:
     Attributes
     ----------
     choice : mapping
-        What was chosen, by key.
+        The chosen values, by key.
     recommendation : BufferSize, Value or None
         The answer; None where nothing meets every goal.
     confidence : float or None
@@ -51,7 +51,7 @@ class Alternative:
     apart : bool
         Whether it is worse than the best by more than the intervals (95 %) of both.
     replications : int
-        That its search took.
+        Cost of its search.
     met, of : int
         How many of how many goals are met there.
     on_front : bool
@@ -78,7 +78,7 @@ class Alternative:
 
 
 def choice(text: str) -> Choice | None:
-    """Read `KEY=A,B,C`; None for what is no list.
+    """Parse `KEY=A,B,C`; None if the text is not a list.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def cases(scenario: Scenario, choices: Sequence[Choice]) -> list[tuple[Mapping[s
 
 
 def for_each(confidence: float, cases: int) -> float:
-    """The confidence of each answer with which all together have the one that is asked for (Bonferroni)."""
+    """The confidence of each answer with which all together have the requested one (Bonferroni)."""
     return 1 - (1 - confidence) / cases
 
 

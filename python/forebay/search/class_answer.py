@@ -87,13 +87,13 @@ class ClassSizing(Told):
     cost : SearchCost
         The only part that differs between equal sizings.
     warnings : tuple of Warning
-        What a reader must know.
+        The warnings for the reader.
     engine, version : str
         The engine that measured, and forebay's version.
     configurations : tuple of Configuration
         The port with all buffers, for the platforms that were asked for.
     jitter : Jitter or None
-        What was made random in the scenario, where that was asked for.
+        The random parts that were added to the scenario, if they were requested.
     """
 
     scenario: Scenario

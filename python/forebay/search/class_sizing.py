@@ -176,7 +176,7 @@ def _configurations(answer: ClassSizing, systems: Iterable[Platform], line: Acce
 
 
 def _answer(steps: ClassSteps, runs: Lengthened, jitter: Jitter | None, started: float) -> ClassSizing:
-    """The buffers, and how every goal stands there."""
+    """The buffers, with the result of every goal there."""
     outcome, scenario = steps.outcome, steps.classes.scenario
     measure = steps.measures[0]
     if outcome.buffer is None:
@@ -247,7 +247,7 @@ def _warnings(steps: ClassSteps, evidence: Evidence, place: int) -> Iterator[War
 
 
 def _undemanded(steps: ClassSteps) -> Iterator[Warning]:
-    """The classes that no goal asks for room."""
+    """Warnings about classes for which no goal needs a large buffer."""
     names = [each for each in steps.classes.every if steps.states[each.key].kept]
     for each in names if steps.outcome.buffer is not None else ():
         group = next(iter(each.groups), each.name)

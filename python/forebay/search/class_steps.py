@@ -30,7 +30,7 @@ from forebay.text.formatting import counted, duration
 
 __all__ = ["ClassState", "ClassSteps"]
 
-#: One-sided confidence of the search for one class; the joint confirmation has the one that was asked for.
+#: One-sided confidence of the search for one class; the joint confirmation has the requested one.
 CONFIDENCE_OF_ONE = 0.8
 #: Combinations that are put to fresh runs, at most.
 CONFIRMATIONS = 8
@@ -44,7 +44,7 @@ PASSES = 2
 
 @dataclass(slots=True)
 class ClassState:
-    """How far the sizing of one class is.
+    """The progress of the sizing of one class.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class ClassSteps:
     precision : Precision
         How sure and how close the answer is to be.
     means : Means
-        What measures, and who follows.
+        The means that measure, with their listener.
     until : float or None
         When `time.monotonic` says so, the sizing ends with a `TimeoutError`.
     strata : Strata or None
@@ -250,7 +250,7 @@ class ClassSteps:
             self.sizes[of.key] = outcome.buffer
 
     def _kept(self, of: PortClass, search: SearchState, outcome: Outcome) -> int:
-        """The present buffer of a class that no goal asks for room, or the largest smaller one that meets its goals."""
+        """The present buffer of a class that no goal wants larger, or the largest smaller one that meets its goals."""
         met = [at for at in search.samples if search.plan.test.margin(search.samples[at], search.goals) >= 0]
         return max((at for at in met if at <= self.sizes[of.key]), default=outcome.buffer or 1)
 
@@ -341,7 +341,7 @@ class ClassSteps:
         self.outcome.notes.append(Warning(Kind.TIME_OVER, self.reason, values={"replications": runs}))
 
     def leave_undecided(self) -> None:
-        """Take the answer back: what the runs do not show may decide it."""
+        """Withdraw the answer: a state that the runs do not show may decide it."""
         self.impossible = False
         if self.outcome.buffer is not None:
             self.outcome.compromise = self.outcome.buffer

@@ -65,9 +65,9 @@ class Evidence:
     measure : Measurements
         The measurements, which hold the variable and its scenario.
     variable : BufferVariable or RangeVariable
-        What was varied.
+        The variable of the search.
     jitter : Jitter, optional
-        What was made random in the scenario.
+        The random parts that were added to the scenario.
     lengthened : Lengthened, optional
         How much longer runs are than the scenario says.
     twin : Twin, optional

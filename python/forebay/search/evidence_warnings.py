@@ -52,7 +52,7 @@ def warnings(evidence: Evidence) -> tuple[Warning, ...]:
 
 
 def _of_length(evidence: Evidence) -> Iterator[Warning]:
-    """That the runs at the answer are too short: what they saw happened once or twice in each."""
+    """The warning that the runs at the answer are too short: their events happened once or twice in each."""
     answer = evidence.outcome.buffer
     if answer is None:
         return

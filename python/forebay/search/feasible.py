@@ -1,4 +1,4 @@
-"""Where over two settings all goals hold, as `recommend` answers with two keys that are varied.
+"""The region of two settings in which all goals hold: the answer of `recommend` with two varied keys.
 
 `surveying` makes the map; views and programs read it.
 """
@@ -35,17 +35,17 @@ class MapPoint:
     Attributes
     ----------
     settings : tuple of (Value, Value)
-        In the order of the keys.
+        The two values, in the order of the keys.
     verdict : str
         "met", "missed" or "unclear", each at the map's confidence.
     goal : str
         The key of the goal that is met least.
     margin, error : float
-        By how much it is met, as a part of its threshold, and the standard error of that.
+        Margin by which it is met, as a share of its threshold, and the standard error of the margin.
     replications : int
-        That were measured there.
+        Number of replications that were measured there.
     metrics : mapping
-        Of the link.
+        Metrics of the link.
     """
 
     settings: tuple[Value, Value]
@@ -59,16 +59,16 @@ class MapPoint:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """For one value of the first key: between which values of the second the goals hold.
+    """The interval of the second key in which the goals hold, for one value of the first key.
 
     Attributes
     ----------
     at : Value
-        Of the first key.
+        The value of the first key.
     low, high : Value or None
-        The ends of the longest run of measured values that meet all goals; None where none does.
+        The ends of the longest run of measured values that meet all goals; None if no value does.
     below, above : Value or None
-        The nearest that miss one, below and above; None where none was measured.
+        The nearest values that miss a goal, below and above; None if no such value was measured.
     """
 
     at: Value
@@ -85,25 +85,25 @@ class FeasibleMap(Told):
     Attributes
     ----------
     scenario : Scenario
-        What was asked about, with its goals.
+        The scenario of the question, with its goals.
     over : tuple of (RangeVariable, RangeVariable)
         The keys and their ranges.
     goals : tuple of Goal
-        What has to hold.
+        The goals that have to hold.
     points : tuple of MapPoint
         Every measured pair, by the first value, then the second.
     confidence : float or None
-        One-sided, of each verdict by itself; None where the scenario has what nothing measured.
+        One-sided confidence of each verdict by itself; None if runs do not show all states of the scenario.
     budget : int
-        Replications that it might take; `complete` says whether they were enough for the finest grid.
+        The most replications; `complete` tells whether they were enough for the finest grid.
     complete : bool
         Whether the boundary is as fine as the grid goes.
     cost : SearchCost
         The only part that differs between equal maps.
     warnings : tuple of Warning
-        What a reader must know.
+        The warnings for the reader.
     engine, version : str
-        What measured.
+        The engine that measured, and forebay's version.
     """
 
     scenario: Scenario
@@ -124,12 +124,12 @@ class FeasibleMap(Told):
         return any(point.verdict == "met" for point in self.points)
 
     def count(self, verdict: str) -> int:
-        """How many pairs have a verdict."""
+        """The number of pairs with a given verdict."""
         return sum(point.verdict == verdict for point in self.points)
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
-        """Where the goals hold, by the first value."""
+        """The intervals in which the goals hold, by the first value."""
         rows = itertools.groupby(self.points, key=lambda point: point.settings[0])
         return tuple(_stretch(at, list(points)) for at, points in rows)
 

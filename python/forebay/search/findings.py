@@ -60,7 +60,7 @@ __all__ = [
 
 
 def judged_goals(evidence: Evidence, share: float | None) -> Mapping[str, JudgedGoal]:
-    """Every goal with what was measured at the answer (or at the compromise) and how far it is from the threshold."""
+    """Every goal with its measurements at the answer (or at the compromise) and its distance from the threshold."""
     at, reports = evidence.at_answer()
     goals, test, search = evidence.scenario.goals, evidence.search.plan.test, evidence.search
     confidences = _confidences(evidence, at, reports) if evidence.confident and evidence.outcome.shown else {}
@@ -86,7 +86,7 @@ def judged_goals(evidence: Evidence, share: float | None) -> Mapping[str, Judged
 
 
 def _confidences(evidence: Evidence, at: int, reports: Sequence[Report]) -> Mapping[str, float]:
-    """By the key of each goal, the confidence with which it is met: at an answer that of the runs that confirmed it."""
+    """The confidence with which each goal is met, by its key; at an answer it comes from the confirming runs."""
     if evidence.outcome.buffer is not None and evidence.outcome.confidences:
         return evidence.outcome.confidences
     test, goals = evidence.search.plan.test, evidence.scenario.goals
@@ -120,7 +120,7 @@ def _evidence(evidence: Evidence, goal: Goal, packets: int) -> GoalEvidence:
 
 
 def fraction(evidence: Evidence, share: float, confidence: float) -> Held:
-    """In how many of the fresh draws (or, without an answer, of those at the compromise) all goals hold."""
+    """The number of fresh draws (or, without an answer, of draws at the compromise) in which all goals hold."""
     _, reports = evidence.at_answer()
     held = ShareTest(share).held(reports, evidence.scenario.goals)
     at_least = statistics.share_at_least(held, len(reports), confidence) if evidence.confident else None
@@ -128,7 +128,7 @@ def fraction(evidence: Evidence, share: float, confidence: float) -> Held:
 
 
 def lower_end(evidence: Evidence) -> LowerEnd | None:
-    """Between which buffers the smallest that would do lies."""
+    """The interval that contains the smallest sufficient buffer."""
     between = evidence.outcome.lower_end
     if between is None or (evidence.twin is not None and evidence.twin.flipped):
         return None
@@ -137,7 +137,7 @@ def lower_end(evidence: Evidence) -> LowerEnd | None:
 
 
 def upper_end(evidence: Evidence) -> UpperEnd | None:
-    """How far above the answer the goals hold: the last measured buffer that does and the first that does not."""
+    """The upper end of the answer: the last measured buffer at which the goals hold and the first that misses one."""
     if evidence.outcome.buffer is None:
         return None
     last, beyond = evidence.outcome.up_to
@@ -162,7 +162,7 @@ def _last_on_the_line(evidence: Evidence, last: int, beyond: int) -> int | None:
 
 
 def gaps(evidence: Evidence) -> tuple[Gap, ...]:
-    """Larger buffers that miss a goal which asks for room, with what the search measured there."""
+    """Larger buffers that miss a goal which needs a large buffer, with the measurements there."""
     goals = {goal.key: goal for goal in evidence.scenario.goals}
     found = ((packets, goals[key]) for packets, key in evidence.gaps)
     return tuple(
@@ -188,7 +188,7 @@ def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
 
 
 def conflict(evidence: Evidence, goals: Mapping[str, JudgedGoal]) -> Conflict:
-    """Which goals cannot hold together, what each side needs, and the nearest compromise."""
+    """The conflict: goals that cannot hold together, the need of each side, and the nearest compromise."""
 
     def side(needs: tuple[tuple[str, ...], int | None]) -> Side:
         names, packets = needs
@@ -205,7 +205,7 @@ def conflict(evidence: Evidence, goals: Mapping[str, JudgedGoal]) -> Conflict:
 
 
 def judged_rule(evidence: Evidence, rule: Rule) -> JudgedRule:
-    """A rule with what was measured at its buffer."""
+    """A rule with the measurements at its buffer."""
     packets = None if rule.packets is None else max(1, round(rule.packets))
     most = min(evidence.search.plan.ceiling, max(evidence.measure.buffers()))
     beyond = packets is not None and packets > most
@@ -229,7 +229,7 @@ def judged_rule(evidence: Evidence, rule: Rule) -> JudgedRule:
 
 
 def judged_parameter_rule(evidence: Evidence, variable: RangeVariable, rule: ParameterRule) -> JudgedRule:
-    """A rule for a parameter with what was measured at its value, or the curve says there."""
+    """A rule for a parameter with the measurements at its value, or with the interpolated ones."""
     value = variable.nearest(rule.value / variable.factor)
     inside = variable.range.low <= value.number <= variable.range.high
     place = round(value.place) if inside else None

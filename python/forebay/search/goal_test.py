@@ -60,7 +60,7 @@ def attempt_share(attempt: int) -> float:
 
 
 def relative_margin(goal: Goal, report: Report) -> float:
-    """How far one replication is from just meeting a goal, as a part of its threshold; positive where it meets it."""
+    """The margin by which one replication meets a goal, as a share of its threshold; negative if it misses it."""
     return goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
 
 
@@ -78,7 +78,7 @@ class Replications(tuple[Report, ...]):
         return grown
 
     def margins(self, goal: Goal) -> tuple[float, ...]:
-        """How far each is from just meeting a goal."""
+        """The margin of each replication for a goal."""
         known = self._margins.get(goal, ())
         if len(known) < len(self):
             known = (*known, *(relative_margin(goal, report) for report in self[len(known) :]))
@@ -86,7 +86,7 @@ class Replications(tuple[Report, ...]):
         return known
 
     def mean_margin(self, goal: Goal) -> float:
-        """How far their mean is from just meeting a goal."""
+        """The margin of the replications' mean for a goal."""
         mean = self._means.get(goal)
         if mean is None:
             mean = self._means[goal] = math.fsum(self.margins(goal)) / len(self)
@@ -115,7 +115,7 @@ def observations(samples: Mapping[int, Reports], goal: Goal) -> Iterator[tuple[f
             yield place, margin
 
 
-#: By the key of a goal, the worst relative margin of other runs at which the goal is at least as easy to meet.
+#: The worst relative margin of other runs at which the goal is at least as easy to meet, by the key of the goal.
 Worst = Mapping[str, float]
 NONE_WORSE: Worst = {}
 
@@ -131,13 +131,13 @@ class GoalTest(Protocol):
         """Judge, each way at this one-sided confidence."""
 
     def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """By the key of each goal, the confidence with which it is met; their minimum is that of all together."""
+        """The confidence with which each goal is met, by its key; their minimum is that of all together."""
 
     def evidence(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """By the key of each goal, one minus the p-value against it, however few runs there are."""
+        """One minus the p-value against each goal, by its key, however few runs there are."""
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
-        """How far the goals are from being just met: 0 there, positive where they are met; smooth in the buffer."""
+        """The margin of the goals: 0 if they are just met, positive if they are met; smooth in the buffer."""
 
     def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
         """Numbers of fresh replications after which to look if they confirm; the search took `seen`.
@@ -215,11 +215,11 @@ class ShareTest:
         return False
 
     def held(self, reports: Reports, goals: Sequence[Goal]) -> int:
-        """In how many replications all goals hold."""
+        """The number of replications in which all goals hold."""
         return sum(all(goal.margin(metric_value(goal.name, report)) >= 0 for goal in goals) for report in reports)
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
-        """From the number of replications in which all goals hold."""
+        """The verdict from the number of replications in which all goals hold."""
         draws = outcomes(reports)
         if not enough(len(draws), len(reports)):
             return _as_seen(self.margin(reports, goals))
@@ -233,7 +233,7 @@ class ShareTest:
         return self.confidences(reports, goals, worst)
 
     def confidences(self, reports: Reports, goals: Sequence[Goal], worst: Worst = NONE_WORSE) -> Mapping[str, float]:
-        """By goal; the goal that fails most carries the confidence of all together."""
+        """The confidence of each goal; the goal that fails most carries the confidence of all together."""
         del worst
         draws = outcomes(reports)
 
@@ -251,7 +251,7 @@ class ShareTest:
         return self.held(reports, goals) / len(reports) - self.share
 
     def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
-        """At least twice as many as would do if none of them failed."""
+        """The numbers of fresh runs: at least twice as many as are sufficient if none of them fails."""
         del most
         return ((max(seen, 2 * statistics.replications_for_share(self.share, confidence)), 1.0),)
 

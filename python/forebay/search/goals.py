@@ -1,4 +1,4 @@
-"""The goals that are asked of a scenario: they are read, checked, and added to its own.
+"""The requested goals of a scenario: they are read, checked, and added to its own.
 
 `question` and the other verbs begin with it.
 """

@@ -33,7 +33,7 @@ def outcomes(reports: Sequence[Report]) -> list[Report]:
 
 
 def different(reports: Sequence[Report]) -> int:
-    """How many different outcomes there are among replications."""
+    """The number of different outcomes among replications."""
     return len(outcomes(reports))
 
 
@@ -70,9 +70,9 @@ def in_step(scenario: _core.Scenario, engine: str, reports: Sequence[Report]) ->
     Parameters
     ----------
     scenario : forebay._core.Scenario
-        What was simulated.
+        The simulated scenario.
     engine : str
-        What simulated it.
+        The engine that simulated it.
     reports : sequence of Report
         Replications at the buffer that is spoken of.
     """

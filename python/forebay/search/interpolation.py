@@ -24,7 +24,7 @@ def neighbors(measured: Iterable[int], packets: int) -> tuple[int, int] | None:
 
 
 def share_between(low: float, high: float, packets: float) -> float:
-    """How far a buffer is from one to another on a logarithmic scale, from 0 to 1."""
+    """The position of a buffer between two others on a logarithmic scale, from 0 to 1."""
     return math.log(packets / low) / math.log(high / low)
 
 

@@ -128,7 +128,7 @@ class JointBuffers(BufferVariable):
 
 @dataclass(frozen=True, slots=True)
 class PortBuffers:
-    """The buffers of one port, from which each step of a sizing takes what it varies.
+    """The buffers of one port, from which each step of a sizing takes its variable.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class JointSearch(Search):
         return self.measure(pairs) if pairs else []
 
     def easier(self, buffer: int, goal: Goal, *, room: bool) -> Iterator[float]:
-        """Nothing: no combination is known to be easier than another."""
+        """Yield nothing: no combination is known to be easier than another."""
         del buffer, goal, room
         yield from ()
 

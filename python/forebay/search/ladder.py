@@ -66,7 +66,7 @@ class Rung:
     low, at, high : float
         Ends of its interval and its best estimate, in packets.
     scatters : mapping
-        By the key of each goal, how far the margins of single runs lie from their mean at each measured buffer.
+        Distances of the margins of single runs from their mean at each measured buffer, by the key of the goal.
     room : frozenset of str
         Keys of the goals that need a large buffer.
     """
@@ -81,7 +81,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Between which buffers smaller links place the smallest sufficient one, in packets.
+    """The interval of buffers in which smaller links place the smallest sufficient one, in packets.
 
     Attributes
     ----------
@@ -90,11 +90,11 @@ class Guess:
     least, most : float
         Ends under the widest assumption, the powers `POWERS` of the size.
     scatters : mapping
-        By the key of each goal, how far the margins of single runs lie from their mean at each measured buffer.
+        Distances of the margins of single runs from their mean at each measured buffer, by the key of the goal.
     room : frozenset of str
         Keys of the goals that need a large buffer.
     rungs : tuple of Rung
-        What was measured.
+        The measured smaller links.
     """
 
     low: float
@@ -214,12 +214,12 @@ class ScaledLook(QuickLook):
         return Outcome(confidence=None)
 
     def rung(self, factor: int) -> Rung | None:
-        """Read off what was measured; None if no buffer was, or none that is enough.
+        """Evaluate the measurements; None if no buffer was measured, or no measured buffer is enough.
 
         Parameters
         ----------
         factor : int
-            By which the link was scaled down.
+            Factor by which the link was scaled down.
         """
         if not self.samples:
             return None
@@ -238,7 +238,7 @@ class ScaledLook(QuickLook):
         return Rung(factor, low, at, high, scatters, keys_of_room(self))
 
     def _scattered(self, goal: Goal) -> Iterator[Scatter]:
-        """How far single runs lie from their mean."""
+        """The distances of single runs from their mean."""
         for reports in self.samples.values():
             if len(reports) > 1:
                 mean, margins = reports.mean_margin(goal), reports.margins(goal)
@@ -253,7 +253,7 @@ class Ladder(QuickLook):
     measure, goals, plan, expect, listener
         As of `SearchState`.
     guess : Guess, optional
-        What smaller links say.
+        The guess from smaller links.
     at_once : int
         Runs that are made at the same time.
     """
@@ -294,7 +294,7 @@ class Ladder(QuickLook):
         return not self.samples or bool(self.left(None)) or any(self._seems_met(at) for at in self.samples)
 
     def undecided(self) -> tuple[int, int]:
-        """Between which buffers the smallest that meets every goal lies, as far as is known."""
+        """The interval that contains the smallest buffer that meets every goal, as far as is known."""
         if self.samples:
             return super().undecided()
         floor, ceiling = self.plan.floor, self.plan.ceiling

@@ -1,4 +1,4 @@
-"""What a search says while it runs: its progress, notes, and what is known of the answer so far.
+"""The listener of a running search: it receives progress, notes, and the interval of the answer so far.
 
 Every stage of the search takes one `Listener`; the keywords `progress`, `tell` and `known` of the package become one.
 """
@@ -15,16 +15,16 @@ __all__ = ["SILENT", "Callbacks", "Labeled", "Listener", "Silent"]
 
 
 class Listener(Protocol):
-    """Whoever follows a search."""
+    """The interface of an object that follows a search."""
 
     def on_progress(self, done: int, expected: int) -> None:
-        """Runs that are done, and those expected in all."""
+        """The number of finished runs, and the number expected in all."""
 
     def on_note(self, line: str) -> None:
-        """A line on kept runs that were found, or on the time that a run takes."""
+        """A line on cached runs that were found, or on the time that a run takes."""
 
     def on_range(self, words: str) -> None:
-        """What is known of the answer so far, as in "between 40 and 90 packets"."""
+        """The interval of the answer so far, as in "between 40 and 90 packets"."""
 
 
 class Silent(Listener):
@@ -37,7 +37,7 @@ class Silent(Listener):
         """Ignore a note."""
 
     def on_range(self, words: str) -> None:
-        """Ignore what is known."""
+        """Ignore the interval."""
 
 
 #: The listener of a search that nothing follows.
@@ -76,7 +76,7 @@ class Callbacks(Silent):
 
 @dataclass(frozen=True, slots=True)
 class Labeled(Silent):
-    """A listener to one of several searches, whose label precedes what is known.
+    """A listener to one of several searches; the label of the search precedes its interval.
 
     Attributes
     ----------
@@ -98,5 +98,5 @@ class Labeled(Silent):
         self.listener.on_note(line)
 
     def on_range(self, words: str) -> None:
-        """Pass on what is known, after the label."""
+        """Pass on the interval, after the label."""
         self.listener.on_range(f"{self.label}: {words}")

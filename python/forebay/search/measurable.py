@@ -1,4 +1,4 @@
-"""Goals that a report will not have a figure for, or that ask for more than all, found before anything runs.
+"""Detects goals that no report can measure, or that demand more than all, before any run.
 
 `goals` and `optimizing` ask it before a search begins.
 """
@@ -91,7 +91,7 @@ class Measurable:
     Attributes
     ----------
     scenario : Scenario
-        Whose traffic is looked at.
+        The scenario whose traffic is examined.
     engine : str
         One that may leave some metrics out.
     """
@@ -105,14 +105,14 @@ class Measurable:
         Parameters
         ----------
         goals : iterable of Goal
-            What is asked of the scenario.
+            The goals of the scenario.
         places : mapping
-            File, line and key of each goal that stands in a file, by its name; the others were asked for.
+            File, line and key of each goal from a file, by its name; the others come from options or arguments.
 
         Raises
         ------
         InputError
-            The first such goal: where it was written, what was found, what is allowed.
+            For the first such goal: where it was written, what was found, what is allowed.
         """
         for goal in goals:
             place = places.get(goal.name)

@@ -30,7 +30,7 @@ Finished = Callable[[int, Report], object]
 
 
 class Variable(Protocol):
-    """What a search varies: each of its numbers stands for a scenario."""
+    """The variable of a search: each of its numbers stands for a scenario."""
 
     @property
     def scenario(self) -> Scenario:
@@ -60,7 +60,7 @@ class Means:
     resumption : Resumption, optional
         Where finished replications are kept, and found again.
     cluster : Cluster, optional
-        Whose workers measure instead of this machine's threads.
+        The cluster whose workers measure instead of this machine's threads.
     listener : Listener
         Told the replications done and those expected in all, those of earlier searches included.
     """
@@ -73,18 +73,18 @@ class Means:
 
 
 class Measurements:
-    """Runs what the search asks for.
+    """Runs the replications that the search requests.
 
     Parameters
     ----------
     variable : Variable
-        What is varied, and of which scenario.
+        The variable, with its scenario.
     means : Means
-        What runs and keeps replications.
+        The means that run and cache replications.
     before : int
         Replications of earlier searches.
     until : float, optional
-        When `time.monotonic` says so, the next call ends with a `TimeoutError`, and the one that is being made.
+        The value of `time.monotonic` after which the current and the next call end with a `TimeoutError`.
     strata : Strata, optional
         Strata of the scenario's random states: an observation is then a weighted mean of one run of each.
 
@@ -93,7 +93,7 @@ class Measurements:
     reports : mapping
         Every observation by its buffer and number.
     runs : int
-        Runs of the engine so far, those that an interrupted search had left included.
+        Runs of the engine so far, including those of an interrupted search.
     """
 
     def __init__(

@@ -27,18 +27,18 @@ class NamedBuffer:
     Attributes
     ----------
     name : str
-        "as configured", or the text that was given.
+        "as configured", or the text that the user gave.
     buffer : BufferSize or Value
         The buffer.
     measured : mapping
         Metrics of the link.
     verdict : str or None
-        Of the configured buffer, as `check` states it: "met", "missed" or "undecided". None of others, and without
-        goals.
+        Verdict on the configured buffer, as `check` states it: "met", "missed" or "undecided". None for other buffers,
+        and without goals.
     goals : mapping
         The verdict on each goal by its key.
     runs : int
-        Observations that the verdict rests on.
+        Number of observations that the verdict rests on.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Where a margin crosses zero, from few noisy observations about the place.
+"""The root of a margin, estimated from few noisy observations near it.
 
 Near its root a curve is a line. Its slope is known from afar, roughly, before anything is seen nearby, and enters
 as an observation of its own (a conjugate normal prior); the place then follows from as few as two observations, and
@@ -92,7 +92,7 @@ def noisy_root(points: Sequence[Point], slope: float, noise: Noise) -> NoisyRoot
 
 
 def scatter(points: Sequence[Point]) -> Noise:
-    """How far observations lie from a curve that only rises, or only falls, whichever is nearer.
+    """The noise of observations: their distance from a curve that only rises, or only falls, whichever is nearer.
 
     The curve is the monotone regression (Barlow, Bartholomew, Bremner and Brunk, Statistical inference under order
     restrictions, 1972): it follows steps and bends as well as a line, and takes a degree of freedom for each of its
@@ -106,7 +106,7 @@ def scatter(points: Sequence[Point]) -> Noise:
 
 
 def rises_between(points: Sequence[Point]) -> tuple[float | None, float | None]:
-    """Between which abscissas the monotone regression of observations rises through zero; None for beyond them all.
+    """The abscissas between which the monotone regression of observations rises through zero; None for beyond them all.
 
     The last one where it is below zero, and the first where it is not.
     """
@@ -156,7 +156,7 @@ def _squares(level: _Level) -> float:
 
 
 def zero_between(points: Sequence[Point], level: float) -> tuple[float, float] | None:
-    """Between which abscissas the rising line through observations is zero, each end at a one-sided level.
+    """The interval of the root of the rising line through observations, each end at a one-sided level.
 
     Fieller's exact set; None where it is unbounded, for the line may as well not rise.
     """
@@ -176,7 +176,7 @@ def zero_between(points: Sequence[Point], level: float) -> tuple[float, float] |
 
 
 def line_at(points: Sequence[Point], at: float) -> tuple[float, float]:
-    """Say what the line through observations is at a place, and its standard error, infinite where nothing tells it."""
+    """The value of the line through observations at a place, and its standard error, infinite if it is unknown."""
     count, middle, level, width, rise = _moments(points)
     slope = rise / width if width > 0 else 0.0
     value = level + slope * (at - middle)
@@ -197,7 +197,7 @@ def slope_of(points: Sequence[Point]) -> float | None:
 
 
 def _moments(points: Sequence[Point]) -> tuple[int, float, float, float, float]:
-    """How many there are, their mean abscissa and ordinate, and the sums of squares and products about these."""
+    """The number of points, their mean abscissa and ordinate, and the sums of squares and products about these."""
     count = len(points)
     middle = math.fsum(x for x, _ in points) / count
     level = math.fsum(y for _, y in points) / count
@@ -206,6 +206,6 @@ def _moments(points: Sequence[Point]) -> tuple[int, float, float, float, float]:
 
 
 def _left(points: Sequence[Point], through: tuple[float, float], slope: float) -> float:
-    """Squares of what a line through a point leaves."""
+    """Sum of squared residuals of a line through a point."""
     middle, level = through
     return math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points)

@@ -49,7 +49,7 @@ class Observed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where goals begin to be met, on the logarithm of the buffer.
+    """The threshold at which goals begin to be met, on the logarithm of the buffer.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def located(
 
 
 def _root(observed: Observed, goal: Goal, at: float) -> Located | None:
-    """Where the line through the margins near a place crosses zero; None where margins do not rise."""
+    """The zero of the line through the margins near a place; None if margins do not rise."""
     slopes = (slope_of(_points(observed, goal, at, within)) or 0.0 for within in (FAR, 2 * FAR, math.inf))
     # A few runs in much noise may fall. Runs at buffers further away tell better whether margins rise.
     slope = next((found for found in slopes if found > 0), None)

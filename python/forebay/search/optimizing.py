@@ -26,7 +26,7 @@ __all__ = ["objective", "optimized"]
 
 
 def objective(scenario: Scenario, minimize: str | None, maximize: str | None, engine: str) -> Goal | None:
-    """The metric that is to be best, as a goal whose margin says how good it is.
+    """The metric to minimize or maximize, as a goal whose margin measures its goodness.
 
     Raises
     ------

@@ -69,7 +69,7 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """Where a metric is best.
+    """The place at which a metric is best.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Optimizing(SearchState):
     Parameters
     ----------
     known : SearchState
-        What has been seen, whose replications it goes on from.
+        The search so far; the search for the optimum continues from its replications.
     objective : Goal
         The metric; its margin over zero is how good it is.
     goals : sequence of Goal
@@ -158,7 +158,7 @@ class Optimizing(SearchState):
         return Best(tuple(self._candidates(near)), below, above, tuple(near))
 
     def goodness(self, place: int) -> list[float]:
-        """How good each replication at a place is."""
+        """The goodness of each replication at a place."""
         return [self.objective.margin(metric_value(self.objective.name, report)) for report in self.samples[place]]
 
     def fresh(self, place: int) -> list[Report]:
@@ -169,7 +169,7 @@ class Optimizing(SearchState):
         return all(goal.margin(self.mean(place, goal)) >= 0 for goal in self.wanted)
 
     def _near(self, places: Sequence[int]) -> list[int]:
-        """Those than which none is better for sure."""
+        """The places than which no place is surely better."""
         seen = {place: np.asarray(self.goodness(place)) for place in places}
         return [place for place in places if not any(self._better(other, seen[place]) for other in seen.values())]
 
@@ -190,7 +190,7 @@ class Optimizing(SearchState):
         return grid[max(0, first - 1)], grid[min(len(grid) - 1, last + 1)]
 
     def _candidates(self, near: Sequence[int]) -> list[int]:
-        """Where a parabola through what is near has its vertex, then the places by what was seen there."""
+        """The vertex of a parabola through the near places, then the places in the order of their results."""
         ordered = sorted(near, key=lambda place: -float(np.mean(self.goodness(place))))
         points = [(math.log(place), value) for place in near for value in self.goodness(place)]
         vertex = _vertex(points) if len(near) > 2 else None
@@ -201,7 +201,7 @@ class Optimizing(SearchState):
 
 
 def _vertex(points: Sequence[tuple[float, float]]) -> float | None:
-    """Where the parabola through points is highest; None where it has no highest point."""
+    """The place at which the parabola through points is highest; None if it has no highest point."""
     x, y = (np.asarray(each) for each in zip(*points, strict=True))
     middle = float(x.mean())
     bend, slope, _ = np.polyfit(x - middle, y, 2)

@@ -32,16 +32,16 @@ __all__ = ["Execution", "Extras", "Precision", "Sizing"]
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What is sized, and which of the values that meet the goals is the answer.
+    """The varied key of a search, and the choice among the values that meet the goals.
 
     Attributes
     ----------
     over : str or tuple of str
         The varied key, and keys with a list of values.
     largest : bool
-        Whether the largest value is asked for instead of the smallest.
+        Whether to find the largest value instead of the smallest.
     minimize, maximize : str, optional
-        The metric that is to be best.
+        The metric to minimize or maximize.
     """
 
     over: str | Sequence[str] = TARGET
@@ -85,7 +85,7 @@ class Sizing:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How sure and how close an answer is, and how much time it takes; `recommend` describes each.
+    """The confidence, the resolution and the time budget of an answer; `recommend` describes each.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Precision:
 
     @property
     def level(self) -> float:
-        """The confidence of one answer with which all together have the one that was asked for."""
+        """The confidence of one answer with which all together have the requested one."""
         return for_each(self.asked, self.answers)
 
     @property
@@ -185,7 +185,7 @@ class Precision:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Where and how runs are made, what is kept of them, and who follows.
+    """The execution of runs: place and method, cached results, and the listener.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What the answer has besides the buffer.
+    """The parts of the answer besides the buffer.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ class Extras:
     line: Access | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Read the access line and refuse what is no pair of metrics."""
+        """Read the access line, and refuse a trade-off that is not a pair of metrics."""
         object.__setattr__(self, "line", asked_access(self.access, self.download, self.upload))
         if self.pareto is not None:
             metric_pair(self.pareto)

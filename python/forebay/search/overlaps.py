@@ -75,14 +75,14 @@ class States:
         Parameters
         ----------
         seed : int
-            Of the replications.
+            Seed of the replications.
         replications : sequence of int
             Their numbers.
 
         Returns
         -------
         array
-            Of the shape (replications, states).
+            Values of the shape (replications, states).
         """
         columns = [np.asarray(self.core.state_values(seed, replications), dtype=np.float64)] if self._declared else []
         for sources, column in self._overlaps:

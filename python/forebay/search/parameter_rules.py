@@ -36,15 +36,15 @@ class ParameterRule:
     Attributes
     ----------
     name : str
-        Short, for tables.
+        Short name, for tables.
     value : float
-        In the base unit of the key.
+        Value in the base unit of the key.
     formula : str
-        And where it stands.
+        The formula, with its source.
     against : str
-        What it was made for and is not there; nothing where all is.
+        The conditions of the rule that the scenario lacks; empty if it has all.
     share : float
-        Of the flows that it fits.
+        Share of the flows that it fits.
     """
 
     name: str
@@ -89,7 +89,7 @@ def parameter_rules(variable: RangeVariable) -> list[ParameterRule]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a parameter is: what is varied, and the table that it stands in."""
+    """The place of a parameter: the variable, and the table of the parameter."""
 
     variable: RangeVariable
     table: Mapping[str, Any]
@@ -110,7 +110,7 @@ class _Place:
 
     @property
     def packets_per_s(self) -> float:
-        """At the link's rate, of the mean size."""
+        """Packets per second of the mean size at the link's rate."""
         return self.rate_bps / (8 * self.scenario.core.packet_bytes)
 
     @property

@@ -1,4 +1,4 @@
-"""How hard a search looks, and what it found.
+"""The plan of a search (its effort and accuracy), and its outcome.
 
 `planning` makes the plan of a search; the searches fill the outcome.
 """
@@ -31,7 +31,7 @@ LOWER_END = 0.8
 
 
 class Measure(Protocol):
-    """Whatever can run replications of the scenario at a buffer."""
+    """The interface of an object that can run replications of the scenario at a buffer."""
 
     def __call__(self, pairs: Sequence[tuple[int, int]]) -> list[Report]:
         """Return one report per (buffer in packets, replication) pair, in the order asked."""
@@ -39,7 +39,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How hard the search looks.
+    """The plan of a search: its effort and accuracy.
 
     Attributes
     ----------
@@ -130,41 +130,41 @@ class Outcome:
     Attributes
     ----------
     buffer : int or None
-        Smallest buffer that meets every goal, in packets; None where there is none.
+        Smallest buffer that meets every goal, in packets; None if there is none.
     confidence : float or None
-        One-sided confidence that all goals hold at `buffer` (0 where there is none); None where the fresh replications
-        repeat each other and can carry none.
+        One-sided confidence that all goals hold at `buffer` (0 if there is none); None if the fresh replications repeat
+        each other and can carry none.
     confirmation : sequence of reports
         The fresh replications that `confidence` rests on.
     binding : str or None
         The key of the goal that keeps the buffer from being smaller (or, without an answer, the goal that fails).
     lower_end : tuple of (int, int), or None
-        With an answer: between which buffers the smallest that would do lies, with the confidence `LOWER_END`; None
-        where the smallest of all does.
+        With an answer: the interval that contains the smallest sufficient buffer, with the confidence `LOWER_END`; None
+        if the smallest possible buffer is sufficient.
     up_to : tuple of (int, int or None)
         With an answer: the largest buffer known to meet every goal without a gap, and the smallest above it that does
-        not (None where all larger ones that were measured do).
+        not (None if all larger measured buffers do).
     needs_at_least : tuple of (keys of goals, buffer)
-        What the goals that ask for a large buffer need together; buffer None where no tried buffer is enough, and where
-        the goals contradict each other so clearly that no threshold is looked for.
+        The buffer that the goals which need a large buffer require together. It is None if no tried buffer is enough,
+        and if the goals contradict each other so clearly that no threshold is looked for.
     needs_at_most : tuple of (keys of goals, buffer)
-        What the goals that ask for a small buffer allow together; buffer None where even the smallest is too
-        large, where there are no such goals, and where no threshold is looked for.
+        The buffer that the goals which need a small buffer allow together. It is None if even the smallest is too
+        large, if there are no such goals, and if no threshold is looked for.
     compromise : int or None
         Without an answer: the measured buffer whose worst relative miss is smallest.
     gaps : tuple of (int, str)
-        With an answer: measured buffers above it at which a goal that asks for room is missed, with the goal's key.
+        With an answer: measured buffers above it that miss a goal which needs a large buffer, with the goal's key.
     feasible_intervals : tuple of (int, int)
         With an answer: measured buffers below it that meet every goal, each with a larger one, below the answer, that
         misses some.
     notes : list of Warning
-        What the reader should know: unclear decisions, refused confirmations.
+        Notes for the reader: unclear decisions, refused confirmations.
     impossible : bool
         Without an answer: whether it is proven, at the confidence of the search, that no buffer meets every goal.
     between : tuple of (int, int), or None
         Without an answer and without that proof: the smallest and the largest buffer that may meet every goal.
     runs : int
-        Observations that the confidence rests on.
+        Number of observations that the confidence rests on.
     confidences : mapping
         With an answer, by the key of each goal: the confidence that it holds there. The smallest is `confidence`.
     excluded : mapping
@@ -194,7 +194,7 @@ class Outcome:
     shown: bool = True
 
     def leave_undecided(self, largest: int) -> None:
-        """Take the answer back: what the runs do not show may decide it. At least the answer is still needed."""
+        """Withdraw the answer: a state that the runs do not show may decide it. The answer stays a lower bound."""
         if self.buffer is not None:
             low = self.buffer if self.lower_end is None else self.lower_end[0]
             self.between, self.compromise = (low, largest), self.buffer

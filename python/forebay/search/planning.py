@@ -53,11 +53,11 @@ def plan_of(variable: BufferVariable | RangeVariable, named: Named, precision: P
     Parameters
     ----------
     variable : BufferVariable or RangeVariable
-        What is varied, and of which scenario.
+        The variable, with its scenario.
     named : Named
         Numbers that are measured in any case.
     precision : Precision
-        How sure and how close the answer is to be.
+        Required confidence and resolution of the answer.
     """
     if isinstance(variable, RangeVariable):
         return _plan_of_range(variable, named, precision)
@@ -105,7 +105,7 @@ def _plan_of_range(variable: RangeVariable, named: Named, precision: Precision) 
 
 
 def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
-    """How far the first look goes, and the search at most.
+    """The largest buffer of the first look, and that of the whole search.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def port_warnings(evidence: Evidence) -> tuple[Warning, ...]:
     Returns
     -------
     tuple of Warning
-        Of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
+        Warnings of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
     """
     outcome = evidence.outcome
     answer = outcome.buffer
@@ -88,7 +88,7 @@ def _point(evidence: Evidence, at: int) -> _Point:
 
 
 def _number(evidence: Evidence, at: int) -> float:
-    """A place of the search as the value that it stands for."""
+    """The value for which a place of the search stands."""
     return float(evidence.variable.sized(at).number)
 
 

@@ -1,4 +1,4 @@
-"""A question: one scenario with its goals, what is varied in it, and everything that rules say of it.
+"""A question: one scenario with its goals, its variable, and the values of the published rules.
 
 `recommendation` makes one question of each choice, before anything runs. `searching` answers it with evidence.
 """
@@ -31,20 +31,20 @@ __all__ = ["Question", "named_numbers", "varied"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One search to come; everything that can be found wrong is found when it is made.
+    """A search before its first run; its construction finds every error of the question.
 
     Attributes
     ----------
     variable : BufferVariable or RangeVariable
-        What is varied, and the scenario as it is simulated.
+        The variable, with the scenario as it is simulated.
     named : mapping
         The numbers of the configured buffer and of those that the user wants to see, by their names.
     rules, parameter_rules : sequence
         Published rules for the target link's buffer, and for any other key.
     jitter : Jitter or None
-        What was made random.
+        The random parts that were added to the scenario.
     runs : Lengthened
-        How much longer runs are than the scenario says.
+        The factor by which runs are longer than the scenario states.
     """
 
     variable: BufferVariable | RangeVariable
@@ -58,27 +58,27 @@ class Question:
     def of(
         cls, scenario: Scenario, engine: str, goals: Goals, sizing: Sizing, extras: Extras, resolution: float
     ) -> Question:
-        """Ask about a scenario.
+        """Make the question about a scenario.
 
         Parameters
         ----------
         scenario : Scenario
-            With its own goals and its own buffer.
+            The scenario with its own goals and its own buffer.
         engine : str
             The engine that will measure.
         goals : Goals
             The goals to add.
         sizing : Sizing
-            What is varied.
+            The varied key.
         extras : Extras
-            What is measured besides, and whether round trips and starts are made random.
+            Additional measurements, and whether round trips and starts are made random.
         resolution : float
-            How fine values of a range are told.
+            Resolution of the values of a range.
 
         Raises
         ------
         InputError
-            What was found and what is allowed.
+            States what was found and what is allowed.
         """
         scenario = goals.added_to(scenario, engine)
         variable = varied(BufferVariable(scenario), sizing.key, largest=sizing.largest, resolution=resolution)
@@ -97,17 +97,17 @@ class Question:
 
     @property
     def of_rules(self) -> list[int]:
-        """Where the search has the buffers, or the values, that rules ask for."""
+        """The numbers of the search for the buffers, or the values, of the rules."""
         return [*self._sized, *self._placed]
 
     @property
     def _sized(self) -> list[int]:
-        """The buffers that the rules ask for, in packets of at least one."""
+        """The buffers of the rules, in packets, at least one."""
         return [max(1, round(rule.packets)) for rule in self.rules if rule.packets is not None]
 
     @property
     def _placed(self) -> list[int]:
-        """Where the search has the values of rules for parameters that lie in the range."""
+        """The numbers of the search for the values of parameter rules that lie in the range."""
         variable = self.variable
         if not isinstance(variable, RangeVariable):
             return []

@@ -1,15 +1,15 @@
-"""A quick look: between which buffers the smallest that meets the goals lies, from a handful of replications.
+"""A quick search: an interval for the smallest buffer that meets the goals, from a handful of replications.
 
-Nothing is decided buffer by buffer. After a coarse first look two rounds of single replications are spread over where
-the monotone regression of all margins crosses zero; the interval is then that of the line through the margins there,
-or lies between the nearest buffers that are clear, whichever says more. Its upper end is put to a few fresh
-replications, which give it whatever confidence they have.
+The search decides no single buffer. It takes a coarse first look. Two rounds of single replications are then spread
+over the region where the monotone regression of all margins crosses zero. The interval comes from the line through the
+margins there, or from the nearest clear buffers, whichever is narrower. A few fresh replications at its upper end
+give the confidence of that end.
 
-Where the atlas has such links, the first look is at both sides of where it expects the threshold, and the rounds are
-smaller; where the threshold lies elsewhere, everything is looked at as if nothing had been expected.
+If the atlas has similar links, the first look is at both sides of the expected threshold, and the rounds are smaller.
+If the threshold lies elsewhere, the search starts again as if it had no expectation.
 
-What a search for a confident answer does besides is left out: curves that fall again, further looks where a
-confirmation is refused, what each side of a conflict needs exactly.
+A search for a confident answer does more: it handles curves that fall again, takes further looks after a refused
+confirmation, and finds the exact need of each side of a conflict.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ QUICK_CONFIDENCE = 0.8
 #: where the largest of them is not enough.
 COARSER = 2
 FURTHER = 2
-#: How far on either side of what is expected the first look is at, as a factor.
+#: Distance of the first look from the expected threshold on either side, as a factor.
 BESIDE = 1.5
 #: Single replications of each further round, and where the threshold was expected.
 ROUNDS = (3, 4)
@@ -59,7 +59,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class _Threshold:
-    """Where goals begin to be met, in logarithms that rise towards where they are.
+    """The threshold at which goals begin to be met, in logarithms that rise towards the buffers that meet them.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class _Threshold:
     met: float
 
 
-#: That of no goals.
+#: The threshold without any goal.
 NOWHERE = _Threshold(None, -math.inf, -math.inf, -math.inf, -math.inf, -math.inf)
 
 
@@ -97,7 +97,7 @@ class QuickLook(SearchState):
         return max(FRESH, statistics.runs_for_confidence(self.plan.confidence))
 
     def run(self) -> Outcome:
-        """Look, and put what was found to fresh replications."""
+        """Search, and confirm the result with fresh replications."""
         outcome, rounds = Outcome(), ROUNDS
         sides = self._expected()
         if sides is None:
@@ -128,7 +128,7 @@ class QuickLook(SearchState):
         return outcome
 
     def _end(self, outcome: Outcome, room: Sequence[Goal]) -> None:
-        """Conclude without an answer; say what is known about an answer, or about the nearest miss."""
+        """Conclude without an answer; state the known bounds of an answer, or the nearest miss."""
         if outcome.buffer is None:
             self.conclude(
                 outcome, self._fresh, ANALYSES_OF_MISSES, lambda buffer: self._put_to_the_test(buffer, outcome)
@@ -201,7 +201,7 @@ class QuickLook(SearchState):
             yield min(max(buffer, self.plan.smallest), self.plan.ceiling)
 
     def _threshold(self, goals: Sequence[Goal], side: int) -> _Threshold:
-        """Where the last of goals begins to be met, as seen so far."""
+        """The threshold at which the last goal begins to be met, from the measurements so far."""
         thresholds = [self._threshold_of(goal, side) for goal in goals]
         if not thresholds:
             return NOWHERE
@@ -238,13 +238,13 @@ class QuickLook(SearchState):
         return _Threshold(goal, low, high, min(max(middle, low), high), missed, met)
 
     def _at_least(self, needed: _Threshold) -> int | None:
-        """The smallest buffer that the goals which ask for a larger buffer need."""
+        """The smallest buffer that the goals which need a large buffer permit."""
         if needed.at == math.inf:
             return None
         return self.plan.smallest if needed.goal is None else _buffer(needed.at)
 
     def _at_most(self, allowed: _Threshold, small: Sequence[Goal]) -> int | None:
-        """The largest buffer that the goals which ask for a smaller buffer allow."""
+        """The largest buffer that the goals which need a small buffer permit."""
         if not small or allowed.at == math.inf:
             return None
         return max(self.samples) if allowed.goal is None else _buffer(-allowed.at)
@@ -252,7 +252,7 @@ class QuickLook(SearchState):
     def _confirm(
         self, needed: _Threshold, allowed: _Threshold, goals: tuple[Sequence[Goal], Sequence[Goal]], outcome: Outcome
     ) -> None:
-        """Put the upper end of what is needed, or as much of it as is allowed, to fresh replications."""
+        """Test the upper end of the needed buffer, or as much of it as is allowed, with fresh replications."""
         least = self.plan.smallest
         while len(self._refused) < ATTEMPTS:
             most = math.inf if allowed.goal is None else -allowed.at
@@ -310,7 +310,7 @@ class QuickLook(SearchState):
         return found, min(evidence.values())
 
     def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
-        """Between which buffers the smallest that would do lies; None where the smallest of all does."""
+        """The interval that contains the smallest sufficient buffer; None if the smallest one of all is sufficient."""
         threshold = self._threshold(room, 1)
         if threshold.goal is None:
             return None

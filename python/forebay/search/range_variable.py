@@ -63,7 +63,7 @@ class RangeVariable:
 
     @property
     def largest(self) -> bool:
-        """Whether the largest value is asked for."""
+        """Whether the answer is the largest value."""
         return self.range.mirrored
 
     @property
@@ -99,7 +99,7 @@ class RangeVariable:
         return self.range.snapped(place)
 
     def ratio(self, place: int, to: int) -> float | None:
-        """How many times another value one is; None of nothing."""
+        """The ratio of one value to another; None if the other value is zero."""
         whole = self.range.number(to)
         return self.range.number(place) / whole if whole else None
 
@@ -142,12 +142,12 @@ class RangeVariable:
 
 
 class RangeWords(Words):
-    """How a search speaks of the values of a range.
+    """The wording of a search for the values of a range.
 
     Parameters
     ----------
     variable : RangeVariable
-        What is varied.
+        The varied key with its range.
     """
 
     noun = "value"
@@ -197,7 +197,7 @@ def range_variable(scenario: Scenario, text: str, *, largest: bool, resolution: 
     Raises
     ------
     InputError
-        What was found and what is allowed.
+        States what was found and what is allowed.
     """
     key, _, ends = (part.strip() for part in text.partition("="))
     if key.partition(".")[0] in ASKED:

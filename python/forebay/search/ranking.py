@@ -42,12 +42,12 @@ class _Score:
 def compared(
     choices: Sequence[Mapping[str, str]], answers: Sequence[Recommendation], asked: float
 ) -> tuple[int, tuple[Alternative, ...]]:
-    """Which answer is the best, and all of them, the best first; without any the nearest miss is.
+    """The index of the best answer, and all answers, the best first; without any, the nearest miss is best.
 
     Parameters
     ----------
     choices : sequence of mapping
-        What was chosen in each case, by key.
+        The chosen values of each case, by key.
     answers : sequence of Recommendation
         The answer of each.
 
@@ -106,7 +106,7 @@ def _configured(answer: Recommendation) -> NamedBuffer | None:
 
 
 def _failing(answer: Recommendation) -> float:
-    """How many goals are not met, at the nearest miss if there is no answer."""
+    """The number of goals that are not met, at the nearest miss if there is no answer."""
     if answer.feasible:
         return 0.0
     missed = sum(not goal.met for goal in answer.goals.values())
@@ -128,7 +128,7 @@ def _doubtful(
 
 
 def _is_clear(goal: JudgedGoal, asked: float) -> bool:
-    """Whether a goal holds at the lower end of a one-sided interval at the confidence that was asked for."""
+    """Whether a goal holds at the lower end of a one-sided interval at the requested confidence."""
     if goal.measured.half_width is None:
         return False
     part = normal_quantile(asked) / normal_quantile((1 + INTERVALS) / 2)
@@ -163,7 +163,7 @@ _NOTHING = _Score(math.inf, 0.0)
 
 
 def _missed(goal: JudgedGoal) -> _Score:
-    """How far a goal is on the wrong side of its threshold, as a share of that; negative where it is met."""
+    """The distance of a goal on the wrong side of its threshold, as a share of it; negative if it is met."""
     scale = abs(goal.goal.threshold) or 1.0
     return _Score(-goal.slack / scale, (goal.measured.half_width or 0.0) / scale)
 

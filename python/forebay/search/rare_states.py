@@ -1,8 +1,8 @@
-"""States that decide a goal and that the runs of a search do not show often enough: longer runs, or no confidence.
+"""Rare states that decide a goal: the search makes runs longer, or states no confidence.
 
-A state whose values are known before a run is simulated has strata (`strata`). Of the others, a cycle that is long
-compared with the measured time is met by longer runs, as far as these stay affordable. What is left is told in the
-first lines, and the answer is undecided.
+The runs of a search do not show such a state often enough. A state whose values are known before a run is simulated
+has strata (`strata`). If another state has a cycle that is long compared with the measured time, runs are made longer,
+as far as these stay affordable. The first lines of the output name the remaining states, and the answer is undecided.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Lengthened:
     scenario : Scenario
         With a longer measured time where that helps.
     warnings : tuple of Warning
-        What was changed, and what no affordable run shows.
+        The changed runs, and the states that no affordable run shows.
     decided : bool
         Whether every declared cycle is shown, so that runs carry a confidence.
     """
@@ -86,7 +86,7 @@ def _wanted(state: _core.RandomState) -> float:
 
 
 def _unseen(state: _core.RandomState, measured: float) -> Warning:
-    """That a state decides and that no run shows it."""
+    """The warning that a state decides a goal although no run shows it."""
     text = f"{state['phrase']} may decide the goals. A run measures {duration(measured)} and does not show it."
     values = {"measured_s": measured, "cycle_s": state["cycle_s"] or 0.0}
     return Warning(Kind.RARE_STATE, text, subject=state["key"], values=values)

@@ -1,4 +1,4 @@
-"""`recommend`: the smallest buffer that meets the goals, beside what every rule asks for.
+"""`recommend`: the smallest buffer that meets the goals, compared with the buffers of all rules.
 
 The function behind the verb and `forebay.recommend`: its keywords become options, each choice becomes a question, and
 each question an answer. The package's page (`forebay.search`) has the stages.
@@ -79,7 +79,7 @@ def recommend(
     also : iterable of str
         Buffers such as "20p" or "0.5BDP" to measure beside those of the rules. The scenario's own always is.
     engine : str
-        What measures: "packet", or "fluid" for a quick look.
+        The engine: "packet", or "fluid" for a quick look.
     confidence : float
         One-sided confidence with which the goals hold at the answer.
     resolution : float

@@ -35,7 +35,7 @@ Pair = tuple[int, int]
 
 
 def cache_directory() -> Path:
-    """Where the user's platform keeps what may be deleted."""
+    """The cache directory of the user's platform."""
     home = os.environ.get("XDG_CACHE_HOME")
     if home and Path(home).is_absolute():  # a relative one is to be ignored, says the XDG specification
         return Path(home) / "forebay"
@@ -99,18 +99,18 @@ class Resumption:
 
 
 class Kept:
-    """The kept replications of one search.
+    """The cached replications of one search.
 
     Parameters
     ----------
     directory : Path
-        Where its file is.
+        Directory of its file.
     scenario : forebay._core.Scenario
-        What is simulated; its own buffer does not matter for what is kept, but is part of the name.
+        The simulated scenario. Its own buffer does not affect the cached replications, but is part of the name.
     engine : str
-        What simulates it.
+        The engine that simulates it.
     varied : str
-        The key of the buffer that is.
+        The key of the varied buffer.
     """
 
     def __init__(self, directory: Path, scenario: _core.Scenario, engine: str, varied: str) -> None:

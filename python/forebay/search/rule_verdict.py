@@ -25,7 +25,7 @@ FRACTION = "fraction"
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """By how much a goal is missed.
+    """The amount by which a goal is missed.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Miss:
 
     @property
     def words(self) -> str:
-        """By how much: "30 points" or "2.10 ms"."""
+        """The amount in words: "30 points" or "2.10 ms"."""
         if self.unit == "s":
             return formatting.duration(self.by)
         number = f"{self.by:.0f}" if self.by >= 9.95 else f"{self.by:.2g}"
@@ -59,22 +59,22 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """Whether a rule applies, and what the simulation says of its buffer.
+    """The verdict on a rule: whether it applies, and whether its buffer meets the goals in simulation.
 
     Attributes
     ----------
     applies : bool
-        Whether it fits more than half of the flows and nothing else that it assumes fails.
+        Whether it fits more than half of the flows and none of its other assumptions fails.
     share : float
-        Of the flows, or of the load where a rule is about that, that it fits.
+        Share of the flows that it fits, or of the load if the rule concerns the load.
     simulated : bool
-        Whether its buffer was simulated; if not, nothing is known of it.
+        Whether its buffer was simulated; if not, its metrics are unknown.
     miss : Miss or None
-        The goal that its buffer misses worst, relative to the thresholds; None where it meets all.
+        The goal that its buffer misses worst, relative to the thresholds; None if it meets all.
     times : float or None
-        Where it meets every goal: its buffer over the recommended one.
+        If it meets every goal: its buffer divided by the recommended one.
     interpolated : bool
-        Whether that was read off the curve between two buffers that were simulated.
+        Whether the metrics were interpolated between two simulated buffers.
     """
 
     applies: bool
@@ -123,16 +123,16 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
     Parameters
     ----------
     reports : sequence of Report
-        Of the replications at one buffer.
+        Reports of the replications at one buffer.
     goals : sequence of Goal
-        What was asked for.
+        The requested goals.
     share : float or None
-        In which share of the draws all goals have to hold at once, where that was asked for.
+        The share of the draws in which all goals have to hold at once, if one was requested.
 
     Returns
     -------
     Miss or None
-        None where every goal is met.
+        The miss; None if every goal is met.
     """
     goals = distinct(goals)
     missed = worst_of({goal.key: goal.margin(mean_of(goal, reports)) for goal in goals}, goals)

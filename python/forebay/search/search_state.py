@@ -91,7 +91,7 @@ class SearchState:
         self._scatters: dict[tuple[_Placed, ...], Noise] = {}
 
     def run(self) -> Outcome:
-        """Measure what is measured in any case; who searches goes on."""
+        """Measure the numbers that are measured in any case; subclasses continue the search."""
         self.sample(self.plan.also, 1)
         return Outcome(confidence=None)
 
@@ -106,7 +106,7 @@ class SearchState:
             self._keep(buffer, [report])
 
     def _keep(self, buffer: int, reports: Iterable[Report]) -> None:
-        """Add replications to what was seen."""
+        """Add replications to the samples."""
         self.samples[buffer] = self.samples.get(buffer, NOTHING).and_more(reports)
 
     def _measured(self, buffers: Sequence[int], *, fresh: bool) -> list[Report]:
@@ -155,7 +155,7 @@ class SearchState:
         return Noise(total / degrees if degrees else 0.0, degrees)
 
     def _scatter(self, goal: Goal, buffer: int) -> Noise:
-        """How far margins lie from the curve near a buffer, on the scale of its logarithm."""
+        """The noise of margins about the curve near a buffer, on the scale of its logarithm."""
         near = self._placed_near(goal, buffer)
         found = self._scatters.get(near)
         if found is None:
@@ -278,8 +278,8 @@ class SearchState:
         """Intervals of buffers that no goal excludes, in rising order.
 
         A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
-        the last of them are clear of the noise. With a level, further runs must exclude surely at one of them that it
-        holds. What lies beyond the measured buffers stays.
+        the last of them are clear of the noise. With a level, further runs at one of them must also exclude, at that
+        level, that it holds. Buffers beyond the measured ones stay.
         """
         excluded = sorted(ends for goal in self.goals for ends in self._excluded_by(goal, level))
         found, first = [], self.plan.floor
@@ -310,7 +310,7 @@ class SearchState:
                 yield clear[0], clear[-1]
 
     def conclude(self, outcome: Outcome, runs: int, rounds: int, confirms: Callable[[int], bool]) -> None:
-        """Without an answer: prove that there is none, find one after all, or say between which buffers one may lie.
+        """Conclude without an answer: prove that there is none, find one after all, or bound the buffer of one.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class SearchState:
             self.sample([min(self.samples), self.compromise(), max(self.samples)], runs)
 
     def verdict_on(self, buffer: int, goal: Goal, outcome: Outcome) -> Verdict:
-        """One goal at a measured buffer: what is part of a proof is missed, and what is derived is met."""
+        """The verdict on one goal at a measured buffer: a goal in a proof is missed, and a derived goal is met."""
         if self.derived(buffer, goal):
             return Verdict.MET
         if any(low <= buffer <= high for low, high in outcome.excluded.get(goal.key, ())):
@@ -389,7 +389,7 @@ class SearchState:
             self.sample([round(math.sqrt(low * high)) for low, high in beside], 2)
 
     def undecided(self) -> tuple[int, int]:
-        """Between which buffers the smallest that meets every goal lies, as far as is known."""
+        """The interval that contains the smallest buffer that meets every goal, as far as is known."""
         left = self.left(None)
         if not left and not any(map(self._seems_met, self.samples)):
             return self._about_the_nearest()
@@ -402,14 +402,14 @@ class SearchState:
         return min(ends), min([max(ends), *met])
 
     def _about_the_nearest(self) -> tuple[int, int]:
-        """From the buffer that comes nearest to its neighbors that surely miss a goal."""
+        """The interval about the nearest miss, up to its neighbors that miss a goal."""
         nearest = self.compromise()
         missing = [at for at in self.samples if at != nearest and self.misses(at, self.goals)]
         low = max((at + 1 for at in missing if at < nearest), default=self.plan.floor)
         return low, min((at - 1 for at in missing if at > nearest), default=self.plan.ceiling)
 
     def look_at(self, measured: Mapping[int, Sequence[Report]]) -> None:
-        """Take what others have measured for what was seen."""
+        """Replace the samples with the measurements of other searches."""
         self.samples = {buffer: Replications(reports) for buffer, reports in measured.items()}
 
     def _smallest_clear(self, buffers: Sequence[int]) -> int:
@@ -449,7 +449,7 @@ class SearchState:
         return self.together(buffer, goals)
 
     def directions(self) -> tuple[list[Goal], list[Goal]]:
-        """Goals that ask for a large buffer, and goals that ask for a small one, as measured."""
+        """Goals that need a large buffer, and goals that need a small one, as measured."""
         room = [goal for goal in self.goals if self._asks_for_room(goal)]
         return room, [goal for goal in self.goals if goal not in room]
 
@@ -465,7 +465,7 @@ class SearchState:
         return verdict is Verdict.MISSED
 
     def upper_end(self, answer: int) -> tuple[int, int | None]:
-        """How far above the answer every goal holds without a gap, from the buffers that the search measured."""
+        """The buffers above the answer up to which every goal holds without a gap, from the measured buffers."""
         last = answer
         verdicts = {buffer: self.together(buffer, self.goals) for buffer in sorted(self.samples) if buffer > answer}
         met = [buffer for buffer, verdict in verdicts.items() if verdict is Verdict.MET]
@@ -505,7 +505,7 @@ class _Following:
     noises: dict[tuple[Goal, int], Noise] = field(default_factory=dict)
 
     def placed(self, goal: Goal) -> list[_Placed]:
-        """By buffer."""
+        """The margins of a goal, by buffer."""
         if goal not in self.margins:
             self.margins[goal] = [(math.log(at), reports.margins(goal)) for at, reports in self.samples.items()]
         return self.margins[goal]

@@ -56,15 +56,15 @@ class Searching:
     Attributes
     ----------
     question : Question
-        What is asked.
+        The question.
     precision : Precision
-        How sure the answer is to be, and how much time it may take.
+        Required confidence of the answer, and its time budget.
     means : Means
-        What measures.
+        The means that measure.
     before : int
         Replications of earlier searches.
     at_once : int or None
-        Packet-level runs at the same time; None of other engines and of a cluster.
+        Concurrent packet-level runs; None for other engines and for a cluster.
     """
 
     question: Question

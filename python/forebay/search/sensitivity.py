@@ -24,7 +24,7 @@ def vary(scenario: Scenario, what: str, factor: float) -> Scenario | None:
     Parameters
     ----------
     scenario : Scenario
-        What to start from.
+        The scenario to scale.
     what : {"flows", "rtt", "load"}
         "flows": the number of responsive flows and users, rounded; "rtt": every propagation round trip; "load": the
         rate of unresponsive groups and of open-loop arrivals.

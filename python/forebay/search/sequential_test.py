@@ -56,7 +56,7 @@ def analyses_for(least: int, replications: int | None = None) -> Analyses:
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
-    """The verdict on one goal at one buffer, its one-sided confidence, and what it rests on."""
+    """The verdict on one goal at one buffer, its one-sided confidence, and its evidence."""
 
     verdict: GoalVerdict
     confidence: float | None
@@ -75,7 +75,7 @@ class SequentialTest:
     independent : callable
         Whether runs are observations of their own.
     derived : mapping
-        By buffer the goals that hold by derivation.
+        The goals that hold by derivation, by buffer.
     expect : callable, optional
         Called with the number of runs that are still expected.
     listener : Listener
@@ -119,7 +119,7 @@ class SequentialTest:
         self._listener.on_range(self._progress())
 
     def _progress(self) -> str:
-        """How much is decided."""
+        """A text on the number of decided goals."""
         verdicts = [self.judged(at, goal).verdict for at in self.seen.samples for goal in self.seen.goals]
         decided = sum(verdict != "undecided" for verdict in verdicts)
         return f"{decided} of {len(verdicts)} verdicts reached"

@@ -27,7 +27,7 @@ WHOLE = frozenset({"jain_index", "synchronization"})
 
 @dataclass(frozen=True, slots=True)
 class ShorterRuns:
-    """A scenario and what can be left out of its runs.
+    """A scenario with the parts that can be left out of its runs.
 
     Attributes
     ----------

@@ -11,14 +11,14 @@ clears them, and missed when the opposite bound does; in between, replications a
 at its share of the error probability (Bonferroni). Replication r then has the same random streams at every buffer
 (common random numbers).
 
-Curves that fall again. A curve need not be monotone: goals that ask for room may hold at a buffer, be missed at a
-larger one and hold again above. Whoever types a number into a router wants what lies above it to be safe, so the
-search works down from the largest buffer and answers with the smallest from which on the goals keep holding; smaller
-buffers that meet them, too, below such a gap, are named, and are the answer only where nothing above the gap is.
-A gap is believed after all interim analyses.
+A curve need not be monotone: goals that need a large buffer may hold at a buffer, be missed at a larger one and hold
+again above. A configured buffer should stay safe if it is enlarged. The search therefore works down from the largest
+buffer and answers with the smallest from which on the goals keep holding. It also names smaller buffers below such a
+gap that meet the goals. One of them is the answer only if no buffer above the gap is. A gap is accepted after all
+interim analyses.
 
-`confirmation` puts the buffers that are found to fresh runs. What to measure next can make an answer slow, but not
-wrong.
+`confirmation` tests the found buffers with fresh runs. The choice of the next measurement can make an answer slow, but
+not wrong.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Search(ConfirmingSearch):
         listener: Listener = SILENT,
     ) -> None:
         super().__init__(measure, goals, plan, expect, listener)
-        #: The smallest buffer that ought to meet the goals which ask for room.
+        #: The smallest buffer that ought to meet the goals which need a large buffer.
         self._least = plan.floor
         #: Buffers of the first look.
         self._rungs: set[int] = set()
@@ -110,7 +110,7 @@ class Search(ConfirmingSearch):
         return outcome
 
     def _look_for_the_threshold(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
-        """Confirm the smallest buffer that meets the goals which ask for room; else try what else may do."""
+        """Confirm the smallest buffer that meets the goals which need a large one; otherwise try other candidates."""
         enough = self._smallest_enough(room, outcome)
         outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
         if enough is None:
@@ -131,7 +131,7 @@ class Search(ConfirmingSearch):
             self._try_sliver(room, outcome)
 
     def _contradict(self, room: Sequence[Goal], small: Sequence[Goal]) -> bool:
-        """Whether what goals that ask for room surely need is more than what the others surely allow."""
+        """Whether the goals that need a large buffer surely need more than the others surely allow."""
         short = [buffer for buffer in self.samples if room and self.misses(buffer, room)]
         return any(self.misses(buffer, small) for buffer in self.samples if small and buffer <= max(short, default=0))
 
@@ -146,7 +146,7 @@ class Search(ConfirmingSearch):
             self.sample(self._about_the_threshold(), 2)
 
     def _about_the_threshold(self) -> Iterator[int]:
-        """The largest buffer, and the two between which goals that ask for room begin to be met, as it looks."""
+        """The largest buffer, and the two between which goals that need a large buffer seem to begin to be met."""
         room, _ = self.directions()
         yield max(self.samples)
         if not room:
@@ -316,7 +316,7 @@ class Search(ConfirmingSearch):
             outcome.binding, outcome.needs_at_least = before, needs
 
     def _try_peak(self, outcome: Outcome) -> None:
-        """Where nothing was put to the test: the lower threshold about the largest buffer that meets every goal."""
+        """If no buffer was tested: try the lower threshold about the largest buffer that meets every goal."""
         for buffer in self._meeting(self.plan.ceiling + 1):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
@@ -326,7 +326,7 @@ class Search(ConfirmingSearch):
                 return
 
     def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
-        """Where nothing was confirmed although more seems to be allowed than is needed: the middle between both."""
+        """If no buffer was confirmed although the allowed buffer seems to exceed the needed one: try the middle."""
         least, most = outcome.needs_at_least[1], outcome.needs_at_most[1]
         if least is None or most is None or least > most:
             return
@@ -352,7 +352,7 @@ class Search(ConfirmingSearch):
                 yield buffer, broken
 
     def _gaps(self, answer: int, room: Sequence[Goal]) -> Iterator[tuple[int, str]]:
-        """Larger buffers that miss a goal which asks for room, each with the goal that is missed most."""
+        """Larger buffers that miss a goal which needs a large buffer, each with the goal that is missed most."""
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
             if not room or self.together(buffer, room) is not Verdict.MISSED:
                 continue
@@ -376,7 +376,7 @@ class Search(ConfirmingSearch):
         return low, high
 
     def _next(self, low: int, high: int, goals: Sequence[Goal], steps: int) -> int:
-        """Where to look next: next to where the margins say that the threshold is, every third time in the middle."""
+        """The next buffer to measure: near the threshold that the margins show, every third time in the middle."""
         one, other = (self.plan.test.margin(self.samples[buffer], goals) for buffer in (low, high))
         if steps % 3 == 2 or one * other >= 0:
             return _between(low, high)
@@ -392,7 +392,7 @@ class Search(ConfirmingSearch):
         return _between(low, high)
 
     def _lower_end(self, outcome: Outcome, room: Sequence[Goal]) -> tuple[int, int] | None:
-        """Between which buffers the smallest that would do lies, from all that was seen in the end."""
+        """The interval that contains the smallest sufficient buffer, from all measurements."""
         answer = outcome.buffer
         goals = [goal for goal in room if goal.key == outcome.binding]
         smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
@@ -508,7 +508,7 @@ class Search(ConfirmingSearch):
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:
-        """A smaller buffer that is beyond the threshold, too, and that the goals which ask for little allow."""
+        """A smaller buffer that is also beyond the threshold, and that the goals which need a small buffer allow."""
         allowed = self._allowed(small) if self._averages else None
         if allowed is None or not self._least <= allowed < buffer:
             return None
@@ -518,7 +518,7 @@ class Search(ConfirmingSearch):
         return None
 
     def _too_large(self, buffer: int, small: Sequence[Goal]) -> Goal | None:
-        """The goal that asks for little and is not met at a buffer that is about to be confirmed."""
+        """The goal that needs a small buffer and is not met at a buffer before its confirmation."""
         if not small:
             return None
         if not self._averages:
@@ -536,7 +536,7 @@ class Search(ConfirmingSearch):
         return None
 
     def _missed_about(self, buffer: int, goal: Goal) -> bool:
-        """Whether a goal that asks for little is missed at a smaller buffer, or on the line to a larger one."""
+        """Whether a goal that needs a small buffer is missed at a smaller buffer, or on the line to a larger one."""
         if any(self.together(at, [goal]) is Verdict.MISSED for at in self.samples if at <= buffer):
             return True
         ends = neighbors(self.samples, buffer)

@@ -79,7 +79,7 @@ class _Series:
 
     @property
     def classified(self) -> int:
-        """How many were classified."""
+        """The number of classified replications."""
         return sum(map(len, self.members))
 
 
@@ -146,12 +146,12 @@ class Strata:
         self._weights: dict[tuple[int, int], tuple[float, ...]] = {}
 
     def weights_of(self, number: int) -> tuple[float, ...]:
-        """Probability of each stratum as draws of an observation's own tell it.
+        """Probability of each stratum, estimated from separate draws for each observation.
 
         Parameters
         ----------
         number : int
-            Of the observation.
+            Number of the observation.
         """
         fresh = number >> STREAM_BITS & 1
         place, series = number % POOLS, 2 * (number >> ABOVE_BUFFERS) + fresh
@@ -168,12 +168,12 @@ class Strata:
         return found
 
     def members(self, number: int) -> tuple[int, ...]:
-        """Replications that together are one observation: one of each stratum.
+        """The replications of one observation: one of each stratum.
 
         Parameters
         ----------
         number : int
-            Of the observation: its series in the upper bits, and its place in the series in the lower `STREAM_BITS`.
+            Number of the observation: its series in the upper bits, its place in the series in the lower `STREAM_BITS`.
         """
         first = number >> STREAM_BITS << STREAM_BITS
         place = number - first
@@ -362,12 +362,12 @@ def _combined(
 
 
 def _cuts(values: NDArray[np.float64], skewed: float, depth: int = 1) -> list[float]:
-    """Values at which the classes of a state begin, the first left out; empty where one class is enough.
+    """Values at which the classes of a state begin, without the first; empty if one class is enough.
 
     Parameters
     ----------
     values : array
-        Of the state.
+        Values of the state.
     skewed : float
         Skewness from which a state of many values has classes.
     depth : int
@@ -424,5 +424,5 @@ def _merge(
 
 
 def _distance(one: tuple[int, ...], two: tuple[int, ...]) -> int:
-    """How many classes apart two combinations are."""
+    """The distance of two combinations, in classes."""
     return sum(abs(a - b) for a, b in zip(one, two, strict=True))

@@ -1,4 +1,4 @@
-"""Where over two settings all goals hold: a coarse grid, refined along the boundary as far as a budget goes.
+"""The region of two settings in which all goals hold: a coarse grid, refined along the boundary within a budget.
 
 Places lie on a lattice. A place's margins are judged with the noise of the places around it, and replications are added
 where that is not clear; squares between whose corners the verdict changes, or is not clear, are cut in four.
@@ -33,7 +33,7 @@ Place = tuple[int, int]
 
 
 class Lattice(Protocol):
-    """Whatever can run replications at places."""
+    """The interface of an object that can run replications at places."""
 
     def __call__(self, pairs: Sequence[tuple[Place, int]]) -> list[Report]:
         """Return one report per (place, replication) pair, in the order asked."""
@@ -50,7 +50,7 @@ class Seen:
     goal : Goal
         The one that is met least.
     margin : float
-        By how much, as a part of its threshold.
+        Margin by which it is met, as a share of its threshold.
     error : float
         The standard error of that.
     """

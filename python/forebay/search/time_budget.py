@@ -51,7 +51,7 @@ class Beginner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimeBudget:
-    """How much time an answer may take.
+    """The time that an answer may take.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TimeBudget:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
 
     def refuse_beside(self, **others: object) -> None:
-        """Refuse other options that ask for more time, where they are asked for."""
+        """Refuse other time options that are given together with a limited budget."""
         for name, asked in others.items():
             if asked is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"

@@ -21,7 +21,7 @@ def front(answer: Recommendation, pair: str) -> Front:
     Parameters
     ----------
     answer : Recommendation
-        Whose curve is used; nothing is simulated.
+        The answer whose curve is used; nothing is simulated.
     pair : str
         Two metrics named as in goals, as in "utilization,queue_delay_p99".
 
@@ -78,5 +78,5 @@ def _goodness(key: str, found: Estimate) -> float:
 
 
 def _dominates(one: list[float], other: list[float]) -> bool:
-    """At least as good in both and better in one."""
+    """Whether one point is at least as good in both metrics and better in one."""
     return all(a >= b for a, b in zip(one, other, strict=True)) and one != other

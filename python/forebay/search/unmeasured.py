@@ -1,4 +1,4 @@
-"""An answer that rests on what was not measured: the answer lists it and states no confidence.
+"""Answers that rest on unmeasured values: the answer lists these values and states no confidence.
 
 The scenario's assumptions are such, and bounds that were taken for values. Runs say how sure an answer is of the
 scenario. How well the scenario describes the link they do not say.

@@ -1,4 +1,4 @@
-"""How the recommended buffer moves when the number of flows, their round trips or the background are 20 % off.
+"""The change of the recommended buffer if the number of flows, their round trips or the background are 20 % off.
 
 `recommendation` asks for it if an answer is to have its sensitivity.
 """

@@ -1,4 +1,4 @@
-"""How a search speaks of the numbers that it tries.
+"""The wording of a search for the numbers that it tries.
 
 Searches take the words from their `Plan`, for notes and for the listener.
 """
@@ -22,7 +22,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 class Words:
-    """How a search speaks of the numbers that it tries: of buffers in packets."""
+    """The wording of a search for the numbers that it tries: buffers in packets."""
 
     #: The noun for one of them.
     noun = "buffer"

@@ -104,7 +104,7 @@ class Picture(Figure):
     foot: float = 0.0
     #: Text for readers who do not see the figure.
     label: str = ""
-    #: What a page shows where a reader points, by the mark of a series.
+    #: Tooltips of a page, by the mark of a series.
     tips: dict[str, Sequence[Any]]
 
     def draw(self, renderer: RendererBase) -> None:

@@ -251,7 +251,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """What a chart is drawn for; lengths in points, which are the pixels of a page.
+    """The medium of a chart; lengths in points, which are the pixels of a page.
 
     Attributes
     ----------

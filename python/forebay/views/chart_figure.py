@@ -359,7 +359,7 @@ def _color(name: str) -> str:
 
 
 def _style(look: Look, ink: float = 1.0) -> dict[str, Any]:
-    """A look in Matplotlib's words, with lines and markers so many times as large."""
+    """The keyword arguments of Matplotlib for a look; `ink` scales lines and markers."""
     color = _color(look.color)
     return {
         "color": color,

@@ -23,7 +23,7 @@ _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
-    """The load and the drops of what is described, beside those of the whole input, a sentence each."""
+    """The load and the drops of the described part, compared with those of the whole input, a sentence each."""
     inside = day.described
     first = f"Load {_load(inside.value, rate)} in {day.span.why}"
     if abs(day.mean.value - inside.value) > 1e-9 * inside.value:
@@ -33,9 +33,9 @@ def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
 
 
 def day_sentences(day: Day, rate: float | None, shown: int = SHOWN, *, drops_said: bool = False) -> list[str]:
-    """What the terminal says of the whole input: the distribution of its load, its busiest hours, its drops.
+    """The terminal's sentences on the whole input: the distribution of its load, its busiest hours, its drops.
 
-    With `drops_said` only the intervals with drops are told, because a sentence before has said how many there are.
+    With `drops_said` only the intervals with drops are named, because an earlier sentence states their number.
     """
     every = formatting.clock_time(day.interval_s)
     sentences = [f"Whole input, intervals of {every}: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"]

@@ -1,4 +1,4 @@
-"""An observation as one HTML file: the answer first, who is there, load, laws, regime, and what cannot be known."""
+"""An observation as one HTML file: answer, flows, load, distributions, regime, and unidentified quantities."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["observation_page"]
 
-#: Long flows in the table; more would be read by nobody.
+#: The most long flows in the table; readers would not read more.
 FLOWS = 60
 #: Points of a distribution's picture.
 POINTS = 81
@@ -60,16 +60,16 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
     Parameters
     ----------
     finding : Finding
-        Of any input.
+        The finding of any input.
     command : str
-        What reproduces it.
+        The command that reproduces it.
     version : str
-        Of forebay.
+        Version of forebay.
 
     Returns
     -------
     str
-        The whole document; it holds no address.
+        The whole document; it contains no address.
     """
     finding = without_addresses(finding)
     link, limited, regime = answer(finding)
@@ -98,7 +98,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """A regime, what decides it, and what was measured."""
+    """A regime, the fact that decides it, and the measured evidence."""
 
     name: str
     reason: str

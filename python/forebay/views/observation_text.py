@@ -1,4 +1,4 @@
-"""What `observe` prints: three lines with the answer, then who is there, the load, and what cannot be known."""
+"""The output of `observe`: three lines with the answer, then the flows, the load, and the unidentified quantities."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ SHOWN = 8
 
 
 def observation_text(finding: Finding) -> RenderableType:
-    """The answer.
+    """The output of `observe` for a finding.
 
     Parameters
     ----------
     finding : Finding
-        Of any input.
+        The finding of any input.
 
     Returns
     -------
     RenderableType
-        Fits the console that it is printed on, from 60 columns.
+        The output; it fits the console from 60 columns.
     """
     finding = without_addresses(finding)
     link, limited, regime = map(legible, answer(finding))

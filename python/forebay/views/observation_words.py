@@ -1,4 +1,4 @@
-"""What an observation says, in lines and tables that the terminal and the page share."""
+"""Lines and tables of an observation that the terminal and the page share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion 
 
 #: How near to a whole number of flows a mean is one.
 _NEARLY = 0.02
-#: What is not known.
+#: The mark of an unknown value.
 NONE = "–"
 
 
@@ -130,7 +130,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "elsewhere": "by the application or by a slower link elsewhere",
     "unknown": "of which it is not known",
 }
-#: Who limits a flow, in a column.
+#: The words of a column for the limit of a flow.
 _WHO: Mapping[str, str] = {"elsewhere": "app or elsewhere"}
 
 
@@ -144,7 +144,7 @@ def _regime(finding: Finding) -> str:
 
 
 def input_line(finding: Finding) -> str:
-    """What was observed."""
+    """The line that describes the input."""
     found = finding.input
     parts = [found.kind]
     if found.span_s is not None:
@@ -232,7 +232,7 @@ def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
 
 
 def hurst(found: Estimate) -> str:
-    """Hurst's exponent, of which nobody knows a third digit."""
+    """Hurst's exponent with two digits: the third one is never known."""
     between = f" ({found.low:.2f} to {found.high:.2f})" if found.is_bounded else ""
     return f"{found.value:.2f}{between}"
 

@@ -122,7 +122,7 @@ def decision_panel(answer: Recommendation) -> Panel:
 
 
 def rules_panel(answer: Recommendation, axis: Axis) -> Panel:
-    """The configured buffer, those that were asked about, the rules that apply, the others."""
+    """The panel of the configured buffer, the named buffers, the rules that apply, and the other rules."""
     found = Rows(series=list(_answer_mark(answer)))
     found.add_rules(rule_dots(answer), axis, NEUTRAL)
     return found.panel()

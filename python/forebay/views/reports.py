@@ -1,4 +1,4 @@
-"""What `run` prints: the link and the groups as two short tables, or every metric of each."""
+"""The output of `run`: the link and the groups as two short tables, or every metric of each."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
     Parameters
     ----------
     report, scenario
-        What was measured of what.
+        The report, and the scenario that it measured.
     otherwise : str
         The title of a scenario without one.
     verbose : bool

@@ -173,7 +173,7 @@ def standing_beside(answer: Recommendation, number: int) -> str:
 
 
 def best(found: Optimum) -> str:
-    """The best value of the metric that was asked to be lowest or highest, and the interval of the true optimum."""
+    """The best value of the metric to minimize or maximize, and the interval of the true optimum."""
     which = "lowest" if found.sense == "minimize" else "highest"
     measured = formatting.estimate(found.metric, found.measured)
     interval = f"{interval_words(found.low, found.high)} ({100 * found.confidence:g} % interval)"

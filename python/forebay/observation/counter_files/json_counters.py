@@ -1,7 +1,6 @@
-"""Counters in JSON: gNMI as gnmic and Telegraf write it, Prometheus' range queries, and objects of anybody's.
+"""Counters in JSON: gNMI as gnmic and Telegraf write it, Prometheus' range queries, and any other objects.
 
-Wherever a number stands under a name that is known it is a reading, at the instant and of the port that are named
-beside it or above it.
+A number under a known name is a reading, at any depth. Its instant and its port are named beside it or above it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ MOST_LEVELS = 60
 TIMES = ("timestamp", "time", "ts", "@timestamp", "_time")
 PORTS = ("interface_name", "interface", "ifName", "ifDescr", "device", "port", "if_name", "ifname", "port_name")
 QUEUES = ("queue", "queue_name", "queue-name", "queue_id")
-#: What a series without a name is taken for.
+#: The assumption about a series without a name.
 _UNNAMED = (
     "numbers of the query are bytes a second that leave the port, as `rate(ifHCOutOctets[5m])` gives them: its answer "
     "has neither a name nor a unit"

@@ -1,4 +1,4 @@
-"""What pollers call a port's counters: SNMP's IF-MIB, OpenConfig, Prometheus exporters, and plain words.
+"""Names that pollers give a port's counters: SNMP's IF-MIB, OpenConfig, Prometheus exporters, and plain words.
 
 Names are compared without case and punctuation, without a module in front ("IF-MIB::") and an index behind (".3").
 """
@@ -18,24 +18,24 @@ Kind = Literal["bytes", "packets", "drops", "queue", "watermark", "rate", "packe
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a name says.
+    """The quantity that a name stands for.
 
     Attributes
     ----------
     kind : str
-        Bytes, packets and drops are counted; a queue's depth, its watermark, a rate and a speed are read.
+        The kind of value. Bytes, packets and drops are counted; queue depth, watermark, rate and speed are read.
     leaving : bool
-        Whether it is of what leaves through the port.
+        Whether it concerns traffic that leaves through the port.
     bits : int or None
-        Width of the counter where the name says it.
+        Width of the counter if the name states it.
     part : bool
-        Whether others add to it: unicast, multicast and broadcast packets.
+        Whether it is one summand of several: unicast, multicast and broadcast packets.
     unit : str
-        Of a depth: "byte", "packet" or unknown.
+        Unit of a depth: "byte", "packet" or unknown.
     plain : bool
-        Whether the name leaves open if it is counted up or counted anew for each row.
+        Whether the name leaves open if the counter runs on or starts anew for each row.
     scale : float
-        What one of its unit is in bit/s, of rates and speeds.
+        For rates and speeds: one of its unit, in bit/s.
     """
 
     kind: Kind
@@ -129,7 +129,7 @@ _RATES: Mapping[Kind, Kind] = {"bytes": "rate", "packets": "packet_rate", "drops
 
 @lru_cache(maxsize=10_000)
 def quantity_of(name: str) -> Quantity | None:
-    """What a name says; None where it says nothing that is known."""
+    """The quantity that a name stands for; None if the name is not known."""
     recorded = _RECORDED.fullmatch(name.strip()[-300:])
     if recorded is None:
         return _NAMES.get(_bare(name))

@@ -24,18 +24,18 @@ MOST_PORTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Shaper:
-    """What a host says of a port's queue.
+    """The shaper and the queue of a port, as a host reports them.
 
     Attributes
     ----------
     rate_bps : float or None
-        Of the shaper, in bit/s.
+        Rate of the shaper, in bit/s.
     kind : str
-        The discipline of the queue, as the kernel names it; empty where there are several.
+        The discipline of the queue, as the kernel names it; empty if there are several.
     limit : float or None
-        What may wait, in packets or bytes.
+        Limit of the queue, in packets or bytes.
     in_bytes : bool
-        Of the limit.
+        Whether the limit is in bytes.
     """
 
     rate_bps: float | None
@@ -46,22 +46,22 @@ class Shaper:
 
 @dataclass
 class Readings:
-    """All that was read.
+    """All readings of a file.
 
     Attributes
     ----------
     ports : dict
-        By port and name of the counter: instants in seconds and values.
+        Instants in seconds and values, by port and name of the counter.
     ignored : int
-        Numbers with names that say nothing of a port.
+        Count of numbers whose names do not concern a port.
     remarks : list of str
-        What to know of the input, a sentence each.
+        Remarks on the input, one sentence each.
     nominal : set of str
-        Ports whose speed is that of their type, which may be more than they run at.
+        Ports whose speed is that of their type; the actual speed may be lower.
     shapers : dict of Shaper
-        By port.
+        Shapers by port.
     assumed : list of str
-        What the file does not say of its numbers and is taken for granted, a clause each.
+        Assumptions about the numbers that the file does not state, a clause each.
     """
 
     ports: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Readings:
                     known = name in self.ports.get(target, {})
                     self.ports.setdefault(target, {}).setdefault(name, []).extend(series)
                     if known:
-                        # Of two files: neither is the place of all.
+                        # The readings come from two files: neither file is the place of all.
                         self._lines.pop((target, name), None)
                     elif (port, name) in other._lines:
                         self._lines[target, name] = other._lines[port, name]

@@ -27,7 +27,8 @@ __all__ = ["LinkSpeed", "check_fits", "check_is_counter", "link_speed"]
 FASTEST = 1e13
 #: The largest number of ifSpeed, which stands for any faster speed (RFC 2863).
 SATURATED = 2**32 - 1
-#: How much more than its rate a link may seem to carry: rounding, and polls that are late by up to so many seconds.
+#: The share by which a load may seem to exceed the link's rate (rounding), the seconds by which polls may be late,
+#: and the most that late polls may add.
 MARGIN, LATE_S, MOST_LATE = 0.02, 10.0, 0.5
 #: How much more than the interface's speed may be given.
 ROUNDING = 0.01
@@ -40,11 +41,11 @@ class LinkSpeed:
     Attributes
     ----------
     rate : Estimate or None
-        In bit/s.
+        The rate, in bit/s.
     is_nominal : bool
         Whether it is that of the port's type.
     shaper : Shaper or None
-        What a host says of the port's queue.
+        The shaper and queue that a host reports for the port.
     remarks : tuple of str
     """
 
@@ -88,7 +89,7 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
 def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> Estimate | None:
     """The interface's speed; ifHighSpeed before ifSpeed, which cannot say more than 4.29 Gb/s.
 
-    Of several speeds the fastest bounds a rate that is given.
+    If there are several speeds, the fastest bounds a given rate.
     """
     found: dict[float, str] = {}
     for name, quantity, series in readings.of(port):

@@ -35,7 +35,7 @@ class Counted:
     total : ndarray
         Counted since the first poll, at each of them.
     broken : ndarray
-        Of each interval, whether the device began anew in it: its amount is not known and counts nothing.
+        For each interval: whether the device restarted in it. Its amount is then unknown and counts as zero.
     wraps : int
         How often the counter wrapped.
     """
@@ -50,7 +50,7 @@ class Counted:
         return np.interp(instants, self.times_s, self.total)
 
     def breaks(self, instants: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Of each interval between other instants, whether it is outside of the polls or touches a broken one."""
+        """For each interval between other instants: whether it lies outside the polls or touches a broken interval."""
         found: NDArray[np.bool_] = (instants[:-1] < self.times_s[0]) | (instants[1:] > self.times_s[-1])
         for start, end in zip(self.times_s[:-1][self.broken], self.times_s[1:][self.broken], strict=True):
             found |= (instants[:-1] < end) & (instants[1:] > start)
@@ -76,7 +76,7 @@ def counted(
     bits : int or None
         Its width; None where it is not known, and 32 is tried if no value has more.
     most_per_s : float or None
-        What it can count in a second at most.
+        The most that it can count in a second.
     restarts : sequence of float
         Instants of polls before which the device began anew, as its uptime says.
     """

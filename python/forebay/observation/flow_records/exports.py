@@ -69,7 +69,7 @@ class _Template:
 
 @dataclass
 class _Exporters:
-    """What was learned of exporters on the way."""
+    """The templates and sampling rates of exporters, learned while a file is read."""
 
     reading: Reading
     templates: dict[tuple[int, int], _Template] = field(default_factory=dict)
@@ -107,12 +107,12 @@ def is_exported(start: bytes) -> bool:
 
 
 def tables(pieces: Iterator[bytes], where: str, reading: Reading) -> Iterator[pl.DataFrame]:
-    """The records of a file, a table for every so many.
+    """The records of a file, in tables of a limited number of rows.
 
     Raises
     ------
     InputError
-        Where a stored packet is none, or a capture holds none.
+        If a stored packet is not an export packet, or a capture holds no export packet.
     """
     exporters = _Exporters(reading)
     rows: list[Row] = []
@@ -313,7 +313,7 @@ def _learn_sampling(body: bytes, template: _Template, domain: int, exporters: _E
             if element in SAMPLERS and len(value) <= MOST_BYTES_OF_NUMBER
         }
         interval = said.get(34) or said.get(50) or 0
-        if said.get(305):  # so many packets are taken, then so many are not (RFC 5477, section 8.2)
+        if said.get(305):  # one run of packets is taken, then another run is skipped (RFC 5477, section 8.2)
             interval = (said[305] + said.get(306, 0)) // said[305]
         if interval > 1:
             exporters.sample(domain, interval)
@@ -347,7 +347,7 @@ class _Bytes:
     Parameters
     ----------
     pieces : iterator of bytes
-        Of the file, cut anywhere.
+        Content of the file, cut anywhere.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "Timeouts", "assemble_flows", "gather", "timeouts"]
 
-#: What exporters are set to, in seconds.
+#: Usual timeouts of exporters, in seconds.
 ACTIVE = (30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
 INACTIVE = (5, 10, 15, 20, 30, 60, 120, 300)
 #: Cisco's and softflowd's default, where records do not tell.
@@ -58,7 +58,7 @@ class Timeouts:
 
 @dataclass
 class Evidence:
-    """What records say of timeouts, gathered a bucket at a time.
+    """The evidence of records on timeouts, gathered one bucket at a time.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def _near(durations: NDArray[np.float64], timeout: float) -> NDArray[np.bool_]:
 def assemble_flows(records: pl.DataFrame, inactive_s: float) -> pl.DataFrame:
     """Flows of a bucket's records: of one key, with pauses shorter than the inactive timeout, until they end.
 
-    Of sampled flows a pause may also be as long as it takes to sample some packets.
+    In sampled flows a pause may also be as long as it takes to sample some packets.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Numbers out of flows: their sizes, when short ones begin, how many long ones there are and how fast they go.
+"""Statistics of flows: sizes, beginnings of short flows, number and rates of long flows.
 
-A flow is long where it lasts ten seconds and carries a megabyte: long enough for a congestion controller to leave slow
-start on most paths. What was under way when the records began or ended has no size, and is left out of sizes.
+A flow is long if it lasts ten seconds and carries a megabyte: long enough for a congestion controller to leave slow
+start on most paths. Flows that were in progress when the records began or ended are left out of the sizes.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class FlowStatistics:
     Parameters
     ----------
     window : Covered
-        That the records cover.
+        The time that the records cover.
     rate_bps : float or None
-        Of the link in bit/s.
+        Rate of the link in bit/s.
     """
 
     def __init__(self, window: Covered, rate_bps: float | None) -> None:
@@ -149,7 +149,7 @@ class FlowStatistics:
         return Series(self.window.first_s, self._width, smear.sums(), self.window.resolution_s, "")
 
     def at_the_ceiling(self, load: Series) -> NDArray[np.bool_]:
-        """Of each inner window of a resolution, whether the link was full in it; none where its rate is unknown."""
+        """For each inner window of a resolution: whether the link was full. All are false if its rate is unknown."""
         inner = self.window.inner(load)
         return inner >= FULL * self.rate_bps if self.rate_bps is not None else np.zeros(inner.size, dtype=bool)
 
@@ -235,7 +235,7 @@ def _over(estimate: Estimate, rate: float) -> Estimate:
 
 
 def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
-    """What the records cannot tell."""
+    """The quantities that the records cannot tell."""
     capture = "capture packets at the link: `forebay observe port.pcapng`"
     sockets = "ask the servers' sockets: `ss -tin`"
     said = [

@@ -23,7 +23,7 @@ _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 
 
 def tables(found: Iterator[tuple[int, dict[str, Any]]], where: str, reading: Reading) -> Iterator[pl.DataFrame]:
-    """The records of a file, a table for every so many.
+    """The records of a file, in tables of a limited number of rows.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def tables(found: Iterator[tuple[int, dict[str, Any]]], where: str, reading: Rea
     where : str
         The file, for errors.
     reading : Reading
-        Of the run.
+        The reading of the run.
 
     Raises
     ------
     InputError
-        Where an object lacks what every record says, or says it as no number or date.
+        If an object lacks a required field, or its value is not a number or a date.
     """
     said: dict[str, bool] = {}  # whether a name is one of a field, asked once
     rows: list[dict[str, str]] = []
@@ -56,7 +56,7 @@ def tables(found: Iterator[tuple[int, dict[str, Any]]], where: str, reading: Rea
 
 
 def _row(found: Mapping[str, Any], said: dict[str, bool]) -> dict[str, str]:
-    """What an object says of a record, as texts; what stands one level deeper, as Logstash writes it, too."""
+    """The fields of a record in an object, as texts; fields one level deeper, as Logstash writes them, are included."""
     row = {}
     for name, value in found.items():
         if isinstance(value, Mapping):
@@ -64,7 +64,7 @@ def _row(found: Mapping[str, Any], said: dict[str, bool]) -> dict[str, str]:
             continue
         known = said.get(name)
         if known is None:
-            if len(said) > 10_000:  # names of somebody who wants the memory
+            if len(said) > 10_000:  # hostile names that would exhaust the memory
                 said.clear()
             known = said[name] = plain(name) in _KNOWN
         if known and value is not None and not isinstance(value, list | bool):

@@ -1,7 +1,7 @@
-"""What exporters and collectors call the fields of a flow record: nfdump, pmacct, GoFlow2, SiLK, NetFlow v9 and IPFIX.
+"""Names of flow record fields in exporters and collectors: nfdump, pmacct, GoFlow2, SiLK, NetFlow v9 and IPFIX.
 
-Names are compared without case, spaces and punctuation. Where several of one field are there the first counts that
-says something, so that a record's IPv6 addresses stand in for the IPv4 addresses that it has not.
+Names are compared without case, spaces and punctuation. If a record has several columns for one field, the first one
+with a value counts. A record's IPv6 addresses therefore stand in for missing IPv4 addresses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def fields_of(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def missing(fields: Iterable[str]) -> list[str]:
-    """What a record must say and these fields do not."""
+    """The required fields of a record that are not among these fields."""
     there = set(fields)
     lacks = []
     if "bytes" not in there:

@@ -1,6 +1,6 @@
 """Texts of flow records become one typed table; addresses become a keyed hash here and go no further.
 
-The key is drawn for each run and kept by nobody, so that pairs of addresses can be told apart and not be named.
+The key is drawn for each run and never stored: pairs of addresses can be told apart, but not named.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ def schema() -> dict[str, pl.DataType]:
 
 @dataclass
 class Reading:
-    """How one run reads flow records.
+    """The state of one run that reads flow records.
 
     Attributes
     ----------
     key : bytes
-        Of the hash of addresses.
+        Key of the hash of addresses.
     units : dict
-        Seconds per unit of each column of times, as its first rows said.
+        Seconds per unit of each column of times, as its first rows tell.
     backward : int
         Records that ended before they began.
     unread : int
-        Sets of records that came before the template which says what they hold.
+        Sets of records that came before their template.
     impossible : int
         Exported records with times or bytes that cannot be.
     position : int
-        Bytes of the file at hand that were read, packed as they are.
+        Bytes read of the current file, as packed.
     two_way : bool
         Whether records were connections with both directions, whose column `output` is the direction.
     remarks : list of str
-        What to know of the input, a sentence each.
+        Remarks on the input, one sentence each.
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -176,9 +176,9 @@ class Source:
     Attributes
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     pieces : iterator of bytes
-        Of its content, unpacked.
+        Its content, unpacked.
     """
 
     path: Path

@@ -1,7 +1,7 @@
-"""Load over time out of records, which say only that so many bytes came between two instants.
+"""Load over time from records, which state only the number of bytes between two instants.
 
 Each record's bytes are spread evenly over its duration. Averages over the exporter's active timeout and longer are
-right; what is finer in the series is the even spread and no measurement.
+right; finer detail in the series comes from the even spread and is no measurement.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class SpreadSum:
     Parameters
     ----------
     first_s, last_s : float
-        No interval lies outside.
+        The limits of all intervals.
     width_s : float
-        Of a bin.
+        Width of a bin.
     """
 
     def __init__(self, first_s: float, last_s: float, width_s: float) -> None:

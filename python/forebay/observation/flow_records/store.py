@@ -1,7 +1,7 @@
-"""Rows that are more than fit into memory: what is added lies in buckets by a key, in files that nobody else sees.
+"""A table larger than memory: its rows lie in buckets by a key, in private temporary files.
 
-A small table never touches the disk. Rows of one key are all in one bucket, so that whatever is worked out for a key is
-worked out a bucket at a time.
+A small table never touches the disk. All rows of one key are in one bucket, so results per key are computed one bucket
+at a time.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ BUCKETS = 16
 
 
 class Store:
-    """A table that grows; its files go with it.
+    """A growing table; its files are removed with it.
 
     Parameters
     ----------
     columns : dict
-        Of the table: types by name.
+        Types of the table's columns by name.
     key : str
         The column whose equal values stay together; unsigned integers.
     """

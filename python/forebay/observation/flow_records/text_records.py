@@ -1,7 +1,7 @@
-"""Flow records in lines of separated fields beneath a header: nfdump's csv, pmacct's, SiLK's, or anybody's.
+"""Flow records in lines of separated fields beneath a header: nfdump's csv, pmacct's, SiLK's, or any other.
 
-A file is read in blocks of lines. Polars takes a block apart; where a row of it makes no record the block is read again
-line by line, so that the message can name the line.
+A file is read in blocks of lines. Polars parses a block. If a row of it makes no record, the block is read again line
+by line, so that the message can name the line.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def tables(lines: Iterator[Lines], where: str, reading: Reading) -> Iterator[pl.DataFrame]:
-    """The records of a file, a table a block.
+    """The records of a file, one table for each block.
 
     Parameters
     ----------
     lines : iterator of Lines
-        Of the file.
+        Lines of the file.
     where : str
         The file, for errors.
     reading : Reading
-        Of the run.
+        The reading of the run.
 
     Raises
     ------
     InputError
-        Where there is no header, a field that every record has is not among its names, or a line makes no record.
+        If there is no header, a required field is not among its names, or a line makes no record.
     """
     header = None
     ended = False
@@ -103,7 +103,7 @@ def tables(lines: Iterator[Lines], where: str, reading: Reading) -> Iterator[pl.
                 raise InputError(f"{where}, line {first}: found a header without {' and '.join(lacks)}; "
                                  f"allowed: names of {REQUIRED}")  # fmt: skip
         for line, part, begins in _parts(text, first, header.line):
-            # What nfdump writes behind the records ends them, until another file's header.
+            # The text that nfdump writes after the records ends them, until another file's header.
             ended = ended and not begins
             if ended:
                 continue
@@ -126,7 +126,7 @@ def _find_header(text: bytes) -> tuple[int, Header | None]:
 
 
 def _parts(text: bytes, first: int, header: bytes) -> Iterator[tuple[int, bytes, bool]]:
-    """What stands between headers: number of its first line, its text, whether a header was before it."""
+    """The parts between headers: number of the first line, text, and whether a header was before it."""
     line, at, begins = first, 0, False
     for match in re.finditer(rb"(?m)^[ \t]*" + re.escape(header) + rb"[ \t\r]*(?:\n|\Z)", text):
         yield line, text[at : match.start()], begins
@@ -185,7 +185,7 @@ def _slowly(block: Lines, header: Header, where: str, reading: Reading) -> pl.Da
 
 
 def _mistake(row: list[str], typed: dict[str, object], header: Header, place: str) -> InputError:
-    """What is wrong with a line; no address of it is shown."""
+    """The error for a wrong line; its message shows no address."""
     for column, names, allowed in (
         ("bytes", ("bytes",), "a whole number, not negative"),
         ("start_s", ("start", "end", "duration"), "seconds, a date such as 2026-11-23 16:00:00.5, or a duration"),

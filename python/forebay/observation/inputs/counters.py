@@ -113,7 +113,7 @@ def _parsed(file: File) -> Readings:
 
 
 def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
-    """What a scenario of counters rests on."""
+    """The assumptions of a scenario that is made from counters."""
     if day is None:
         return counters.assumed
     every = clock_time(counters.interval_s)
@@ -133,7 +133,7 @@ def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
 
 
 def _buffer(counters: Counters) -> Estimate | Unknown:
-    """What may wait: the limit that a host states, else at least what a watermark has seen."""
+    """The buffer: the limit that a host states, otherwise a lower bound from a watermark."""
     shaper, mark = counters.shaper, counters.estimates.get("watermark_max")
     if shaper is not None and shaper.limit is not None:
         unit = "byte" if shaper.in_bytes else "packets"

@@ -37,7 +37,7 @@ __all__ = ["FlowInput", "FlowReading"]
 
 #: The largest number of an interface (RFC 2863: ifIndex).
 _MOST_INTERFACE = 2**31 - 1
-#: What records do not tell of any group of flows: its controllers and its round trips.
+#: Quantities that records tell of no group of flows: its controllers and its round trips.
 _NO_CONNECTIONS = (
     Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
     Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
@@ -128,7 +128,7 @@ def _interface(port: str | None) -> int | None:
 def _not_said(
     unknown: Sequence[Unknown], limited: Estimate | Unknown, groups: Sequence[GroupFinding]
 ) -> tuple[Unknown, ...]:
-    """What is not identified, without what the link, its flows and the groups say already."""
+    """The quantities that are not identified, except those that the link, its flows and the groups name already."""
     said = {"buffer and queue discipline"}
     if isinstance(limited, Unknown):
         said.add("which flows this link limits")

@@ -70,7 +70,7 @@ def read_lines(text: str, where: str) -> Readings:
 
 
 def _plain(text: str) -> str:
-    """Without backslashes."""
+    """The text without backslashes."""
     return re.sub(r"\\(.)", r"\1", text)
 
 

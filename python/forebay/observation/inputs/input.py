@@ -38,7 +38,7 @@ class Kind(Enum):
 
 
 class Yields(Enum):
-    """What an input can tell, as the manual's table calls it."""
+    """The kinds of data that an input can have, by their names in the manual's table."""
 
     PACKETS = "packets"
     COUNTERS = "counters over time"
@@ -116,11 +116,11 @@ class Options:
     port : str or None
         The port that is meant: its name in counters, the number of its interface in flow records.
     sampling : int
-        One packet in so many was seen, unless flow records say it themselves.
+        The sampling interval N: one packet in N was seen, unless flow records state it themselves.
     window : Window
         The described part of counters or flow records.
     progress : callable or None
-        Gets the bytes that were read, and of how many.
+        Function that receives the number of bytes read and their total.
     """
 
     rate_bps: float | None = None
@@ -145,7 +145,7 @@ class InputReading:
     Attributes
     ----------
     rate : Estimate or Unknown
-        Of the link, in bit/s.
+        Rate of the link, in bit/s.
     load_series : LoadSeries or None
         Bytes over time; None if the input has no load over time.
     """
@@ -168,7 +168,7 @@ class Input(ABC, Generic[R]):
     accepts : callable
         Whether the beginning of a file is of this input.
     yields : tuple of Yields
-        What it can tell.
+        The kinds of data that it can have.
     """
 
     kind: ClassVar[Kind]

@@ -1,7 +1,8 @@
-"""What iproute2 prints in JSON: `tc -s -j qdisc` and `ip -s -j link`, once or again and again with dates between.
+"""Input of iproute2's JSON: `tc -s -j qdisc` and `ip -s -j link`, printed once or repeatedly with dates between.
 
-One print tells a shaper's rate, a queue's kind and limit, and what was sent and dropped since it began. Several tell
-the load. Keys are those of iproute2's `tc_qdisc.c`, `q_*.c` and `ipaddress.c`; rates of shapers are bytes a second.
+One print tells a shaper's rate, a queue's kind and limit, and the counts sent and dropped since it began. Several
+prints tell the load. Keys are those of iproute2's `tc_qdisc.c`, `q_*.c` and `ipaddress.c`; rates of shapers are in
+bytes a second.
 """
 
 from __future__ import annotations

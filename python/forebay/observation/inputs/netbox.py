@@ -1,6 +1,6 @@
 """NetBox's table of interfaces, as "Export: current view" and "all data" write it: speeds of ports, and nothing else.
 
-Of an interface without a speed its type says what it runs at most.
+For an interface without a speed, its type tells the highest speed.
 """
 
 from __future__ import annotations

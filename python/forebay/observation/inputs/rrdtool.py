@@ -1,6 +1,7 @@
-"""What rrdtool, LibreNMS and Cacti print of an RRD: rates, never counters, each the mean of the step before its time.
+"""Input of an RRD, as rrdtool, LibreNMS and Cacti print it: rates, each the mean of the step before its time.
 
-`rrdtool xport` writes XML or JSON (rrdxport(1)), `rrdtool fetch` a text (rrdfetch(1)). NaN is its word for "unknown".
+An RRD never prints counters. `rrdtool xport` writes XML or JSON (rrdxport(1)), `rrdtool fetch` writes text
+(rrdfetch(1)). NaN means "unknown".
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ from forebay.observation.sockets import FEWEST_BYTES, Sockets, read_sockets
 
 __all__ = ["SOCKETS", "SocketInput", "SocketReading", "sockets_finding"]
 
-#: What `ss -ti` prints of a socket of TCP.
+#: Facts that `ss -ti` prints for a TCP socket.
 _FACTS = re.compile(r"\b(cwnd:\d+|rto:\d+|wscale:\d+,\d+)")
 #: Round trips that a scenario lists one by one.
 _EACH = 64
-#: What limits most sockets of a group, as a finding says it.
+#: The finding's word for the limit of most sockets of a group.
 _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
 #: Why sockets do not tell the link.
 _BECAUSE = "sockets know their own path, and not which link of it is full"
@@ -56,7 +56,7 @@ class SocketReading(InputReading):
 
 @dataclass(frozen=True)
 class SocketInput(Input[SocketReading]):
-    """What `ss -tin` prints."""
+    """The input of `ss -tin` output."""
 
     kind: ClassVar[Kind] = Kind.SOCKETS
 

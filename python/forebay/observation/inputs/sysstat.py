@@ -1,6 +1,7 @@
-"""What sysstat collects of interfaces: JSON and CSV of `sadf`, and the table of `sar -n DEV`.
+"""Input of sysstat's interface statistics: JSON and CSV of `sadf`, and the table of `sar -n DEV`.
 
-All are rates over the interval before each time: packets a second, and kilobytes of 1024 bytes a second (sar(1)).
+All values are rates over the interval before each time: packets a second, and kilobytes of 1024 bytes a second
+(sar(1)).
 """
 
 from __future__ import annotations
