@@ -1,6 +1,6 @@
 /** Sliders and lists for the keys that one tries first; everything else is in the text beside them. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import {
   type Changed,
   timeOf,
@@ -176,21 +176,19 @@ function RoundTrips({ model, values, group }: GroupProps): preact.JSX.Element {
  * is no group; the one that was there comes back with the next load.
  */
 function Load({ model, values, group }: Props & { group: GroupControls | null }): preact.JSX.Element {
-  const before = useRef<GroupControls | null>(null);
-  if (group?.load?.text) before.current = group;
   const link = values.rate?.value ?? 0;
   if (link === 0) return <p class="said">in the text, as the rate is</p>;
   const load = group?.load;
   const share = load ? (100 * load.rate_bps) / link : 0;
   const changed = (percent: number): Changed => {
     if (group && percent === 0) return withoutGroup(values, group);
-    const own = load ?? before.current?.load ?? { kind: "poisson", text: null };
+    const own = load ?? model.background?.load ?? { kind: "poisson", text: null };
     const next = { ...own, rate_bps: (link * percent) / 100 };
     if (group) return withLoad(values, group, next);
     // Of several links, a new group crosses the one that the scenario is about.
     const links = model.resolved?.links ?? [];
     const path = links.length > 1 ? (links[model.resolved?.target ?? 0]?.name ?? null) : null;
-    return withBackground(values, next, before.current, path);
+    return withBackground(values, next, model.background, path);
   };
   return (
     <Steps

@@ -4,7 +4,7 @@ import type { Changed } from "./changes.ts";
 import { Client, type RunNews } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
-import type { Change, Controls, Resolved } from "./engine/protocol.ts";
+import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { Line } from "./line.ts";
@@ -42,6 +42,8 @@ export class Model {
   text: string;
   /** What the engines make of the text; the last one that was valid. */
   resolved: Resolved | null = null;
+  /** The last background traffic that the text had: it can be added again. */
+  background: GroupControls | null = null;
   /** What is wrong with the text or the run. */
   refusal: Refusal | null = null;
   description: Description | null = null;
@@ -93,7 +95,7 @@ export class Model {
   edit(text: string): void {
     this.text = whole(text);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#check(), PATIENCE_MS);
+    this.#timer = setTimeout(() => void this.#replace(this.text), PATIENCE_MS);
     this.#tell();
   }
 
@@ -137,6 +139,10 @@ export class Model {
   async #work(): Promise<void> {
     this.#isChanging = true;
     while (this.#changes.length > 0) {
+      // What was typed is read first. Controls change no text that has a mistake.
+      while (this.#timer !== undefined) await this.#replace(this.text);
+      if (!this.isChangeable) this.#changes = [];
+      if (this.#changes.length === 0) break;
       const { text } = this;
       const epoch = this.#epoch;
       const changes = this.#changes;
@@ -167,6 +173,7 @@ export class Model {
 
   async #replace(text: string): Promise<void> {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.text = whole(text);
     await this.#check();
   }
@@ -255,6 +262,7 @@ export class Model {
       const resolved = await this.#client.ask<Resolved>({ do: "check", text });
       if (text !== this.text) return;
       this.resolved = resolved;
+      this.background = resolved.controls.groups.find(({ load }) => load?.text) ?? this.background;
       this.refusal = null;
       this.restart();
     } catch (error) {

@@ -1,11 +1,15 @@
 /** The model's changes of its text, by a worker that answers when the test says so. */
 
-import { expect, test } from "vitest";
-import { withRate } from "../src/changes.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { withoutGroup, withRate } from "../src/changes.ts";
 import type { Controls, Resolved } from "../src/engine/protocol.ts";
 import { Model } from "../src/model.ts";
 import { type FakeWorker, NO_ENGINES, workers } from "./fake_worker.ts";
 import { RESOLVED } from "./resolved.ts";
+
+// No text is read because a test is slow.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
 
 const CONTROLS: Controls = {
   ...{ buffer: null, queue: "droptail", groups: [] },
@@ -24,7 +28,7 @@ async function answer(
     const refusal = { kind: "scenario", message: String(told), line: null, key: null } as const;
     worker.tell({ kind: "no answer", ticket, refusal });
   }
-  await new Promise((later) => setTimeout(later));
+  await new Promise((later) => setImmediate(later));
 }
 
 function request(worker: FakeWorker): Record<string, unknown> {
@@ -78,10 +82,37 @@ test("what is typed while a change is under way is changed, too", async () => {
   model.edit("typed");
   await answer(worker, "two");
   expect(model.text).toBe("typed");
+  expect(request(worker)).toEqual({ do: "check", text: "typed" });
+  await answer(worker, resolvedWith(CONTROLS));
   expect(request(worker)).toEqual({ do: "edit", text: "typed", changes: [{ set: "link.rate=2Mbps" }] });
   await answer(worker, "typed, two");
   await answer(worker, resolvedWith(CONTROLS));
   expect(model.text).toBe("typed, two");
+});
+
+test("what was typed is read before it is changed, and its background can come back", async () => {
+  const { model, worker } = await begun();
+  const load = { kind: "poisson", rate_bps: 1e5, text: "[[flows]]\n" } as const;
+  const group = { key: "load", name: "load", counted: false, count: 1, controller: null, rtt: null, load };
+  model.edit("typed");
+  model.change(withoutGroup(CONTROLS, group));
+  expect(request(worker)).toEqual({ do: "check", text: "typed" });
+  await answer(worker, resolvedWith({ ...CONTROLS, groups: [group] }));
+  expect(request(worker)).toEqual({ do: "edit", text: "typed", changes: [{ remove: "flows.load" }] });
+  await answer(worker, "without");
+  await answer(worker, resolvedWith(CONTROLS));
+  expect(model.text).toBe("without");
+  expect(model.background).toBe(group);
+});
+
+test("a change of what was typed with a mistake is dropped", async () => {
+  const { model, worker } = await begun();
+  model.edit("wrong");
+  turn(model, 2e6);
+  await answer(worker, "wrong at line 1", "no answer");
+  expect(request(worker)).toEqual({ do: "check", text: "wrong" });
+  expect(model.refusal).toMatchObject({ kind: "scenario", message: "wrong at line 1" });
+  expect(model.controls).toBe(CONTROLS);
 });
 
 test("another scenario takes the place of the changes before", async () => {
@@ -96,7 +127,7 @@ test("another scenario takes the place of the changes before", async () => {
   await answer(worker, resolvedWith(CONTROLS));
   await taken;
   worker.tell({ kind: "answer", ticket: ticket ?? -1, answer: "two" });
-  await new Promise((later) => setTimeout(later));
+  await new Promise((later) => setImmediate(later));
   expect(model.text).toBe("other");
   expect(model.controls).toBe(model.resolved?.controls);
   expect(request(worker).do).toBe("check");
