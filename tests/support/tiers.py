@@ -4,6 +4,7 @@
 
 - `@pytest.mark.long`: a test of the second tier alone.
 - `@pytest.mark.sampled(3)`: three evenly spread cases of a parametrized test belong to the first tier.
+- `@pytest.mark.real_time`: a few tests of each file belong to the first tier.
 - `examples(400)`: a number of examples, seeds or searches that is smaller in the first tier.
 """
 
@@ -21,6 +22,8 @@ __all__ = ["ALL", "DEFAULT_EXAMPLES", "examples", "second_tier"]
 ALL = os.environ.get("FOREBAY_TESTS") == "all"
 #: The first tier has this part of a law's examples.
 PART = 5
+#: Tests in real time that the first tier has of each file.
+REAL_TIME = 4
 
 
 def examples(count: int) -> int:
@@ -42,7 +45,17 @@ def second_tier(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for each in cases.values():
         marker = each[0].get_closest_marker("sampled")
         assert marker is not None
-        most, last = marker.args[0], len(each) - 1
-        first = {round(number * last / max(1, most - 1)) for number in range(most)}
-        found += [item for number, item in enumerate(each) if number not in first]
-    return found
+        found += _beyond(each, marker.args[0])
+    files: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("real_time"):
+            files[item.nodeid.partition("::")[0]].append(item)
+    for each in files.values():
+        found += _beyond(each, REAL_TIME)
+    return list(dict.fromkeys(found))
+
+
+def _beyond(items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
+    """The items without `most` of them, which are evenly spread."""
+    first = {round(number * (len(items) - 1) / max(1, most - 1)) for number in range(most)}
+    return [item for number, item in enumerate(items) if number not in first]
