@@ -14,8 +14,8 @@ from checks.captured import Compared, Told, capture, compared, seen, tables, tol
 from checks.captured_cases import Case
 from checks.captured_readings import PROGRAMS, controllers, of_sockets, ours, ports
 from checks.observed_places import PLACES
-from tests.observation.test_observe_hosts import ORIGIN, PACKET, segment
-from tests.observation.test_observe_hosts import capture as written
+from tests.support.packets import ORIGIN, PACKET, segment
+from tests.support.packets import capture as written
 
 pytestmark = pytest.mark.real_time
 

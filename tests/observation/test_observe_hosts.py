@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,34 +26,14 @@ from forebay.observation.round_trips import at_most, base_round_trip
 from forebay.observation.streams import Place
 from forebay.text.formatting import bandwidth
 from forebay.views.observation_words import answer
-from tests.observation.test_observe_estimates import stream, windows
 from tests.support.observations import made
+from tests.support.packets import ORIGIN, PACKET, capture, segment
 from tests.support.readings import interpret
+from tests.support.streams import stream, windows
 
 #: The link: sending time of a packet of 1,500 bytes at 12 Mb/s in ns, buffer in packets, delay behind the queue in ns.
 SENDING, BUFFER, WAY = 1_000_000, 25, 20_000_000
-PACKET = 1500
 UNKNOWN_RATE = Unknown("link rate", "", "")
-ORIGIN = 1_700_000_000 * 10**9
-
-
-def segment(number: int, payload: int, *, answers: bool = False) -> bytes:
-    """An IP packet of TCP from one host to the other, or a bare acknowledgment of all before it."""
-    ports = (5201, 40000) if answers else (40000, 5201)
-    sequence, acknowledgment = (1, number) if answers else (number, 1)
-    tcp = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledgment, 0x50, 0x10, 60000, 0, 0)
-    ends = bytes([10, 0, 0, 2, 10, 0, 0, 1]) if answers else bytes([10, 0, 0, 1, 10, 0, 0, 2])
-    name = number // PACKET & 0xFFFF
-    return struct.pack(">BBHHHBBH", 0x45, 0, 40 + payload, name, 0, 64, 6, 0) + ends + tcp
-
-
-def capture(path: Path, packets: Iterable[tuple[int, bytes, int]]) -> Path:
-    """A file of time, headers and length on the wire."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 96, 101))
-        for time, headers, length in sorted(packets, key=lambda each: each[0]):
-            file.write(struct.pack("<IIII", time // 10**9, time % 10**9, len(headers), length) + headers)
-    return path
 
 
 def crossing(late: float = 0.0) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

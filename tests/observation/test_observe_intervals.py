@@ -26,9 +26,8 @@ from forebay.observation.sample import Sample
 from forebay.observation.sizes import mean_of
 from forebay.observation.writing import scenario_text
 from forebay.views.observation_page import observation_page
-from tests.observation.test_observe_one_sided import pcap
-from tests.support.observations import made
-from tests.views.test_observe_page import text_of
+from tests.support.observations import made, text_of
+from tests.support.packets import pcap
 
 #: An interval in a view: "(97.1 to 99.0)", "97.1 to 99.0 Mb/s from 31 independent samples".
 INTERVAL = re.compile(r"\([\d.,]+(?: [^\d\s()]+)? to [\d.,]+|[\d.,]+ to [\d.,]+ ?\S* from [\d,]+ independent")

@@ -12,8 +12,8 @@ from forebay.observation import memory
 from forebay.observation.line_reader import FREE_EXPANSION, MOST_EXPANSION
 from forebay.observation.memory import check_memory, limited_memory, resident
 from forebay.observation.observing import observe
-from tests.observation.test_observe_one_sided import pcap
 from tests.support.commands import forebay
+from tests.support.packets import pcap
 
 
 @pytest.fixture(scope="module")

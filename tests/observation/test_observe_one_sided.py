@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +20,7 @@ from forebay.observation.finding import ConstantRate, Finding, PoissonPackets
 from forebay.observation.observing import observe
 from forebay.observation.writing import scenario_text
 from tests.support.commands import forebay
-
-
-def udp(number: int, size: int) -> bytes:
-    """A packet of UDP between two documentation addresses (RFC 5737) in IP alone."""
-    return struct.pack(
-        ">BBHHHBBH4s4sHHHH",
-        *(0x45, 0, size, number & 0xFFFF, 0, 64, 17, 0, bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])),
-        *(9, 5004, size - 20, 0),
-    )
-
-
-def pcap(path: Path, packets: Iterable[tuple[float, int]], tick_s: float = 1e-6) -> Path:
-    """A capture in microseconds of packets of UDP, each a time in seconds and a size."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
-        for number, (time, size) in enumerate(packets):
-            stamp = round(int(time / tick_s + 1e-6) * tick_s * 1e6)
-            file.write(struct.pack("<IIII", *divmod(stamp, 1_000_000), 28, size) + udp(number, size))
-    return path
+from tests.support.packets import pcap
 
 
 @pytest.fixture(scope="module")

@@ -46,24 +46,8 @@ from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.views.observation_words import answer, group_cells
-from tests.support.observations import BUFFER, RATE, busy_bins, made, saying
+from tests.support.observations import ADDRESS, ADDRESSES, BUFFER, RATE, busy_bins, made, saying
 from tests.support.tiers import examples
-
-ADDRESSES = (
-    "10.1.2.3",
-    "192.168.100.254",
-    "2001:db8:0:0:8:800:200c:417a",
-    "2001:db8::8:800:200c:417a",
-    "fe80::1",
-    "::1",
-    "::ffff:0a01",
-    "00:1b:44:11:3a:b7",
-    "00-1B-44-11-3A-B7",
-)
-ADDRESS = re.compile(
-    r"\d{1,3}(\.\d{1,3}){3}|([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}"
-    r"|[0-9A-Fa-f]{1,4}::|::[0-9A-Fa-f]|([0-9A-Fa-f]{1,4}:){7}"
-)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from forebay.observation.finding import Persistent
 from forebay.observation.limits import Limit
 from forebay.observation.packet_timing import Bins, Gaps
 from forebay.observation.writing import scenario_text
-from tests.observation.test_observe_hosts import ORIGIN, PACKET, capture, segment
+from tests.support.packets import ORIGIN, PACKET, capture, segment
 from tests.support.readings import finding_of, interpret
 from tests.support.streams import stream, windows
 

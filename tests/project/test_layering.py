@@ -371,3 +371,9 @@ def test_a_scenario_enters_each_file_of_the_search_once() -> None:
 def test_entries_are_seen_in_functions_methods_and_constructors(code: str, found: list[str]) -> None:
     caller = "from here import two as other\ndef call(given: unused) -> None:\n    isinstance(one(given), unused)"
     assert entries({"search.here": code}, {"elsewhere": caller}) == {"search.here": found}
+
+
+def test_no_test_module_imports_another() -> None:
+    pattern = re.compile(r"^\s*(?:from|import) tests\.(?:\w+\.)*test_\w+\b", re.MULTILINE)
+    files = (ROOT / "tests").rglob("*.py")
+    assert [str(path) for path in files if pattern.search(path.read_text(encoding="utf-8"))] == []

@@ -24,8 +24,8 @@ from forebay.search.recommendation import Recommendation
 from forebay.search.smallest import Search
 from forebay.views.recommendation_text import recommendation_text
 from forebay.views.wording import standing_beside
-from tests.search.test_search import EDGE, Link, utilization
 from tests.support.commands import forebay
+from tests.support.noisy_links import EDGE, Link, utilization
 from tests.support.scenarios import SMALL
 
 SHORT = SMALL.replace("30s", "8s")

@@ -17,7 +17,7 @@ from forebay.search.goal_test import Verdict
 from forebay.search.ladder import NARROW, Guess, Ladder, Rung, ScaledLook, Scatter, extrapolated, factors
 from forebay.search.plan import Plan
 from forebay.search.scaling import LEAST_FLOWS, ScaledLinks
-from tests.search.test_search import Link, delay, utilization
+from tests.support.noisy_links import Link, delay, utilization
 
 PLAN = Plan(smallest=1, largest=1000, ceiling=8000)
 ENOUGH = Goal("utilization", ">=", 0.9)

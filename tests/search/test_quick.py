@@ -26,8 +26,8 @@ from forebay.search.search_state import SearchState
 from forebay.search.shorter_runs import LEAST_PART, ShorterRuns
 from forebay.search.smallest import Search
 from forebay.search.time_budget import TimeBudget
-from tests.search.test_search import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
 from tests.support.commands import forebay
+from tests.support.noisy_links import EDGE, Link, Shaped, saturating, slow, steady, stepped, utilization
 from tests.support.scenarios import SMALL
 
 if TYPE_CHECKING:

@@ -29,13 +29,13 @@ from forebay.search.smallest import Search
 from forebay.text import formatting
 from forebay.views.answer_sentences import recommended
 from forebay.views.goal_table import GoalRow, region, verdict_cell
-from tests.search.test_findings_laws import SCENARIO, UTILIZATION, bad, finished, four, good
-from tests.search.test_optimum import LOSS
-from tests.search.test_optimum import PLAN as OPTIMUM_PLAN
-from tests.search.test_optimum import Link as Metric
-from tests.search.test_search import PLAN, Link
-from tests.search.test_verdicts import KINDS, SYSTEMS
+from tests.support.noisy_links import PLAN, Link
+from tests.support.noisy_systems import KINDS, SYSTEMS
+from tests.support.optima import LOSS
+from tests.support.optima import PLAN as OPTIMUM_PLAN
+from tests.support.optima import Link as Metric
 from tests.support.scenarios import SMALL
+from tests.support.searches import SCENARIO, UTILIZATION, bad, finished, four, good
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

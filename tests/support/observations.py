@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import re
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from forebay.observation.arrivals import arrivals
 from forebay.observation.estimate import Estimate, Unknown
@@ -27,6 +30,7 @@ from forebay.observation.load import load_of
 from forebay.observation.regime import regime_of
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
+from forebay.views.observation_text import observation_text
 
 RATE = Estimate(98.7e6, 98.4e6, 99.0e6, "bit/s", "back-to-back departures", 41_233)
 BUFFER = Unknown("the buffer's size", "the capture has one side of the queue only", "both sides of the queue")
@@ -144,3 +148,28 @@ def saying(finding: Finding, text: str) -> Finding:
         groups=groups,
         unknown=unknown,
     )
+
+
+ADDRESSES = (
+    "10.1.2.3",
+    "192.168.100.254",
+    "2001:db8:0:0:8:800:200c:417a",
+    "2001:db8::8:800:200c:417a",
+    "fe80::1",
+    "::1",
+    "::ffff:0a01",
+    "00:1b:44:11:3a:b7",
+    "00-1B-44-11-3A-B7",
+)
+
+
+ADDRESS = re.compile(
+    r"\d{1,3}(\.\d{1,3}){3}|([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}"
+    r"|[0-9A-Fa-f]{1,4}::|::[0-9A-Fa-f]|([0-9A-Fa-f]{1,4}:){7}"
+)
+
+
+def text_of(finding: Finding, width: int = 80) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(observation_text(finding))
+    return out.getvalue()

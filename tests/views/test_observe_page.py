@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from rich.console import Console
 
 from forebay.observation.estimate import Unknown
 from forebay.observation.finding import Finding
@@ -19,14 +17,12 @@ from forebay.views.chart import Band, Curve, Words
 from forebay.views.chart_svg import svg
 from forebay.views.observation_charts import Reading, Reference, span_chart
 from forebay.views.observation_page import observation_page
-from forebay.views.observation_text import observation_text
 from forebay.views.page_charts import WIDE
 from forebay.views.scales import Axis
-from tests.observation.test_observe_scenario import ADDRESS, ADDRESSES
 from tests.support.browsers import show
 from tests.support.markup import HARMLESS, HOSTILE, VIEWS, outline
 from tests.support.markup import Reading as Reader
-from tests.support.observations import made, saying
+from tests.support.observations import ADDRESS, ADDRESSES, made, saying, text_of
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +32,6 @@ def finding() -> Finding:
 
 def page_of(finding: Finding) -> str:
     return observation_page(finding, command="forebay observe port.pcapng", version="0.1.0")
-
-
-def text_of(finding: Finding, width: int = 80) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(observation_text(finding))
-    return out.getvalue()
 
 
 # The terminal ----------------------------------------------------------------------------------------------------
