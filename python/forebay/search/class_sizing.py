@@ -130,7 +130,7 @@ def size_classes(
     """
     precision = Precision(confidence, resolution, quick=quick, within=within)
     execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))
-    extras = Extras.of((), platforms, access=access, download=download, upload=upload, jitter=jitter)
+    extras = Extras((), tuple(platforms), access, download, upload, jitter=jitter)
     return _sized(scenario, Goals.of(goals), precision, execution, extras)
 
 

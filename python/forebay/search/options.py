@@ -6,7 +6,7 @@ objects (and `goals.Goals`). The stages of the search read the objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -266,8 +266,3 @@ class Extras:
         object.__setattr__(self, "line", asked_access(self.access, self.download, self.upload))
         if self.pareto is not None:
             metric_pair(self.pareto)
-
-    @classmethod
-    def of(cls, also: Iterable[str] = (), platforms: Iterable[str] = (), **others: str | bool | None) -> Extras:
-        """The extras of the keywords of a call."""
-        return cls(tuple(also), tuple(platforms), **others)  # type: ignore[arg-type]

@@ -151,15 +151,8 @@ def recommend(
     precision = Precision(confidence, resolution, replications, fraction, quick=quick, within=within)
     execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))
     sizing = Sizing(over if isinstance(over, str) else tuple(over), largest, minimize, maximize)
-    extras = Extras.of(
-        also,
-        platforms,
-        access=access,
-        download=download,
-        upload=upload,
-        pareto=pareto,
-        sensitivity=sensitivity,
-        jitter=jitter,
+    extras = Extras(
+        tuple(also), tuple(platforms), access, download, upload, pareto, sensitivity=sensitivity, jitter=jitter
     )
     return _recommended(scenario, tuple(goals), sizing, precision, execution, extras)
 
