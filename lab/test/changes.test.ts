@@ -161,7 +161,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
       const changes = overrides.map((set) => ({ set }));
       const text = ask<string>({ do: "edit", text: experiment.scenario, changes });
       expect(ask<Resolved>({ do: "check", text }).canonical).toBe(asked.canonical);
-      // Whoever chooses it can watch it, the fluid's link as packets.
+      // A reader can watch each run. The link of the fluid engine is shown by the packet engine.
       ask({ do: "begin", text });
     }
   });

@@ -209,7 +209,7 @@ class Draws:
         ]
 
 
-def anew(search: SearchState) -> SearchState:
+def fresh_state(search: SearchState) -> SearchState:
     """Another one that has seen the same, of which it has computed nothing."""
     other = SearchState(search.measure, search.goals, search.plan)
     other.samples = {at: Replications(reports) for at, reports in search.samples.items()}
@@ -234,7 +234,7 @@ def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, l
             search.samples = {each: Replications(search.measure([(each, 0)])) for each in at}
         else:
             (search if how == "observe" else other).observe(at)
-        fresh = anew(search)
+        fresh = fresh_state(search)
         for goal, buffer in itertools.product(MARGINS, {*search.samples, 1, 47, 400}):
             assert search.noise(goal, buffer) == fresh.noise(goal, buffer)
             assert search._nearby(goal, buffer) == fresh._nearby(goal, buffer)

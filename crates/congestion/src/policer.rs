@@ -116,7 +116,7 @@ impl Policer {
         self.segmentation = segmentation;
     }
 
-    /// Begins anew (`bbr_reset_lt_bw_sampling`).
+    /// Restarts (`bbr_reset_lt_bw_sampling`).
     fn forget(&mut self) {
         *self = Self {
             segmentation: self.segmentation,
@@ -138,7 +138,7 @@ impl Policer {
     }
 
     /// Takes in an acknowledgment; says whether the estimate has just been given up after its
-    /// time, so that probing begins anew.
+    /// time, so that probing restarts.
     pub(crate) fn update(&mut self, evidence: &Evidence) -> bool {
         if let Some(rounds) = &mut self.kept {
             *rounds += u32::from(evidence.probing && evidence.round);
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     /// Drives `count` rounds of 100 ms, each with these packets delivered and lost. Returns whether
-    /// probing began anew.
+    /// probing restarted.
     fn rounds(
         policer: &mut Policer,
         evidence: &mut Evidence,

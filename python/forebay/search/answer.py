@@ -79,7 +79,7 @@ class Recommendation(Told):
     feasible_up_to : UpperEnd or None
         The end of the interval above the answer in which the goals hold.
     gaps : tuple of Gap
-        Measured buffers above the answer that miss a goal which asks for room.
+        Measured buffers above the answer that miss a goal which needs a large buffer.
     islands : tuple of FeasibleInterval
         Measured buffers below the answer that meet every goal, though a larger one does not.
     fraction : Held or None

@@ -93,8 +93,8 @@ class PortClasses:
     def filling(self) -> PortClass:
         """The class that decides the goals on the link.
 
-        It is one with persistent flows, because these fill whatever room the link has; of several one that no other
-        goal asks for room, then the one with the largest configured buffer.
+        It has persistent flows, because these fill any room of the link. If several classes have them, it is one for
+        which no other goal needs a large buffer, then the one with the largest configured buffer.
         """
         persistent = {group["name"] for group in self.scenario.resolved["flows"] if group["workload"] == "persistent"}
 

@@ -38,7 +38,7 @@ pub trait TrainClock: Clone + Copy + Debug + Default {
 #[derive(Clone, Copy, Debug)]
 pub struct Hystart<C = MicrosecondClock> {
     clock: C,
-    /// Whether the end was found; after a timeout the search begins anew (`bictcp_reset`).
+    /// Whether the end was found; after a timeout the search restarts (`bictcp_reset`).
     found: bool,
     /// The round ends when more than this is acknowledged; none before the first (`end_seq`).
     end_seq: Option<u64>,

@@ -1,5 +1,5 @@
 //! A second implementation of loss recovery, as the RFCs' text has it: on sets of packets that are
-//! searched anew at each acknowledgment. The packets that the connection sends are compared with it
+//! searched again at each acknowledgment. The packets that the connection sends are compared with it
 //! one by one. The size of the window belongs to the controller and is taken from there.
 
 use std::collections::{BTreeSet, VecDeque};

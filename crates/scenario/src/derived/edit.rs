@@ -24,7 +24,7 @@ pub enum Edit {
 
 impl Scenario {
     /// The text of a scenario as TOML, with changes at the places of their keys. The rest of a TOML
-    /// text stays as it is; JSON has no comments and is written anew.
+    /// text stays as it is; JSON has no comments and is rewritten.
     ///
     /// ```
     /// use forebay_scenario::{Format, Override, Scenario};

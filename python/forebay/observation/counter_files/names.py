@@ -33,7 +33,7 @@ class Quantity:
     unit : str
         Unit of a depth: "byte", "packet" or unknown.
     plain : bool
-        Whether the name leaves open if the counter runs on or starts anew for each row.
+        Whether the name does not tell if the counter continues or restarts with each row.
     scale : float
         For rates and speeds: one of its unit, in bit/s.
     """
