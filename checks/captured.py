@@ -37,7 +37,7 @@ from forebay.text import formatting
 
 __all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
 
-#: Marks around the tables in docs/checking.md.
+#: Marks around the tables in docs/background/validation/index.md.
 MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
 #: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- captured places: begin -->", "<!-- captured places: end -->")

@@ -31,7 +31,7 @@ from forebay.text import formatting
 
 __all__ = ["ASKED", "Circle", "circle", "main", "table"]
 
-#: Marks around the table in docs/checking.md.
+#: Marks around the table in docs/background/validation/index.md.
 MARKS = ("<!-- circle: begin -->", "<!-- circle: end -->")
 #: Ratio of the duration of a case's runs to that of its capture.
 _LONGER = 4.0

@@ -29,7 +29,7 @@ from forebay.text.formatting import markdown_table
 
 __all__ = ["EMULATORS", "MARKS", "Regularity", "main", "measured", "regularity"]
 
-#: Marks around the table in docs/kernel.md.
+#: Marks around the table in docs/guides/kernel.md.
 MARKS = ("<!-- emulators: begin -->", "<!-- emulators: end -->")
 #: Rates in Mb/s.
 RATES = (10, 50, 200)

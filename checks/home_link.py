@@ -270,7 +270,7 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="the folder of the manual")
     parser.add_argument("--draw", action="store_true", help="only draw anew what is in the file of figures")
     options = parser.parse_args()
-    figures = options.docs / "home-link.json"
+    figures = options.docs / "data" / "home-link.json"
     if not options.draw:
         for program in ("chromium", "curl"):
             if shutil.which(program) is None:
@@ -284,7 +284,7 @@ def main() -> None:
 
     measured = read(figures)
     save(draw(measured), options.docs / "images" / "home-link.png")
-    page = options.docs / "emulate.md"
+    page = options.docs / "guides" / "emulate.md"
     text = page.read_text(encoding="utf-8")
     write_whole(page, between(text, MARKS, "\n".join(table(measured)) + "\n", str(page)))
 

@@ -29,7 +29,7 @@ from forebay.text import formatting
 
 __all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
 
-#: Marks around the table in docs/checking.md.
+#: Marks around the table in docs/background/validation/index.md.
 MARKS = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
 
 #: Metrics of the table: name, factor, unit and number of digits of each.

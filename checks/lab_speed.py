@@ -1,7 +1,7 @@
 """Speed of the laboratory in a browser: its frames during a simulation, its start, and its engine.
 
 ``python -m checks.lab_speed`` opens the built page in Chromium and prints two tables; ``--write
-docs/performance.md`` puts them into the manual. Nothing here is asserted: it is a measurement, best on a quiet machine.
+docs/background/performance.md`` writes them into the manual. Nothing is asserted. Measure on a quiet machine.
 """
 
 from __future__ import annotations

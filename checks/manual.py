@@ -1,8 +1,8 @@
 """`make manual`: the figures of the manual that simulations give, from the scenarios that come with forebay.
 
 `recommend` answers every scenario, the cheapest first. The answers are stored in a file of figures, from which the
-tables of `docs/recommend.md` and `docs/rules.md` are made. A scenario that did not change since an interrupted run is
-not answered again.
+tables of `docs/guides/recommend.md` and `docs/reference/rules.md` are made. An interrupted run continues: it answers
+only the scenarios that are new or changed.
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ def renewed(docs: Path, figures: Mapping[str, Figures], names: Iterable[str]) ->
     """
     found = sorted(figures.values(), key=_cost)
     pages = {
-        docs / "recommend.md": (ANSWERS, answers_table(found, names)),
-        docs / "rules.md": (RULES, rules_table(found)),
+        docs / "guides" / "recommend.md": (ANSWERS, answers_table(found, names)),
+        docs / "reference" / "rules.md": (RULES, rules_table(found)),
     }
     return {
         page: between(page.read_text(encoding="utf-8"), marks, table, str(page))
@@ -257,14 +257,14 @@ def _renew(options: argparse.Namespace) -> None:
     files = {path.stem: path for path in sorted(options.scenarios.glob("*.toml"))}
     if not files:
         raise InputError(f"{options.scenarios}: found no scenarios; allowed: a folder of .toml files")
-    path = options.docs / "recommended.json"
+    path = options.docs / "data" / "recommended.json"
     known = read_figures(path)
     renewed(options.docs, known, files)  # A page without its marks is found out before hours of simulation.
     asked = [name.strip() for name in options.only.split(",") if name.strip()]
     unknown = [name for name in asked if name not in files]
     if unknown:
         raise InputError(f"ONLY: found `{','.join(unknown)}`; allowed: {', '.join(files)}")
-    unfinished = options.docs / "recommended.json.unfinished"
+    unfinished = options.docs / "data" / "recommended.json.unfinished"
     done = read_figures(unfinished)
     for name in [] if options.tables else _order(asked or files, known, quick=options.quick):
         if name not in done or done[name].sha256 != _sha256(files[name]):

@@ -37,7 +37,7 @@ from forebay.text import formatting
 
 __all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
 
-#: Marks around the tables in docs/checking.md.
+#: Marks around the tables in docs/background/validation/index.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
 #: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- places: begin -->", "<!-- places: end -->")

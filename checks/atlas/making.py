@@ -114,7 +114,7 @@ def main() -> None:
     write(found, asked.folder / TABLE.name)
     if asked.docs is not None:
         write(found, TABLE)
-        renew(asked.docs / "atlas.md", found, rules)
+        renew(asked.docs / "reference" / "atlas.md", found, rules)
     for path in write_pictures(found, rules, asked.folder):
         print(f"wrote {path}")
         if asked.docs is not None and path.suffix == ".png":

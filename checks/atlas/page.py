@@ -1,4 +1,4 @@
-"""The tables of the atlas's page, docs/atlas.md: the accuracy of every rule on it, and the rule that it gives."""
+"""Tables of docs/reference/atlas.md: the accuracy of every rule on the atlas, and the rule that the atlas gives."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from forebay.storage.locks import alone_in
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
 
-#: Marks around the tables in docs/checking.md.
+#: Marks around the tables in docs/background/validation/index.md.
 MARKS = ("<!-- coverage: begin -->", "<!-- coverage: end -->")
 #: Searches of each scenario of the engine, and of each system.
 SEARCHES, SYSTEM_SEARCHES = 200, 100

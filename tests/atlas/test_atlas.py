@@ -263,9 +263,9 @@ def test_the_table_that_comes_with_forebay_is_the_one_of_the_manual(tmp_path: Pa
         )
     ]
     page = tmp_path / "atlas.md"
-    page.write_text((ROOT / "docs" / "atlas.md").read_text(encoding="utf-8"), encoding="utf-8")
+    page.write_text((ROOT / "docs" / "reference" / "atlas.md").read_text(encoding="utf-8"), encoding="utf-8")
     renew(page, found, list(judged(found)))
-    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "atlas.md").read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "reference" / "atlas.md").read_text(encoding="utf-8")
 
 
 def test_rows_are_smallest_buffers() -> None:

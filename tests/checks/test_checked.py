@@ -42,7 +42,7 @@ def test_who_is_said_to_be_compared_with_a_program_is_in_its_rows(file: str) -> 
 
 
 def test_explain_and_the_manual_say_it() -> None:
-    page = Path("docs/algorithms.md").read_text(encoding="utf-8")
+    page = Path("docs/reference/algorithms.md").read_text(encoding="utf-8")
     for known in [*_core.controllers(), *_core.disciplines()]:
         told = explain(known.name)
         if told.kind == "model":  # of the same name, and found first

@@ -20,8 +20,8 @@ from forebay.measurement.emulation import stand_in
 from forebay.storage.files import within
 from tests.support.paths import ROOT
 
-PAGE = ROOT / "docs" / "emulate.md"
-FIGURES = ROOT / "docs" / "home-link.json"
+PAGE = ROOT / "docs" / "guides" / "emulate.md"
+FIGURES = ROOT / "docs" / "data" / "home-link.json"
 
 
 def test_the_manual_shows_the_scenario_that_was_measured() -> None:

@@ -303,14 +303,14 @@ def test_the_scenarios_are_of_every_kind_and_in_no_reference_file() -> None:
 
 
 def scenarios_in(page: str) -> Sequence[str]:
-    table = within(page, beside.MARKS, "docs/checking.md").splitlines()
+    table = within(page, beside.MARKS, "docs/background/validation/index.md").splitlines()
     return [line.split("|")[1].strip() for line in table[2:] if line.startswith("|")]
 
 
 def test_the_manual_has_them_all_and_a_cause_for_what_differs() -> None:
-    page = (ROOT / "docs" / "checking.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "background" / "validation" / "index.md").read_text(encoding="utf-8")
     assert scenarios_in(page) == list(SCENARIOS)
-    table = within(page, beside.MARKS, "docs/checking.md")
+    table = within(page, beside.MARKS, "docs/background/validation/index.md")
     for line in table.splitlines()[2:]:
         if line.startswith("|") and "**" in line:
             assert line.split("|")[-2].strip(), line

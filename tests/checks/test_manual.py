@@ -25,6 +25,8 @@ from forebay.search.rule_verdict import Miss
 from tests.support.paths import ROOT
 
 DOCS, SCENARIOS = ROOT / "docs", ROOT / "scenarios"
+#: Pages with generated tables, below the folder of the manual.
+PAGES = ("guides/recommend.md", "reference/rules.md")
 
 TINY = """
 [link]
@@ -43,7 +45,7 @@ loss_rate = "<= 1%"
 
 
 def test_the_tables_of_the_manual_are_those_of_the_figures() -> None:
-    figures = read_figures(DOCS / "recommended.json")
+    figures = read_figures(DOCS / "data" / "recommended.json")
     names = [path.stem for path in SCENARIOS.glob("*.toml")]
     pages = renewed(DOCS, figures, names)
     assert {page.name for page in pages} >= {"recommend.md", "rules.md"}
@@ -52,7 +54,7 @@ def test_the_tables_of_the_manual_are_those_of_the_figures() -> None:
 
 
 def test_figures_are_of_the_scenarios_as_they_are() -> None:
-    known = read_figures(DOCS / "recommended.json")
+    known = read_figures(DOCS / "data" / "recommended.json")
     assert set(known) == {path.stem for path in SCENARIOS.glob("*.toml")}
     for name, figures in known.items():
         core = Scenario.load(SCENARIOS / f"{name}.toml").core
@@ -61,7 +63,7 @@ def test_figures_are_of_the_scenarios_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["dsl-access", "lab-dumbbell"])
 def test_a_cheap_scenario_gives_its_figures_again(name: str) -> None:
-    known, again = read_figures(DOCS / "recommended.json")[name], measure(SCENARIOS / f"{name}.toml")
+    known, again = read_figures(DOCS / "data" / "recommended.json")[name], measure(SCENARIOS / f"{name}.toml")
     assert (again.packets, again.replications) == (known.packets, known.replications), f"make manual ONLY={name}"
     for rule, other in zip(again.rules, known.rules, strict=True):
         assert (rule.name, rule.packets, rule.applies) == (other.name, other.packets, other.applies)
@@ -110,9 +112,10 @@ def test_the_rules_are_counted_over_the_scenarios() -> None:
 
 def _manual(folder: Path) -> tuple[Path, Path]:
     docs, scenarios = folder / "docs", folder / "scenarios"
-    docs.mkdir()
     scenarios.mkdir()
-    for page, (begin, end) in (("recommend.md", ANSWERS), ("rules.md", RULES)):
+    for folder_of_pages in ("guides", "reference", "data"):
+        (docs / folder_of_pages).mkdir(parents=True)
+    for page, (begin, end) in zip(PAGES, (ANSWERS, RULES), strict=True):
         (docs / page).write_text(f"before\n{begin}\nold\n{end}\nafter\n", encoding="utf-8")
     (scenarios / "tiny.toml").write_text(TINY, encoding="utf-8")
     (scenarios / "other.toml").write_text(TINY.replace("8Mbps", "7Mbps"), encoding="utf-8")
@@ -122,20 +125,20 @@ def _manual(folder: Path) -> tuple[Path, Path]:
 def test_the_command_writes_the_tables_and_keeps_what_it_did_not_ask(tmp_path: Path) -> None:
     docs, scenarios = _manual(tmp_path)
     assert main([str(scenarios), str(docs), "--only", "tiny"]) == 0
-    first = read_figures(docs / "recommended.json")
+    first = read_figures(docs / "data" / "recommended.json")
     assert list(first) == ["tiny"]
     assert first["tiny"].packets is not None
     assert main([str(scenarios), str(docs), "--only", "other"]) == 0
-    both = read_figures(docs / "recommended.json")
+    both = read_figures(docs / "data" / "recommended.json")
     assert set(both) == {"tiny", "other"}
     assert both["tiny"] == first["tiny"]
-    for page in ("recommend.md", "rules.md"):
+    for page in PAGES:
         text = (docs / page).read_text(encoding="utf-8")
         assert text.startswith("before\n")
         assert text.endswith("after\n")
         assert "old" not in text
-    assert "`tiny`" in (docs / "recommend.md").read_text(encoding="utf-8")
-    assert "`mm1k`" in (docs / "rules.md").read_text(encoding="utf-8")
+    assert "`tiny`" in (docs / PAGES[0]).read_text(encoding="utf-8")
+    assert "`mm1k`" in (docs / PAGES[1]).read_text(encoding="utf-8")
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(
@@ -153,10 +156,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     monkeypatch.setattr("checks.manual.measure", interrupted)
     assert main([str(scenarios), str(docs)]) == 130
     assert "goes on where it stopped" in capsys.readouterr().err
-    assert not (docs / "recommended.json").exists(), "an unfinished table is no table"
+    assert not (docs / "data" / "recommended.json").exists(), "an unfinished table is no table"
     assert main([str(scenarios), str(docs)]) == 0
     assert asked == ["other", "tiny", "tiny"], "the finished one is not asked again"
-    assert set(read_figures(docs / "recommended.json")) == {"tiny", "other"}
+    assert set(read_figures(docs / "data" / "recommended.json")) == {"tiny", "other"}
     assert main([str(scenarios), str(docs)]) == 0
     assert len(asked) == 5, "a new run measures everything anew"
 
@@ -164,7 +167,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 def test_a_quick_run_leaves_out_what_is_known_to_be_dear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docs, scenarios = _manual(tmp_path)
     known = {name: Figures(name, "0", 1.0, 0.001, 8, cost, ()) for name, cost in (("tiny", 900.0), ("other", 1.0))}
-    write_figures(docs / "recommended.json", known)
+    write_figures(docs / "data" / "recommended.json", known)
     asked: list[str] = []
 
     def told(path: Path, _jobs: int | None = None) -> Figures:
@@ -174,16 +177,16 @@ def test_a_quick_run_leaves_out_what_is_known_to_be_dear(tmp_path: Path, monkeyp
     monkeypatch.setattr("checks.manual.measure", told)
     assert main([str(scenarios), str(docs), "--quick"]) == 0
     assert asked == ["other"]
-    assert set(read_figures(docs / "recommended.json")) == {"tiny", "other"}
+    assert set(read_figures(docs / "data" / "recommended.json")) == {"tiny", "other"}
 
 
 def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     docs, scenarios = _manual(tmp_path)
     assert main([str(scenarios), str(docs), "--only", "tinny"]) == 2
     assert capsys.readouterr().err == "manual: ONLY: found `tinny`; allowed: other, tiny\n"
-    (docs / "rules.md").write_text("no marks", encoding="utf-8")
+    (docs / PAGES[1]).write_text("no marks", encoding="utf-8")
     assert main([str(scenarios), str(docs)]) == 2
     assert "rules.md" in capsys.readouterr().err
-    (docs / "recommended.json").write_text("{", encoding="utf-8")
+    (docs / "data" / "recommended.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="make manual"):
-        read_figures(docs / "recommended.json")
+        read_figures(docs / "data" / "recommended.json")

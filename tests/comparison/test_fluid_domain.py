@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
+from checks.fluid_grid import Cell, measure, scenarios
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from tests.support.paths import ROOT
-
-sys.path.insert(0, str(ROOT / "docs"))
-
-from fluid_grid import Cell, measure, scenarios
 
 #: The factor within which the loss rate is promised where nothing is warned of, and above which it is nowhere too high.
 FACTOR = 4.0
@@ -24,7 +18,7 @@ TOO_LOW = {"rtt", "buffer", "low_window"}
 
 @pytest.fixture(scope="module")
 def cells() -> list[tuple[Scenario, Cell]]:
-    """The grid, a fifth as fine as that of docs/fluid.md."""
+    """The grid, a fifth as fine as that of docs/background/fluid.md."""
     grid = scenarios(("10Mbps", "60Mbps"), (1, 4, 30, 90), (0.1, 1), ("newreno", "cubic", "scalable"))
     return [(scenario, measure(scenario)) for scenario in grid]
 

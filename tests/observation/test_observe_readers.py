@@ -320,7 +320,7 @@ def test_inputs_have_names_of_their_own_and_say_what_they_yield() -> None:
 
 
 def test_the_manual_lists_every_input() -> None:
-    manual = (ROOT / "docs" / "observe.md").read_text(encoding="utf-8")
+    manual = (ROOT / "docs" / "guides" / "observe.md").read_text(encoding="utf-8")
     for each in INPUTS:
         if not isinstance(each, RefusedInput):
             row = f"| {each.name} | {', '.join(one.value for one in each.yields)} |"

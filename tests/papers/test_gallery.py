@@ -192,10 +192,12 @@ def test_reproduce_from_python(tmp_path: Path) -> None:
 def test_pages_are_renewed_from_a_gallery(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, docs = tmp_path / "out", tmp_path / "docs"
     found = reproduce("avrachenkov/fig3", quick=True, out=out)
-    for folder in (docs / "papers", docs / "images" / "papers"):
+    for folder in (docs / "background" / "papers", docs / "images" / "papers"):
         folder.mkdir(parents=True)
-    page = docs / "papers" / "avrachenkov.md"
-    stale = "\n".join(["Above.", "![x](../images/papers/avrachenkov-fig3.png)", MARKS[0], "stale", MARKS[1], "Below."])
+    page = docs / "background" / "papers" / "avrachenkov.md"
+    stale = "\n".join(
+        ["Above.", "![x](../../images/papers/avrachenkov-fig3.png)", MARKS[0], "stale", MARKS[1], "Below."]
+    )
     page.write_text(stale, encoding="utf-8")
     gallery = json.loads((out / "gallery.json").read_text(encoding="utf-8"))
     assert main([str(out), str(docs)]) == 0
@@ -230,7 +232,7 @@ def test_a_page_says_why_a_claim_is_not_reproduced() -> None:
 def test_every_page_can_be_renewed() -> None:
     docs = ROOT / "docs"
     for name in PAPERS:
-        text = (docs / "papers" / f"{name}.md").read_text(encoding="utf-8")
+        text = (docs / "background" / "papers" / f"{name}.md").read_text(encoding="utf-8")
         assert text.count(MARKS[0]) == text.count(MARKS[1]) == 1, name
         for path in re.findall(r"\.\./(images/papers/[\w-]+\.png)", text):
             assert (docs / path).is_file(), path

@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 LITERATURE = load("literature")
 CLAIMS = [claim for figure in LITERATURE.figures for claim in figure.claims]
 COUNTED = [claim for claim in CLAIMS if not claim.recalled]
-PAGE = ROOT / "docs" / "papers" / "literature.md"
+PAGE = ROOT / "docs" / "background" / "papers" / "literature.md"
 
 
 # Sources ------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from tests.support.scenarios import SMALL
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 
 #: Pages whose commands run in the first tier, too.
-FIRST = {"README.md", "CONTRIBUTING.md", "docs/check.md", "docs/compare.md"}
+FIRST = {"README.md", "CONTRIBUTING.md", "docs/guides/check.md", "docs/guides/compare.md"}
 
 #: Commands that are not run here, and why; a word at the beginning stands for all commands that begin with it.
 MARKED = {
@@ -127,10 +127,10 @@ MISTAKES = {
 }
 
 #: Python snippets whose page is run as a whole elsewhere.
-ELSEWHERE = {"docs/api.md": "tests/views/test_notebook.py runs its cells as a notebook does"}
+ELSEWHERE = {"docs/reference/api.md": "tests/views/test_notebook.py runs its cells as a notebook does"}
 
 #: Definitions of the names that the Python code of a page uses without defining them.
-GIVEN = {"docs/sweep.md": 'import forebay\nscenario = forebay.Scenario.load("small.toml")\n'}
+GIVEN = {"docs/guides/sweep.md": 'import forebay\nscenario = forebay.Scenario.load("small.toml")\n'}
 #: The same, shorter.
 SHORTER_PYTHON = {
     ("README.md", 'forebay.Scenario.load("branch.toml")'): (
@@ -191,7 +191,7 @@ def _forebay(text: str, folder: Path) -> Answer:
 
 def _prepare(page: str, folder: Path) -> None:
     """Make the files that the commands of a page expect."""
-    if page == "docs/observe.md":
+    if page == "docs/guides/observe.md":
         made = _forebay(
             "forebay run small.toml --trace port --replications 1 --set 'trace.record=[\"packets\"]'", folder
         )
@@ -252,7 +252,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     cells = [block for block in _code(page) if block.kind is Kind.PYTHON]
     if not cells:
         return
-    if page == "docs/lab.md" and not PAGE.is_file():
+    if page == "docs/tutorials/laboratory.md" and not PAGE.is_file():
         lacking("the page was not built: make lab")
     _prepare(page, folder)
     text = GIVEN.get(page, "") + "\n".join(cell.text for cell in cells)
@@ -278,7 +278,7 @@ def test_what_is_marked_or_shorter_is_on_a_page_and_asks_the_same() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    text = (ROOT / "docs/api.md").read_text(encoding="utf-8").partition("## Reference")[2]
+    text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8").partition("## Reference")[2]
     blocks = re.findall(r"^::: ([\w.]+)(?:\n    options:\n      members: \[([^\]]*)\])?", text, re.MULTILINE)
     documented = {module: set(re.findall(r"\w+", members)) for module, members in blocks}
     for name in forebay_package.__all__:

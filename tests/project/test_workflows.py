@@ -174,7 +174,12 @@ def test_what_comments_and_templates_name_exists() -> None:
             assert (ROOT / file).is_file(), f"{path.name}: {file}"
             named.add(file)
         assert set(re.findall(r"`make ([\w-]+)`", words)) <= _targets(), path.name
-    assert {"tests/project/test_workflows.py", "docs/versions.md", "docs/wrong.md", "CONTRIBUTING.md"} <= named
+    assert {
+        "tests/project/test_workflows.py",
+        "docs/reference/versions.md",
+        "docs/background/wrong.md",
+        "CONTRIBUTING.md",
+    } <= named
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)

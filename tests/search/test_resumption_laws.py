@@ -213,7 +213,7 @@ def test_one_search_keeps_up_to_its_bound(
 def test_files_go_after_a_month_and_the_oldest_where_all_together_are_a_gigabyte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As docs/recommend.md says; a single search keeps a quarter of that at most."""
+    """As docs/guides/recommend.md says; a single search keeps a quarter of that at most."""
     assert resumption.MOST_SECONDS == 30 * 24 * 3600
     assert resumption.MOST_BYTES == 1024**3
     assert 4 * resumption.MOST_BYTES_OF_ONE == resumption.MOST_BYTES

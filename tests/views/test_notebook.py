@@ -35,7 +35,7 @@ def blocks(page: str) -> list[str]:
 @pytest.mark.long
 def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Cell by cell, as a notebook does: what a cell ends with is shown."""
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     # As long as the scenario says, for it is in real time: three seconds tell as much.
     assert page.count('scenario.run("kernel")') == 1
     brief = 'scenario.changed("run.warmup=1s", "run.measure=2s").run("kernel")'
@@ -47,7 +47,7 @@ def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.Monkey
     for cell in cells:
         for statement in ast.parse(cell).body:
             if isinstance(statement, ast.Expr):
-                value = eval(compile(ast.Expression(statement.value), "docs/api.md", "eval"), names)
+                value = eval(compile(ast.Expression(statement.value), "docs/reference/api.md", "eval"), names)
                 line = repr(value)
                 if hasattr(value, "_repr_html_"):
                     assert value._repr_html_()
@@ -55,7 +55,7 @@ def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.Monkey
                     assert "\n" not in line
                     assert len(line) < 200
             else:
-                exec(compile(ast.Module([statement], []), "docs/api.md", "exec"), names)
+                exec(compile(ast.Module([statement], []), "docs/reference/api.md", "exec"), names)
     assert capsys.readouterr().out.startswith("confidence: found 1.5; allowed: ")
     assert {path.name for path in tmp_path.glob("*.png")} == {
         "report.png",

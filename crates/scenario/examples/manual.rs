@@ -1,7 +1,7 @@
 //! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the manual, between
 //! their two marks:
 //!
-//!     cargo run -p forebay-scenario --example manual -- docs/scenario.md docs/algorithms.md
+//!     cargo run -p forebay-scenario --example manual -- docs/reference/scenario.md docs/reference/algorithms.md
 
 use std::io::{Error, Result};
 

@@ -28,7 +28,7 @@ __all__ = ["renew", "verdicts"]
 
 MARKS = ("<!-- verdicts: begin -->", "<!-- verdicts: end -->")
 _WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "undecided"}
-_PICTURE = re.compile(r"\.\./images/papers/(\w+)-([\w-]+)\.png")
+_PICTURE = re.compile(r"\.\./\.\./images/papers/(\w+)-([\w-]+)\.png")
 
 
 def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
@@ -55,7 +55,7 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
     """
     written = []
     for paper in PAPERS:
-        page = docs / "papers" / f"{paper}.md"
+        page = docs / "background" / "papers" / f"{paper}.md"
         figures = [figure for figure in gallery["figures"] if figure["paper"] == paper]
         if not figures:
             continue

@@ -11,14 +11,14 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
         (
             "keys",
             manual(),
-            "docs/scenario.md",
-            include_str!("../../../../docs/scenario.md"),
+            "docs/reference/scenario.md",
+            include_str!("../../../../docs/reference/scenario.md"),
         ),
         (
             "algorithms",
             algorithms(),
-            "docs/algorithms.md",
-            include_str!("../../../../docs/algorithms.md"),
+            "docs/reference/algorithms.md",
+            include_str!("../../../../docs/reference/algorithms.md"),
         ),
     ] {
         let (_, rest) = page
