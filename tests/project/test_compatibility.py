@@ -1,6 +1,7 @@
 """The promises of the last release hold: its scenarios are read, its answers' places are filled, its names exist.
 
-`docs/reference/versions.md` says what is promised. `python -m tests.support.surface` writes it to `tests/released` at a release.
+`docs/reference/versions.md` states the promises. `python -m tests.support.surface` writes them to `tests/released` at a
+release.
 """
 
 from __future__ import annotations
